@@ -1,0 +1,18 @@
+//! What decides, apart from what transmits.
+//!
+//! A sender shows its state as a [`SenderView`]; a congestion controller, and
+//! any number of handoff policies, look at it. Policies answer with
+//! [`Order`]s. Only the sender applies an order, and it reports each applied
+//! order with its author and reason, so that every change of the window, the
+//! timer or the estimate can be traced to who asked for it and why.
+
+pub mod congestion;
+mod notice;
+mod order;
+pub mod policy;
+pub mod rtt;
+mod view;
+
+pub use notice::{LinkInfo, Notice, ACK_BYTES, DATA_BYTES};
+pub use order::{Order, Orders};
+pub use view::SenderView;

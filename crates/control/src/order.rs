@@ -1,0 +1,91 @@
+use std::fmt;
+
+use midflight_units::{Duration, Instant, Seq};
+use smallvec::SmallVec;
+
+/// What a policy may ask of a sender. The vocabulary grows here and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// Set the lower bound of the retransmission timeout.
+    SetMinRto(Duration),
+    /// Re-arm the retransmission timer from now with the timeout now in force.
+    RestartTimer,
+    /// Set the congestion window, in segments.
+    SetCwnd(f64),
+    /// Set the slow-start threshold, in segments.
+    SetSsthresh(f64),
+    /// Retransmit the first unacknowledged segment at once, drop the back-off
+    /// and re-arm the timer.
+    RetransmitNow,
+    /// Forget the RTT estimate as for a new connection and re-arm the timer;
+    /// the first ACK of a segment sent at `sample_since` or later and never
+    /// retransmitted gives a sample at once.
+    RestartRtt {
+        /// Timeout until the first sample.
+        initial_rto: Duration,
+        /// Segments sent before this say nothing of the new path.
+        sample_since: Instant,
+    },
+    /// Answer to entering fast recovery: retransmit, but leave `cwnd` and `ssthresh` alone.
+    KeepWindow,
+    /// Do not grow the window on ACKs until everything below this segment is acknowledged.
+    HoldGrowth(Seq),
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetMinRto(d) => write!(f, "set the minimum RTO to {d}"),
+            Self::RestartTimer => write!(f, "restart the retransmission timer"),
+            Self::SetCwnd(w) => write!(f, "set cwnd to {w}"),
+            Self::SetSsthresh(w) => write!(f, "set ssthresh to {w}"),
+            Self::RetransmitNow => write!(f, "retransmit the first unacknowledged segment"),
+            Self::RestartRtt { initial_rto, .. } => {
+                write!(f, "restart RTT estimation with an RTO of {initial_rto}")
+            }
+            Self::KeepWindow => write!(f, "enter fast recovery without reducing the window"),
+            Self::HoldGrowth(seq) => {
+                write!(f, "hold window growth until segment {seq} is acknowledged")
+            }
+        }
+    }
+}
+
+/// The orders of one policy at one occasion, in the order of application, each
+/// with its reason.
+#[derive(Clone, Debug, Default)]
+pub struct Orders(SmallVec<[(Order, String); 4]>);
+
+impl Orders {
+    /// No orders.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Adds an order with its reason.
+    pub fn push(&mut self, order: Order, reason: impl Into<String>) {
+        self.0.push((order, reason.into()));
+    }
+
+    /// Adds an order with its reason.
+    #[must_use]
+    pub fn with(mut self, order: Order, reason: impl Into<String>) -> Self {
+        self.push(order, reason);
+        self
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this very order is among them.
+    pub fn contains(&self, order: &Order) -> bool {
+        self.0.iter().any(|(o, _)| o == order)
+    }
+
+    /// The orders, first to be applied first.
+    pub fn iter(&self) -> impl Iterator<Item = (&Order, &str)> {
+        self.0.iter().map(|(o, r)| (o, r.as_str()))
+    }
+}

@@ -1,0 +1,91 @@
+//! A4: fast convergence of the RTO after a handoff to less delay (Daniel &
+//! Kojo 2008, section 5.5, figure 16).
+//!
+//! Outside RTO recovery: when everything sent before the handoff is
+//! acknowledged, the RTT estimate of the old path is dropped and the first
+//! segment of the new path gives the new one.
+
+use midflight_units::{Instant, Seq};
+
+use super::{refuse, HandoffPolicy, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use crate::{Notice, Order, Orders, SenderView};
+
+/// State of A4.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct A4 {
+    /// When the notice came, and one past the highest segment sent before it.
+    handoff: Option<(Instant, Seq)>,
+}
+
+impl HandoffPolicy for A4 {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "a4",
+        summary: "drop the RTT estimate of the old path after a handoff to less delay",
+        source: "Daniel & Kojo 2008, section 5.5, figure 16",
+        knobs: &[],
+    };
+
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        if notice.delay_decreases() && !view.in_rto_recovery {
+            self.handoff = Some((view.now, view.snd_max));
+        }
+        Orders::none()
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        match self.handoff {
+            Some((at, edge)) if view.snd_una >= edge => {
+                self.handoff = None;
+                Orders::none().with(
+                    Order::RestartRtt {
+                        initial_rto: NEW_CONNECTION_RTO,
+                        sample_since: at,
+                    },
+                    "everything sent before the handoff is acknowledged",
+                )
+            }
+            _ => Orders::none(),
+        }
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.handoff.is_some()
+    }
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        Err(refuse(&Self::INFO, name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{notice, view};
+
+    #[test]
+    fn the_estimate_restarts_once_when_the_old_data_is_acknowledged() {
+        let mut a4 = A4::default();
+        let mut sender = view(20, 2000);
+        assert!(a4
+            .on_notice(&notice((1600, 300), (1600, 1)), &sender)
+            .is_empty());
+        sender.snd_una = 119;
+        assert!(a4.on_ack(&sender).is_empty());
+        sender.snd_una = 120;
+        assert!(!a4.on_ack(&sender).is_empty());
+        assert!(a4.on_ack(&sender).is_empty() && !a4.watches_acks());
+    }
+
+    #[test]
+    fn more_delay_or_rto_recovery_leaves_it_idle() {
+        let mut a4 = A4::default();
+        let _ = a4.on_notice(&notice((1600, 1), (1600, 300)), &view(20, 200));
+        assert!(!a4.watches_acks());
+        let stalled = SenderView {
+            in_rto_recovery: true,
+            ..view(20, 200)
+        };
+        let _ = a4.on_notice(&notice((1600, 300), (1600, 1)), &stalled);
+        assert!(!a4.watches_acks());
+    }
+}

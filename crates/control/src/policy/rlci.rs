@@ -1,0 +1,71 @@
+//! RLCI: response to a lower-layer connectivity change indication (Schuetz et
+//! al., draft-schuetz-tcpm-tcp-rlci, 2008; as described in Daniel & Kojo 2008,
+//! section 2).
+//!
+//! The notice restarts the connection's control as if it were new: initial
+//! window, initial threshold, no RTT estimate. ACKs of data sent before the
+//! notice do not grow the window. A connection that is stalled in back-off
+//! retransmits its first unacknowledged segment.
+
+use super::{refuse, HandoffPolicy, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use crate::{Notice, Order, Orders, SenderView};
+
+/// RLCI keeps no state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rlci;
+
+impl HandoffPolicy for Rlci {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "rlci",
+        summary: "restart window, threshold and RTT estimate as for a new connection",
+        source: "Schuetz et al. 2008, draft-schuetz-tcpm-tcp-rlci; Daniel & Kojo 2008, section 2",
+        knobs: &[],
+    };
+
+    fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
+        const WHY: &str = "connectivity changed: probe the new path as a new connection";
+        let orders = Orders::none()
+            .with(Order::SetCwnd(view.initial_window), WHY)
+            .with(Order::SetSsthresh(view.initial_ssthresh), WHY)
+            .with(
+                Order::RestartRtt {
+                    initial_rto: NEW_CONNECTION_RTO,
+                    sample_since: view.now,
+                },
+                WHY,
+            )
+            .with(
+                Order::HoldGrowth(view.snd_max),
+                "ACKs of the old path say nothing of the new one",
+            );
+        if view.in_rto_recovery {
+            orders.with(Order::RetransmitNow, "stalled in back-off")
+        } else {
+            orders
+        }
+    }
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        Err(refuse(&Self::INFO, name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{notice, view};
+
+    #[test]
+    fn the_connection_starts_over_and_a_stalled_one_retransmits() {
+        let n = notice((6400, 9), (200, 300));
+        let orders = Rlci.on_notice(&n, &view(21, 200));
+        assert!(orders.contains(&Order::SetCwnd(3.0)));
+        assert!(orders.contains(&Order::HoldGrowth(121)));
+        assert!(!orders.contains(&Order::RetransmitNow));
+        let stalled = SenderView {
+            in_rto_recovery: true,
+            ..view(21, 200)
+        };
+        assert!(Rlci.on_notice(&n, &stalled).contains(&Order::RetransmitNow));
+    }
+}

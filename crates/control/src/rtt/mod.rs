@@ -1,0 +1,196 @@
+//! Round-trip time estimation and the retransmission timeout.
+//!
+//! [`Rto`] owns the clamps and the back-off, which every estimator shares; an
+//! [`Estimator`] turns samples into the unclamped timeout.
+
+mod rfc6298;
+mod ticks;
+
+use midflight_units::{Duration, Instant};
+
+pub use rfc6298::Rfc6298;
+pub use ticks::Ticks;
+
+/// Which estimator, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EstimatorKind {
+    /// The BSD integer filter over clock ticks, as ns-2 runs it.
+    Ticks {
+        /// Length of a tick.
+        tick: Duration,
+        /// Phase of the tick clock against simulated time.
+        phase: Duration,
+    },
+    /// RFC 6298 section 2 with this clock granularity `G`.
+    Rfc6298 {
+        /// Clock granularity `G`.
+        granularity: Duration,
+    },
+}
+
+/// The bounds of the retransmission timeout and when its back-off ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// The estimator.
+    pub estimator: EstimatorKind,
+    /// Timeout before the first sample (RFC 6298 (2.1): 1 s; RFC 2988: 3 s).
+    pub initial: Duration,
+    /// Lower bound, applied before the back-off (RFC 6298 (2.4): 1 s).
+    pub min: Duration,
+    /// Upper bound, applied after the back-off (RFC 6298 (2.5): at least 60 s).
+    pub max: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Estimator {
+    Ticks(Ticks),
+    Rfc6298(Rfc6298),
+}
+
+/// The retransmission timeout of one sender: estimate, clamps and back-off.
+#[derive(Clone, Copy, Debug)]
+pub struct Rto {
+    estimator: Estimator,
+    config: RtoConfig,
+    initial: Duration,
+    min: Duration,
+    backoff: u32,
+}
+
+impl Rto {
+    /// A timeout without any sample.
+    pub fn new(config: RtoConfig) -> Self {
+        let estimator = match config.estimator {
+            EstimatorKind::Ticks { tick, phase } => Estimator::Ticks(Ticks::new(tick, phase)),
+            EstimatorKind::Rfc6298 { granularity } => Estimator::Rfc6298(Rfc6298::new(granularity)),
+        };
+        Self {
+            estimator,
+            config,
+            initial: config.initial,
+            min: config.min,
+            backoff: 1,
+        }
+    }
+
+    /// Takes a sample `rtt` of a segment sent at `sent`; `per_window` is how
+    /// many samples a window gives (1 unless timestamps sample every ACK).
+    pub fn sample(&mut self, rtt: Duration, sent: Instant, per_window: u32) {
+        match &mut self.estimator {
+            Estimator::Ticks(e) => e.sample(rtt, sent),
+            Estimator::Rfc6298(e) => e.sample(rtt, per_window),
+        }
+    }
+
+    /// The timeout as the timer would be armed with it: the estimate, raised
+    /// to the minimum, times the back-off, cut to the maximum.
+    pub fn timeout(&self) -> Duration {
+        let base = match &self.estimator {
+            Estimator::Ticks(e) => e.timeout(),
+            Estimator::Rfc6298(e) => e.timeout(),
+        };
+        let clamped = base.unwrap_or(self.initial).max(self.min);
+        let floor = match self.estimator {
+            // ns-2: never below two ticks.
+            Estimator::Ticks(e) => e.tick() * 2,
+            Estimator::Rfc6298(_) => Duration::ZERO,
+        };
+        (clamped * u64::from(self.backoff))
+            .min(self.config.max)
+            .max(floor)
+    }
+
+    /// Doubles the timeout (RFC 6298 (5.5)). The factor stops growing once the
+    /// timeout is at its maximum. After more than three doublings the tick
+    /// estimator distrusts its mean, as BSD does.
+    pub fn back_off(&mut self) {
+        if self.backoff < 64 || self.timeout() < self.config.max {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            match &mut self.estimator {
+                Estimator::Ticks(e) => e.distrust(),
+                // RFC 6298 section 5: SRTT and RTTVAR MAY be cleared after several back-offs; kept here.
+                Estimator::Rfc6298(_) => {}
+            }
+        }
+    }
+
+    /// Ends the back-off. Karn's algorithm: call only for an ACK that gives a valid sample.
+    pub fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// Forgets all samples; `initial` holds until the next one.
+    pub fn restart(&mut self, initial: Duration) {
+        match &mut self.estimator {
+            Estimator::Ticks(e) => e.restart(),
+            Estimator::Rfc6298(e) => e.restart(),
+        }
+        self.initial = initial;
+        self.backoff = 1;
+    }
+
+    /// The back-off factor, a power of two.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// The lower bound in force.
+    pub fn min(&self) -> Duration {
+        self.min
+    }
+
+    /// Changes the lower bound.
+    pub fn set_min(&mut self, min: Duration) {
+        self.min = min;
+    }
+
+    /// The smoothed round-trip time, if there has been a sample.
+    pub fn srtt(&self) -> Option<Duration> {
+        match &self.estimator {
+            Estimator::Ticks(e) => e.srtt(),
+            Estimator::Rfc6298(e) => e.srtt(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ns2() -> Rto {
+        Rto::new(RtoConfig {
+            estimator: EstimatorKind::Ticks {
+                tick: Duration::from_millis(10),
+                phase: Duration::from_nanos(3396),
+            },
+            initial: Duration::from_secs(6),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+        })
+    }
+
+    #[test]
+    fn the_minimum_is_applied_before_the_back_off_and_the_maximum_after() {
+        let mut rto = ns2();
+        assert_eq!(rto.timeout(), Duration::from_secs(6));
+        rto.sample(Duration::from_millis(20), Instant::ZERO, 1);
+        assert_eq!(rto.timeout(), Duration::from_millis(200));
+        rto.back_off();
+        assert_eq!(rto.timeout(), Duration::from_millis(400));
+        for _ in 0..12 {
+            rto.back_off();
+        }
+        assert_eq!(rto.timeout(), Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_restart_forgets_samples_and_back_off() {
+        let mut rto = ns2();
+        rto.sample(Duration::from_millis(700), Instant::ZERO, 1);
+        rto.back_off();
+        rto.restart(Duration::from_secs(3));
+        assert_eq!((rto.timeout(), rto.srtt()), (Duration::from_secs(3), None));
+    }
+}

@@ -1,0 +1,48 @@
+use midflight_units::{Duration, Instant, Seq};
+
+/// What a policy may know of a sender. Sequence numbers and windows are in
+/// segments.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderView {
+    /// The present.
+    pub now: Instant,
+    /// First unacknowledged segment (RFC 9293 SND.UNA).
+    pub snd_una: Seq,
+    /// Next segment to send (RFC 9293 SND.NXT); falls back to `snd_una` after a timeout.
+    pub snd_nxt: Seq,
+    /// One past the highest segment ever sent.
+    pub snd_max: Seq,
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold.
+    pub ssthresh: f64,
+    /// Window at the start of a connection.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start of a connection.
+    pub initial_ssthresh: f64,
+    /// The recovery's estimate of segments in flight; equals `snd_max - snd_una` outside recovery.
+    pub pipe: u64,
+    /// The sender is in fast recovery.
+    pub in_fast_recovery: bool,
+    /// A retransmission timer has expired and no ACK for new data has come since.
+    pub in_rto_recovery: bool,
+    /// Retransmission timeout with back-off, as the timer would be armed now.
+    pub rto: Duration,
+    /// Lower bound of the retransmission timeout in force.
+    pub min_rto: Duration,
+    /// The ACK being processed gave an RTT sample.
+    pub rtt_sampled: bool,
+}
+
+impl SenderView {
+    /// Segments sent and not acknowledged: highest sent minus highest acknowledged.
+    pub fn flight_size(&self) -> u64 {
+        self.snd_max - self.snd_una
+    }
+
+    /// Segments sent since the window was last rewound: while the sender goes
+    /// back after a timeout, `snd_max` overstates what is in flight.
+    pub fn flight_since_rewind(&self) -> u64 {
+        self.snd_nxt.min(self.snd_max).saturating_sub(self.snd_una)
+    }
+}

@@ -1,0 +1,409 @@
+//! The Python module `midflight._core`: the one place that knows Python and Arrow.
+
+mod table;
+
+use std::str::FromStr;
+
+use midflight_control::policy::{a1_min_rto, Knob, POLICIES};
+use midflight_control::{LinkInfo, Notice};
+use midflight_study::{
+    queue_limit, schemes, Handoff, HandoffKind, HandoffRow, Knobs, StudyError, Sweep, TraceRun,
+    MODEL_VERSION,
+};
+use midflight_tcp::{PROFILES, SETTINGS};
+use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::table::Table;
+
+create_exception!(
+    midflight,
+    MidflightError,
+    PyValueError,
+    "Input that midflight does not accept, in one sentence."
+);
+
+/// A link in Python: rate in bit/s and one-way delay in nanoseconds.
+type Link = (u64, u64);
+
+fn refuse(error: impl Into<StudyError>) -> PyErr {
+    MidflightError::new_err(error.into().to_string())
+}
+
+fn link(of: Link) -> PyResult<LinkInfo> {
+    let rate = Rate::from_bps(of.0).ok_or_else(|| {
+        refuse(StudyError::Range {
+            what: "the rate of a link",
+            value: "0 bit/s".into(),
+            accepted: "1 bit/s or more",
+        })
+    })?;
+    Ok(LinkInfo {
+        rate,
+        delay: Duration::from_nanos(of.1),
+    })
+}
+
+/// Reads a link such as "6400 kbit/s, 9 ms"; returns bit/s and nanoseconds.
+#[pyfunction]
+fn parse_link(text: &str) -> PyResult<Link> {
+    let Some((rate, delay)) = text.split_once(',') else {
+        return Err(refuse(StudyError::Link { text: text.into() }));
+    };
+    let rate = Rate::from_str(rate.trim()).map_err(refuse)?;
+    let delay = Duration::from_str(delay.trim()).map_err(refuse)?;
+    Ok((rate.as_bps(), delay.as_nanos()))
+}
+
+/// Reads a duration such as "500ms"; returns nanoseconds.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<u64> {
+    Duration::from_str(text)
+        .map(Duration::as_nanos)
+        .map_err(refuse)
+}
+
+/// Reads instants: "8.2s", "1s,2s" or "0.1s:20s:0.1s" with the end included; returns nanoseconds.
+#[pyfunction]
+fn parse_instants(text: &str) -> PyResult<Vec<u64>> {
+    let instants = read_instants(text).map_err(refuse)?;
+    Ok(instants.into_iter().map(Instant::as_nanos).collect())
+}
+
+/// Queue limit of an access link in packets: its BDP, at least 5.
+#[pyfunction]
+fn queue_limit_packets(of: Link) -> PyResult<u32> {
+    Ok(queue_limit(&link(of)?))
+}
+
+/// BDP of a link by its own round trip, in whole 1500-byte packets.
+#[pyfunction]
+fn bdp_packets(of: Link) -> PyResult<u64> {
+    Ok(link(of)?.bdp_packets())
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e6
+}
+
+/// `RTT_old_newlink` in milliseconds.
+#[pyfunction]
+fn rtt_old_newlink_ms(old: Link, new: Link) -> PyResult<f64> {
+    let notice = Notice {
+        old: link(old)?,
+        new: link(new)?,
+        flows: 1,
+    };
+    Ok(milliseconds(notice.round_trip_old_new()))
+}
+
+/// `RTT_newlink` in milliseconds.
+#[pyfunction]
+fn rtt_newlink_ms(new: Link) -> PyResult<f64> {
+    Ok(milliseconds(link(new)?.round_trip()))
+}
+
+/// Minimum RTO of A1's case 1, 2 or 3 in milliseconds, for this many segments
+/// outstanding (case 3: in the pipe).
+#[pyfunction]
+fn a1_min_rto_ms(case: u32, old: Link, new: Link, flight_size: u64) -> PyResult<f64> {
+    let notice = Notice {
+        old: link(old)?,
+        new: link(new)?,
+        flows: 1,
+    };
+    Ok(milliseconds(a1_min_rto(case, &notice, flight_size)))
+}
+
+fn knob_list<'py>(py: Python<'py>, knobs: &[Knob]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for knob in knobs {
+        let entry = PyDict::new(py);
+        entry.set_item("name", knob.name)?;
+        entry.set_item("default", knob.default)?;
+        entry.set_item("accepts", knob.accepts)?;
+        entry.set_item("summary", knob.summary)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// All schemes: name, summary, source and the policies they are made of.
+#[pyfunction(name = "schemes")]
+fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for scheme in schemes() {
+        let entry = PyDict::new(py);
+        entry.set_item("name", scheme.name)?;
+        entry.set_item("summary", scheme.summary)?;
+        entry.set_item("source", scheme.source)?;
+        entry.set_item("parts", scheme.policies)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// All handoff policies: name, summary, source and knobs.
+#[pyfunction]
+fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for policy in POLICIES {
+        let entry = PyDict::new(py);
+        entry.set_item("name", policy.name)?;
+        entry.set_item("summary", policy.summary)?;
+        entry.set_item("source", policy.source)?;
+        entry.set_item("knobs", knob_list(py, policy.knobs)?)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// All profiles: name and summary.
+#[pyfunction]
+fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for profile in PROFILES {
+        let entry = PyDict::new(py);
+        entry.set_item("name", profile.name)?;
+        entry.set_item("summary", profile.summary)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// Settings of sender and receiver that can be changed one at a time.
+#[pyfunction]
+fn settings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    knob_list(py, SETTINGS)
+}
+
+fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
+    match name {
+        "mbb" => Ok(HandoffKind::MakeBeforeBreak),
+        "bbm" => Ok(HandoffKind::BreakBeforeMake {
+            gap: Duration::from_nanos(gap_ns),
+        }),
+        _ => Err(refuse(StudyError::Range {
+            what: "the kind of handoff",
+            value: format!("\"{name}\""),
+            accepted: "mbb (make before break) or bbm (break before make)",
+        })),
+    }
+}
+
+/// One row of measurements for every scheme and handoff instant.
+#[pyfunction(name = "handoff")]
+#[pyo3(signature = (*, old, new, kind, at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
+    packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
+    fixed_delay_ns = 2_000_000, knobs = Knobs::new(), fork = true, threads = 0,
+    end_ns = 3_600_000_000_000))]
+#[allow(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "keyword arguments of a Python function"
+)]
+fn run_handoff(
+    py: Python<'_>,
+    old: Link,
+    new: Link,
+    kind: &str,
+    at_ns: Vec<u64>,
+    schemes: Vec<String>,
+    profile: &str,
+    gap_ns: u64,
+    packets: u64,
+    extra_packets: Vec<u64>,
+    notify: bool,
+    notify_delay_ns: u64,
+    fixed_delay_ns: u64,
+    knobs: Knobs,
+    fork: bool,
+    threads: usize,
+    end_ns: u64,
+) -> PyResult<Table> {
+    let sweep = Sweep {
+        handoff: Handoff {
+            old: link(old)?,
+            new: link(new)?,
+            kind: self::kind(kind, gap_ns)?,
+            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
+            fixed_delay: Duration::from_nanos(fixed_delay_ns),
+        },
+        at: at_ns.into_iter().map(Instant::from_nanos).collect(),
+        schemes,
+        profile: profile.into(),
+        knobs,
+        packets,
+        extra: extra_packets,
+        end: Instant::from_nanos(end_ns),
+        fork,
+        threads,
+    };
+    let rows = py.detach(|| sweep.run()).map_err(refuse)?;
+    let names = sweep
+        .schemes
+        .iter()
+        .flat_map(|s| std::iter::repeat_n(s.clone(), sweep.at.len()));
+    handoff_table(names.collect(), &rows, sweep.extra.len())
+}
+
+fn nanos(duration: Option<Duration>) -> Option<i64> {
+    duration.map(|d| d.as_nanos() as i64)
+}
+
+/// "2.907355 3.307355s": seconds from the start of the connection, with an s behind a spurious one.
+fn rto_times(row: &HandoffRow) -> String {
+    let each = row.rto_times.iter().map(|(at, spurious)| {
+        let us = (at.as_nanos() + 500) / 1000;
+        format!(
+            "{}.{:06}{}",
+            us / 1_000_000,
+            us % 1_000_000,
+            if *spurious { "s" } else { "" }
+        )
+    });
+    each.collect::<Vec<_>>().join(" ")
+}
+
+fn handoff_table(schemes: Vec<String>, rows: &[HandoffRow], extra: usize) -> PyResult<Table> {
+    let mut t = Table::builder();
+    let times = |f: fn(&HandoffRow) -> Option<Duration>| rows.iter().map(|r| nanos(f(r))).collect();
+    let count = |f: fn(&HandoffRow) -> i64| rows.iter().map(f).collect();
+    let real = |f: fn(&HandoffRow) -> f64| rows.iter().map(f).collect();
+    t.text("scheme", schemes);
+    t.int("th_ns", count(|r| r.at.as_nanos() as i64));
+    t.maybe_int("t_new_ns", times(|r| r.t_new));
+    t.maybe_int("t_new_make_ns", times(|r| r.t_new_make));
+    t.maybe_int("t_ack_ns", times(|r| r.t_ack));
+    t.maybe_int("t_newpath_ns", times(|r| r.t_newpath));
+    for i in 0..extra {
+        let column = rows
+            .iter()
+            .map(|r| nanos(r.t_new_extra.get(i).copied().flatten()))
+            .collect();
+        t.maybe_int(&format!("t_new_extra{i}_ns"), column);
+    }
+    t.int("nrto", count(|r| r.nrto.into()));
+    t.int("nspur", count(|r| r.nspur.into()));
+    t.maybe_int("first_rto_ns", times(|r| r.first_rto));
+    t.text("rto_times", rows.iter().map(rto_times).collect());
+    t.int("timeouts", count(|r| r.timeouts.into()));
+    t.int("drops_data", count(|r| r.drops_data.into()));
+    t.int("drops_all", count(|r| r.drops_all.into()));
+    t.int("rexmits", count(|r| r.rexmits.into()));
+    t.real("cwnd", real(|r| r.cwnd));
+    t.real("ssthresh", real(|r| r.ssthresh));
+    t.int("flight", count(|r| r.flight as i64));
+    t.int("rto_ns", count(|r| r.rto.as_nanos() as i64));
+    t.int("hiack", count(|r| r.hiack));
+    t.int("maxseq", count(|r| r.maxseq));
+    t.int("sent_in_outage", count(|r| r.sent_in_outage.into()));
+    t.int("dupacks", count(|r| r.dupacks.into()));
+    t.int("backoff", count(|r| r.backoff.into()));
+    t.text(
+        "phase",
+        rows.iter()
+            .map(|r| r.phase.map_or("", |p| p.name()).into())
+            .collect(),
+    );
+    t.int("drops_queue", count(|r| r.drops_queue.into()));
+    t.int("drops_break", count(|r| r.drops_break.into()));
+    t.int("reordered", count(|r| r.reordered.into()));
+    t.int("fast_rexmits", count(|r| r.fast_rexmits.into()));
+    t.int("false_fast_rexmits", count(|r| r.false_fast_rexmits.into()));
+    t.real("ssthresh_min", real(|r| r.ssthresh_min));
+    t.real("cwnd_min", real(|r| r.cwnd_min));
+    t.int(
+        "in_rto_recovery_at_make",
+        count(|r| r.in_rto_recovery_at_make.into()),
+    );
+    t.maybe_int("unused_ns", times(|r| r.unused));
+    t.int("orders", count(|r| r.orders.into()));
+    t.text("digest", rows.iter().map(|r| r.digest.clone()).collect());
+    t.build()
+}
+
+/// Every event of one run, and the digest of the run.
+#[pyfunction(name = "trace")]
+#[pyo3(signature = (*, old, new, kind, at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
+    packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
+    fixed_delay_ns = 2_000_000, knobs = Knobs::new()))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+fn run_trace(
+    py: Python<'_>,
+    old: Link,
+    new: Link,
+    kind: &str,
+    at_ns: Option<u64>,
+    scheme: &str,
+    profile: &str,
+    gap_ns: u64,
+    packets: u64,
+    until_ns: Option<u64>,
+    notify: bool,
+    notify_delay_ns: u64,
+    fixed_delay_ns: u64,
+    knobs: Knobs,
+) -> PyResult<Table> {
+    if at_ns.is_none() && until_ns.is_none() {
+        return Err(refuse(StudyError::Nothing {
+            what: "handoff instant or end of the run",
+        }));
+    }
+    let run = TraceRun {
+        handoff: Handoff {
+            old: link(old)?,
+            new: link(new)?,
+            kind: self::kind(kind, gap_ns)?,
+            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
+            fixed_delay: Duration::from_nanos(fixed_delay_ns),
+        },
+        at: at_ns.map(Instant::from_nanos),
+        scheme: scheme.into(),
+        profile: profile.into(),
+        knobs,
+        packets,
+        end: Instant::from_nanos(until_ns.unwrap_or(3_600_000_000_000)),
+    };
+    let (rows, digest) = py.detach(|| midflight_study::trace(&run)).map_err(refuse)?;
+    let mut t = Table::builder();
+    t.int(
+        "time_ns",
+        rows.iter().map(|r| r.at.as_nanos() as i64).collect(),
+    );
+    t.text("event", rows.iter().map(|r| r.event.into()).collect());
+    t.real("value", rows.iter().map(|r| r.value).collect());
+    t.text("detail", rows.iter().map(|r| r.detail.clone()).collect());
+    t.digest(&digest);
+    t.build()
+}
+
+/// Simulation core of midflight.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("MODEL_VERSION", MODEL_VERSION)?;
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("MidflightError", m.py().get_type::<MidflightError>())?;
+    m.add_class::<Table>()?;
+    m.add_function(wrap_pyfunction!(parse_link, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
+    m.add_function(wrap_pyfunction!(parse_instants, m)?)?;
+    m.add_function(wrap_pyfunction!(queue_limit_packets, m)?)?;
+    m.add_function(wrap_pyfunction!(bdp_packets, m)?)?;
+    m.add_function(wrap_pyfunction!(rtt_old_newlink_ms, m)?)?;
+    m.add_function(wrap_pyfunction!(rtt_newlink_ms, m)?)?;
+    m.add_function(wrap_pyfunction!(a1_min_rto_ms, m)?)?;
+    m.add_function(wrap_pyfunction!(list_schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(policies, m)?)?;
+    m.add_function(wrap_pyfunction!(profiles, m)?)?;
+    m.add_function(wrap_pyfunction!(settings, m)?)?;
+    m.add_function(wrap_pyfunction!(run_handoff, m)?)?;
+    m.add_function(wrap_pyfunction!(run_trace, m)?)?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! A 128-bit digest of a run: two runs with equal digests sent, received,
+//! dropped and changed the same things at the same instants.
+//!
+//! Two lanes of multiply-and-fold over 64-bit words. It tells runs apart; it
+//! is no cryptographic hash.
+
+use std::fmt;
+
+use midflight_tcp::SenderEvent;
+use midflight_units::Instant;
+
+use crate::event::{DropCause, Event, Observer};
+use crate::world::{Body, FlowId};
+
+/// The running digest of a world's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    lanes: [u64; 2],
+}
+
+/// Fractional digits of pi and of the golden ratio, odd.
+const SEEDS: [u64; 2] = [0x2436_2109_13c9_d255, 0x9e37_79b9_7f4a_7c15];
+const MULTIPLIERS: [u64; 2] = [0xd6e8_feb8_6659_fd93, 0xa076_1d64_78bd_642f];
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self { lanes: SEEDS }
+    }
+}
+
+fn fold(lane: u64, word: u64, multiplier: u64) -> u64 {
+    let product = u128::from(lane ^ word) * u128::from(multiplier);
+    (product as u64) ^ ((product >> 64) as u64) ^ lane.rotate_left(23)
+}
+
+impl Digest {
+    /// Adds a word.
+    pub fn add(&mut self, word: u64) {
+        self.lanes[0] = fold(self.lanes[0], word, MULTIPLIERS[0]);
+        self.lanes[1] = fold(self.lanes[1], word.rotate_left(32), MULTIPLIERS[1]);
+    }
+
+    fn note(&mut self, now: Instant, flow: FlowId, kind: u64, value: u64) {
+        self.add(now.as_nanos());
+        self.add(kind << 56 ^ (flow.index() as u64) << 40 ^ value);
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}{:016x}", self.lanes[0], self.lanes[1])
+    }
+}
+
+impl Observer for Digest {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        let (kind, value) = match event {
+            Event::Sent(s) => (1, s.seq << 1 | u64::from(s.retransmission)),
+            Event::AckArrived(a) => (2, a.ack),
+            Event::Arrived { segment, .. } => (3, segment.seq),
+            Event::Dropped {
+                packet,
+                link,
+                cause,
+            } => {
+                let number = match &packet.body {
+                    Body::Data(s) => s.seq << 1,
+                    Body::Ack(a) => a.ack << 1 | 1,
+                };
+                let cause = u64::from(*cause == DropCause::Break);
+                (4 + cause, number ^ (link.index() as u64) << 48)
+            }
+            Event::Break => (6, 0),
+            Event::Make => (7, 0),
+            Event::Sender(SenderEvent::Cwnd(w)) => (8, w.to_bits()),
+            Event::Sender(SenderEvent::Ssthresh(w)) => (9, w.to_bits()),
+            Event::Sender(SenderEvent::Backoff(b)) => (10, u64::from(*b)),
+            Event::Sender(SenderEvent::MinRto(d)) => (11, d.as_nanos()),
+            Event::Sender(SenderEvent::RttSample(d)) => (12, d.as_nanos()),
+            Event::Sender(SenderEvent::Timeout(seq)) => (13, *seq),
+            Event::Sender(SenderEvent::FastRetransmit(seq)) => (14, *seq),
+            Event::Sender(SenderEvent::RecoveryExit) => (15, 0),
+            // Who is told and why does not change what happens; orders show in their effects.
+            Event::Sender(SenderEvent::Order { .. })
+            | Event::TimeoutJudged { .. }
+            | Event::Notice => return,
+        };
+        self.note(now, flow, kind, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_values_matter() {
+        let digest = |words: &[u64]| {
+            let mut d = Digest::default();
+            words.iter().for_each(|&w| d.add(w));
+            d.to_string()
+        };
+        assert_ne!(digest(&[1, 2]), digest(&[2, 1]));
+        assert_ne!(digest(&[0]), digest(&[0, 0]));
+        assert_eq!(digest(&[7, 8]), digest(&[7, 8]));
+        assert_eq!(digest(&[]).len(), 32);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a world reports.
+
+use midflight_tcp::{Ack, Segment, SenderEvent};
+use midflight_units::{Instant, Seq};
+
+use crate::link::LinkId;
+use crate::world::{FlowId, Packet};
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// The queue had no room.
+    Queue,
+    /// The link was down.
+    Break,
+}
+
+/// Something that happened in a world.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A sender put a segment on the network.
+    Sent(&'a Segment),
+    /// An ACK reached its sender, which has not yet looked at it.
+    AckArrived(&'a Ack),
+    /// A segment reached its receiver, which has not yet looked at it.
+    Arrived {
+        /// The segment.
+        segment: &'a Segment,
+        /// The link it came over.
+        link: LinkId,
+        /// It went over a route that was set during the run.
+        rerouted: bool,
+        /// The receiver has it already.
+        duplicate: bool,
+        /// The receiver has a higher one already.
+        overtaken: bool,
+    },
+    /// A packet was lost.
+    Dropped {
+        /// The packet.
+        packet: &'a Packet,
+        /// The link that lost it.
+        link: LinkId,
+        /// Why.
+        cause: DropCause,
+    },
+    /// A change inside a sender.
+    Sender(SenderEvent<'a>),
+    /// Ground truth about a timeout, known when the segment is acknowledged:
+    /// it was spurious when a segment sent before the timeout caused the ACK.
+    TimeoutJudged {
+        /// When the timer expired.
+        at: Instant,
+        /// The segment it expired for.
+        segment: Seq,
+        /// Nothing had been lost.
+        spurious: bool,
+    },
+    /// The old link breaks.
+    Break,
+    /// The new route is in use.
+    Make,
+    /// A notice reaches the sender.
+    Notice,
+}
+
+/// Watches a world.
+pub trait Observer {
+    /// `event` happened to `flow` at `now`. Events of no flow are told of flow 0.
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
+}
+
+impl Observer for () {
+    fn record(&mut self, _now: Instant, _flow: FlowId, _event: &Event<'_>) {}
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.0.record(now, flow, event);
+        self.1.record(now, flow, event);
+    }
+}
+
+impl<A: Observer> Observer for Option<A> {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if let Some(observer) = self {
+            observer.record(now, flow, event);
+        }
+    }
+}

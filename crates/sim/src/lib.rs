@@ -1,0 +1,21 @@
+//! Nodes, links, routes, the timeline of a handoff, and the event loop that
+//! moves TCP flows over them.
+//!
+//! A [`World`] is plain data: it clones, and a clone given the same future
+//! runs the same course. Event order is total: time, then the double that ns-2
+//! would have for it (see `moment`), then the instant at which the event was put
+//! on the agenda, then the number of its source (timeline, links, timers, in the
+//! order they were added). The third key is ns-2's rule that simultaneous events
+//! run in the order in which they were scheduled.
+
+mod agenda;
+mod digest;
+mod event;
+mod link;
+mod moment;
+mod world;
+
+pub use digest::Digest;
+pub use event::{DropCause, Event, Observer};
+pub use link::{LinkConfig, LinkId};
+pub use world::{Action, Body, FlowConfig, FlowId, NodeId, Packet, World, WorldError};

@@ -1,0 +1,114 @@
+use midflight_control::policy::KnobError;
+use midflight_sim::WorldError;
+use midflight_tcp::ConfigError;
+use midflight_units::{Instant, UnitError};
+
+/// Why a question cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// There is no such scheme.
+    #[error("there is no scheme \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
+    UnknownScheme {
+        /// The name that was read.
+        name: String,
+        /// The nearest name that exists.
+        near: Option<String>,
+        /// The names that exist.
+        known: String,
+    },
+    /// There is no such knob.
+    #[error("there is no setting \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
+    UnknownKnob {
+        /// The name that was read.
+        name: String,
+        /// The nearest name that exists.
+        near: Option<String>,
+        /// The names that exist.
+        known: String,
+    },
+    /// The value of a policy's knob is not accepted.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// A profile or one of its settings is not accepted.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Text that is not a quantity.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// Text that is not a link.
+    #[error("link \"{text}\" is not a rate and a delay; write for example \"6400 kbit/s, 9 ms\"")]
+    Link {
+        /// The text as it was read.
+        text: String,
+    },
+    /// The handoff would come after the end of the run.
+    #[error("the handoff at {at} comes after the end of the run at {end}; accepted is an earlier handoff or a later end")]
+    AfterEnd {
+        /// The handoff.
+        at: Instant,
+        /// The end of the run.
+        end: Instant,
+    },
+    /// A number is outside its range.
+    #[error("{what} {value} is out of range; accepted is {accepted}")]
+    Range {
+        /// What it counts.
+        what: &'static str,
+        /// The number that was read.
+        value: String,
+        /// The accepted range.
+        accepted: &'static str,
+    },
+    /// Nothing to do.
+    #[error("no {what} was given; at least one is needed")]
+    Nothing {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// Threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The world broke down.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// The one of `known` that is nearest to `name`, if it is near at all.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|k| (distance(name, k), k))
+        .min()
+        .filter(|(d, k)| *d <= 1 + k.len() / 4)
+        .map(|(_, k)| k.to_string())
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_its_name_and_nonsense_does_not() {
+        let known = ["sack", "enhanced", "enhanced-a5", "rlci"];
+        assert_eq!(
+            nearest("enhaced", known.into_iter()),
+            Some("enhanced".into())
+        );
+        assert_eq!(nearest("quantum", known.into_iter()), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! Questions asked of the simulator: a handoff between two access links, at
+//! many instants and with many schemes, measured; or one run, traced.
+
+mod error;
+mod handoff;
+mod metrics;
+mod scheme;
+mod sweep;
+mod trace;
+
+pub use error::StudyError;
+pub use handoff::{queue_limit, Handoff, HandoffKind, LINK_NAMES};
+pub use metrics::{HandoffRow, Phase};
+pub use scheme::{schemes, Scheme};
+pub use sweep::{Knobs, Sweep};
+pub use trace::{trace, TraceRow, TraceRun};
+
+/// Changes whenever the digest of a run may change.
+pub const MODEL_VERSION: &str = "1";

@@ -1,0 +1,444 @@
+//! What is measured of a handoff. The definitions are those of the reference
+//! data: `docs/ns2-behaviour.md`, section "Columns".
+
+use std::collections::VecDeque;
+
+use midflight_control::SenderView;
+use midflight_sim::{Body, DropCause, Event, FlowId, Observer};
+use midflight_tcp::SenderEvent;
+use midflight_units::{Duration, Instant, Seq};
+
+/// Counting stops at the first of these intervals after the make that sees the run complete.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Where in its life the sender is when the handoff starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Slow start, nothing lost.
+    SlowStart,
+    /// Slow start, and a loss that the sender does not know of yet.
+    Overshoot,
+    /// Fast recovery.
+    FastRecovery,
+    /// The timer has expired and no ACK for new data has come since.
+    RtoRecovery,
+    /// Congestion avoidance.
+    CongestionAvoidance,
+}
+
+impl Phase {
+    /// Name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SlowStart => "slow-start",
+            Self::Overshoot => "overshoot",
+            Self::FastRecovery => "fast-recovery",
+            Self::RtoRecovery => "rto-recovery",
+            Self::CongestionAvoidance => "congestion-avoidance",
+        }
+    }
+}
+
+/// The measurements of one run. Durations count from the handoff (the break,
+/// if there is one). Segment and ACK numbers are ns-2's: an ACK's number is
+/// the last segment in order, -1 before any.
+#[derive(Clone, Debug, Default)]
+pub struct HandoffRow {
+    /// When the handoff starts.
+    pub at: Instant,
+    /// Until `packets` segments never sent before the handoff are acknowledged.
+    pub t_new: Option<Duration>,
+    /// The same, counted from the highest segment sent at the make.
+    pub t_new_make: Option<Duration>,
+    /// Until the ACK number has advanced by `packets`.
+    pub t_ack: Option<Duration>,
+    /// Until `packets` distinct segments that came over the new path are acknowledged.
+    pub t_newpath: Option<Duration>,
+    /// `t_new` for the further counts of packets.
+    pub t_new_extra: Vec<Option<Duration>>,
+    /// Timeouts that doubled the back-off: all, until it stops growing at the maximum RTO.
+    pub nrto: u32,
+    /// The spurious ones among them.
+    pub nspur: u32,
+    /// All timeouts.
+    pub timeouts: u32,
+    /// The first of the counted timeouts.
+    pub first_rto: Option<Duration>,
+    /// When each counted timeout came, and whether it was spurious.
+    pub rto_times: Vec<(Instant, bool)>,
+    /// Data packets lost (the SYN counts).
+    pub drops_data: u32,
+    /// Packets lost, ACKs included.
+    pub drops_all: u32,
+    /// Data packets lost to a full queue.
+    pub drops_queue: u32,
+    /// Data packets lost to the break.
+    pub drops_break: u32,
+    /// Retransmissions sent.
+    pub rexmits: u32,
+    /// New segments sent between break and make.
+    pub sent_in_outage: u32,
+    /// First transmissions that arrived behind a higher segment.
+    pub reordered: u32,
+    /// Fast recoveries entered.
+    pub fast_rexmits: u32,
+    /// Fast recoveries entered for a segment that was not lost.
+    pub false_fast_rexmits: u32,
+    /// Smallest slow-start threshold after the handoff.
+    pub ssthresh_min: f64,
+    /// Smallest congestion window after the handoff.
+    pub cwnd_min: f64,
+    /// The sender was in RTO recovery at the make.
+    pub in_rto_recovery_at_make: bool,
+    /// From the make to the next retransmission, if in RTO recovery at the make.
+    pub unused: Option<Duration>,
+    /// Orders that policies gave.
+    pub orders: u32,
+    /// Congestion window at the handoff.
+    pub cwnd: f64,
+    /// Slow-start threshold at the handoff.
+    pub ssthresh: f64,
+    /// Segments outstanding at the handoff.
+    pub flight: u64,
+    /// Timeout with back-off at the handoff.
+    pub rto: Duration,
+    /// Highest ACK number at the handoff.
+    pub hiack: i64,
+    /// Highest segment sent at the handoff.
+    pub maxseq: i64,
+    /// Duplicate ACKs counted at the handoff.
+    pub dupacks: u32,
+    /// Back-off factor at the handoff.
+    pub backoff: u32,
+    /// Phase at the handoff.
+    pub phase: Option<Phase>,
+    /// Digest of the run, two words of 64 bits in hexadecimal.
+    pub digest: String,
+}
+
+/// A set of sequence numbers that forgets what is below a rising edge.
+#[derive(Clone, Debug, Default)]
+struct SeqSet {
+    base: Seq,
+    words: VecDeque<u64>,
+}
+
+impl SeqSet {
+    fn insert(&mut self, seq: Seq) {
+        if seq < self.base {
+            return;
+        }
+        let at = seq - self.base;
+        let word = (at / 64) as usize;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (at % 64);
+    }
+
+    fn contains(&self, seq: Seq) -> bool {
+        seq.checked_sub(self.base)
+            .and_then(|at| {
+                self.words
+                    .get((at / 64) as usize)
+                    .map(|w| w >> (at % 64) & 1 == 1)
+            })
+            .unwrap_or(false)
+    }
+
+    fn forget_below(&mut self, seq: Seq) {
+        while self.base + 64 <= seq && self.words.pop_front().is_some() {
+            self.base += 64;
+        }
+        if self.words.is_empty() {
+            self.base = self.base.max(seq / 64 * 64);
+        }
+    }
+}
+
+/// Everything that is counted from the handoff on.
+#[derive(Clone, Debug)]
+struct After {
+    row: HandoffRow,
+    packets: u64,
+    extra: Vec<u64>,
+    make_at: Instant,
+    made: bool,
+    /// One past the highest segment that is outstanding at the make.
+    max_at_make: Seq,
+    stalled_at_make: bool,
+    /// Counting ends here once the run is complete.
+    freeze: Instant,
+    /// Seen since the handoff, and first seen over the new path.
+    seen: SeqSet,
+    new_path: SeqSet,
+    new_path_acked: u64,
+}
+
+/// Watches one flow through a handoff.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HandoffMetrics {
+    una: Seq,
+    max: Seq,
+    stalled: bool,
+    backoff: u32,
+    dropped: SeqSet,
+    highest_dropped: Option<Seq>,
+    after: Option<Box<After>>,
+}
+
+impl HandoffMetrics {
+    /// The handoff starts now, with the sender in this state.
+    pub(crate) fn begin(
+        &mut self,
+        make_at: Instant,
+        packets: u64,
+        extra: &[u64],
+        view: &SenderView,
+        dupacks: u32,
+        backoff: u32,
+        at: Instant,
+    ) {
+        let phase = if view.in_rto_recovery {
+            Phase::RtoRecovery
+        } else if view.in_fast_recovery {
+            Phase::FastRecovery
+        } else if view.cwnd < view.ssthresh {
+            let lost = self.highest_dropped.is_some_and(|seq| seq >= view.snd_una);
+            if lost {
+                Phase::Overshoot
+            } else {
+                Phase::SlowStart
+            }
+        } else {
+            Phase::CongestionAvoidance
+        };
+        self.backoff = backoff;
+        let row = HandoffRow {
+            at,
+            t_new_extra: vec![None; extra.len()],
+            ssthresh_min: view.ssthresh,
+            cwnd_min: view.cwnd,
+            cwnd: view.cwnd,
+            ssthresh: view.ssthresh,
+            flight: view.flight_size(),
+            rto: view.rto,
+            hiack: view.snd_una as i64 - 1,
+            maxseq: view.snd_max as i64 - 1,
+            dupacks,
+            backoff,
+            phase: Some(phase),
+            ..HandoffRow::default()
+        };
+        let mut after = After {
+            row,
+            packets,
+            extra: extra.to_vec(),
+            make_at,
+            made: false,
+            max_at_make: 0,
+            stalled_at_make: false,
+            freeze: Instant::NEVER,
+            seen: SeqSet::default(),
+            new_path: SeqSet::default(),
+            new_path_acked: 0,
+        };
+        after.seen.forget_below(view.snd_una);
+        after.new_path.forget_below(view.snd_una);
+        self.after = Some(Box::new(after));
+    }
+
+    /// Whether everything has been measured once no event before `next` is left.
+    pub(crate) fn finished(&self, next: Instant) -> bool {
+        self.after
+            .as_ref()
+            .is_some_and(|a| next >= a.freeze && a.row.t_new_extra.iter().all(Option::is_some))
+    }
+
+    pub(crate) fn into_row(self) -> HandoffRow {
+        self.after.map(|a| a.row).unwrap_or_default()
+    }
+}
+
+impl After {
+    fn on_ack(&mut self, now: Instant, before: Seq, una: Seq) {
+        let since = now.since(self.row.at);
+        let reach = |slot: &mut Option<Duration>, number: i64| {
+            if slot.is_none() && una as i64 > number {
+                *slot = Some(since);
+            }
+        };
+        let packets = self.packets as i64;
+        reach(&mut self.row.t_new, self.row.maxseq + packets);
+        reach(&mut self.row.t_ack, self.row.hiack + packets);
+        for (slot, &n) in self.row.t_new_extra.iter_mut().zip(&self.extra) {
+            reach(slot, self.row.maxseq + n as i64);
+        }
+        if self.made {
+            reach(
+                &mut self.row.t_new_make,
+                self.max_at_make as i64 - 1 + packets,
+            );
+            if self.row.t_new_make.is_some() && self.freeze == Instant::NEVER {
+                let polls = now.since(self.make_at).as_nanos() / POLL.as_nanos() + 1;
+                self.freeze = self.make_at + POLL * polls;
+            }
+        }
+        self.new_path_acked += (before..una)
+            .filter(|&seq| self.new_path.contains(seq))
+            .count() as u64;
+        if self.new_path_acked >= self.packets && self.row.t_newpath.is_none() {
+            self.row.t_newpath = Some(since);
+        }
+    }
+
+    /// A segment arrives; the first arrival since the handoff decides its path.
+    fn on_arrival(&mut self, seq: Seq, una: Seq, over_new_path: bool) {
+        if self.seen.contains(seq) {
+            return;
+        }
+        self.seen.insert(seq);
+        if over_new_path {
+            self.new_path.insert(seq);
+            // Acknowledged already, by a receipt from before the handoff.
+            self.new_path_acked += u64::from(seq < una);
+        }
+    }
+
+    fn on_sent(&mut self, now: Instant, retransmission: bool) {
+        if retransmission {
+            self.row.rexmits += 1;
+            if self.made && self.stalled_at_make && self.row.unused.is_none() {
+                self.row.unused = Some(now.since(self.make_at));
+            }
+        } else if !self.made {
+            self.row.sent_in_outage += 1;
+        }
+    }
+}
+
+impl Observer for HandoffMetrics {
+    fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
+        let after = self.after.as_deref_mut().filter(|a| now < a.freeze);
+        match event {
+            Event::Sent(segment) => {
+                self.max = self.max.max(segment.seq + 1);
+                if let Some(a) = after {
+                    a.on_sent(now, segment.retransmission);
+                }
+            }
+            Event::AckArrived(ack) if ack.ack > self.una && ack.ack <= self.max => {
+                let before = self.una;
+                self.una = ack.ack;
+                self.stalled = false;
+                self.dropped.forget_below(ack.ack);
+                if let Some(a) = self.after.as_deref_mut() {
+                    a.on_ack(now, before, ack.ack);
+                }
+            }
+            Event::Arrived {
+                segment,
+                rerouted,
+                overtaken,
+                ..
+            } => {
+                if let Some(a) = self.after.as_deref_mut() {
+                    a.on_arrival(segment.seq, self.una, *rerouted);
+                    a.row.reordered += u32::from(*overtaken && !segment.retransmission);
+                }
+            }
+            Event::Dropped { packet, cause, .. } => {
+                if let Body::Data(segment) = &packet.body {
+                    self.dropped.insert(segment.seq);
+                    self.highest_dropped = self.highest_dropped.max(Some(segment.seq));
+                    if let Some(a) = after {
+                        a.row.drops_data += 1;
+                        a.row.drops_all += 1;
+                        match cause {
+                            DropCause::Queue => a.row.drops_queue += 1,
+                            DropCause::Break => a.row.drops_break += 1,
+                        }
+                    }
+                } else if let Some(a) = after {
+                    a.row.drops_all += 1;
+                }
+            }
+            Event::Make => {
+                if let Some(a) = after {
+                    a.made = true;
+                    a.max_at_make = self.max;
+                    a.stalled_at_make = self.stalled;
+                    a.row.in_rto_recovery_at_make = self.stalled;
+                }
+            }
+            Event::TimeoutJudged {
+                at, spurious: true, ..
+            } => {
+                if let Some(a) = after {
+                    if let Some(entry) = a.row.rto_times.iter_mut().find(|(t, _)| t == at) {
+                        entry.1 = true;
+                        a.row.nspur += 1;
+                    }
+                }
+            }
+            Event::Sender(change) => match change {
+                SenderEvent::Timeout(_) => {
+                    self.stalled = true;
+                    if let Some(a) = after {
+                        a.row.timeouts += 1;
+                    }
+                }
+                SenderEvent::Backoff(backoff) => {
+                    let doubled = *backoff > self.backoff;
+                    self.backoff = *backoff;
+                    if let (true, Some(a)) = (doubled, after) {
+                        a.row.nrto += 1;
+                        a.row.first_rto.get_or_insert(now.since(a.row.at));
+                        a.row.rto_times.push((now, false));
+                    }
+                }
+                SenderEvent::FastRetransmit(seq) => {
+                    if let Some(a) = after {
+                        a.row.fast_rexmits += 1;
+                        a.row.false_fast_rexmits += u32::from(!self.dropped.contains(*seq));
+                    }
+                }
+                SenderEvent::Cwnd(cwnd) => {
+                    if let Some(a) = after {
+                        a.row.cwnd_min = a.row.cwnd_min.min(*cwnd);
+                    }
+                }
+                SenderEvent::Ssthresh(ssthresh) => {
+                    if let Some(a) = after {
+                        a.row.ssthresh_min = a.row.ssthresh_min.min(*ssthresh);
+                    }
+                }
+                SenderEvent::Order { .. } => {
+                    if let Some(a) = after {
+                        a.row.orders += 1;
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_set_forgets_below_its_edge_only() {
+        let mut set = SeqSet::default();
+        set.forget_below(1000);
+        for seq in [1000, 1003, 1300] {
+            set.insert(seq);
+        }
+        set.forget_below(1200);
+        assert!(!set.contains(1000) && set.contains(1300) && !set.contains(1301));
+        set.insert(5);
+        assert!(!set.contains(5), "below the edge");
+    }
+}

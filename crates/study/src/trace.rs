@@ -1,0 +1,175 @@
+//! One run as a complete list of events.
+
+use midflight_sim::{Body, Digest, DropCause, Event, FlowId, LinkId, Observer, World};
+use midflight_tcp::SenderEvent;
+use midflight_units::{Instant, Seq};
+
+use crate::error::StudyError;
+use crate::handoff::{Handoff, LINK_NAMES};
+use crate::scheme::Scheme;
+use crate::sweep::{check_handoff, configure, Knobs};
+
+/// One event of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceRow {
+    /// When.
+    pub at: Instant,
+    /// What: `send`, `rexmit`, `ack`, `rcv`, `drop`, `cwnd` ...
+    pub event: &'static str,
+    /// Segment number, ACK number in ns-2's counting, or value.
+    pub value: f64,
+    /// More, in words.
+    pub detail: String,
+}
+
+/// What to trace.
+#[derive(Clone, Debug)]
+pub struct TraceRun {
+    /// The handoff.
+    pub handoff: Handoff,
+    /// When it starts; none for a run without handoff.
+    pub at: Option<Instant>,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// Settings that differ from the defaults.
+    pub knobs: Knobs,
+    /// With a handoff the run ends when this many segments never sent before the make are acknowledged.
+    pub packets: u64,
+    /// The run ends here at the latest.
+    pub end: Instant,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Recorder {
+    rows: Vec<TraceRow>,
+    una: Seq,
+    max: Seq,
+    target: Option<Seq>,
+    packets: u64,
+    /// Rows of timeouts that await their judgement.
+    timeouts: Vec<usize>,
+}
+
+fn name_of(link: LinkId) -> &'static str {
+    LINK_NAMES.get(link.index()).copied().unwrap_or("")
+}
+
+impl Recorder {
+    fn push(&mut self, at: Instant, event: &'static str, value: f64, detail: impl Into<String>) {
+        self.rows.push(TraceRow {
+            at,
+            event,
+            value,
+            detail: detail.into(),
+        });
+    }
+}
+
+impl Observer for Recorder {
+    fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
+        match event {
+            Event::Sent(s) => {
+                self.max = self.max.max(s.seq + 1);
+                let name = if s.retransmission { "rexmit" } else { "send" };
+                self.push(now, name, s.seq as f64, "");
+            }
+            Event::AckArrived(a) => {
+                self.una = self.una.max(a.ack);
+                self.push(now, "ack", a.ack as f64 - 1.0, "");
+            }
+            Event::Arrived { segment, link, .. } => {
+                self.push(now, "rcv", segment.seq as f64, name_of(*link));
+            }
+            Event::Dropped {
+                packet,
+                link,
+                cause,
+            } => {
+                let (kind, number) = match &packet.body {
+                    Body::Data(s) => ("data", s.seq as f64),
+                    Body::Ack(a) => ("ack", a.ack as f64 - 1.0),
+                };
+                let cause = match cause {
+                    DropCause::Queue => "queue",
+                    DropCause::Break => "break",
+                };
+                let link = name_of(*link);
+                self.push(now, "drop", number, format!("{kind} {link} {cause}"));
+            }
+            Event::Break => self.push(now, "break", 0.0, ""),
+            Event::Make => {
+                self.target = Some(self.max + self.packets);
+                self.push(now, "make", 0.0, "");
+            }
+            Event::Notice => self.push(now, "notice", 0.0, ""),
+            Event::TimeoutJudged { at, spurious, .. } => {
+                if let Some(k) = self
+                    .timeouts
+                    .iter()
+                    .position(|&row| self.rows[row].at == *at)
+                {
+                    let row = self.timeouts.remove(k);
+                    self.rows[row].detail = if *spurious { "spurious" } else { "needed" }.into();
+                }
+            }
+            Event::Sender(change) => match change {
+                SenderEvent::Cwnd(w) => self.push(now, "cwnd", *w, ""),
+                SenderEvent::Ssthresh(w) => self.push(now, "ssthresh", *w, ""),
+                SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
+                SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
+                SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
+                SenderEvent::Timeout(seq) => {
+                    self.timeouts.push(self.rows.len());
+                    self.push(now, "rto", *seq as f64, "");
+                }
+                SenderEvent::FastRetransmit(seq) => {
+                    self.push(now, "fast_retransmit", *seq as f64, "");
+                }
+                SenderEvent::RecoveryExit => self.push(now, "recovery_exit", 0.0, ""),
+                SenderEvent::Order {
+                    author,
+                    order,
+                    reason,
+                } => {
+                    self.push(
+                        now,
+                        "order",
+                        0.0,
+                        format!("{author}: {order} because {reason}"),
+                    );
+                }
+            },
+        }
+    }
+}
+
+/// Runs once and returns every event in order, with the digest of the run.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
+    let profile = configure(&run.profile, &run.knobs)?;
+    let policies = Scheme::named(&run.scheme)?.build(&run.knobs)?;
+    let recorder = Recorder {
+        packets: run.packets,
+        ..Recorder::default()
+    };
+    let mut world: World<(Digest, Recorder)> =
+        run.handoff
+            .world(&profile, policies, (Digest::default(), recorder))?;
+    if let Some(at) = run.at {
+        check_handoff(&run.handoff, at, run.end)?;
+        run.handoff.plan(&mut world, at);
+    }
+    loop {
+        let recorder = &world.observer().1;
+        let reached = recorder.target.is_some_and(|target| recorder.una >= target);
+        if reached || world.next_event() >= run.end || !world.step()? {
+            break;
+        }
+    }
+    let (digest, recorder) = world.observer();
+    Ok((recorder.rows.clone(), digest.to_string()))
+}

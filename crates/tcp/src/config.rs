@@ -1,0 +1,473 @@
+//! Every choice of a sender and a receiver, explicit and with its unit. A
+//! profile is only a named bundle of them.
+
+use midflight_control::congestion::AckCounting;
+use midflight_control::policy::Knob;
+use midflight_control::rtt::{EstimatorKind, RtoConfig};
+use midflight_units::{Duration, UnitError};
+
+/// How lost segments are found and resent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Fast retransmit, then slow start (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the first ACK of new data (RFC 2581).
+    Reno,
+    /// Fast recovery until the recovery point, on partial ACKs (RFC 6582).
+    NewReno,
+    /// SACK as in ns-2's Sack1.
+    Sack1,
+    /// SACK with the pipe algorithm of RFC 6675.
+    Sack,
+}
+
+/// What a congestion event halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseLoad {
+    /// The window in use, cut to a whole segment (ns-2).
+    Window,
+    /// FlightSize (RFC 5681 (4)).
+    FlightSize,
+}
+
+/// Where RTT samples come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One segment at a time is timed; none that is retransmitted (RFC 6298 section 3, Karn).
+    OnePerWindow,
+    /// Every ACK of new data, by the timestamp option (RFC 7323 section 4).
+    Timestamps,
+}
+
+/// Until when a sender counts as being in RTO recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRecoveryEnd {
+    /// Until an ACK for new data.
+    NewAck,
+    /// Until everything sent before the timeout is acknowledged.
+    RecoveryPoint,
+}
+
+/// The parameters of a sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// Size of a data segment on the wire, in bytes.
+    pub segment_bytes: u32,
+    /// Size of the SYN on the wire, in bytes.
+    pub syn_bytes: u32,
+    /// Window after the SYN is acknowledged, in segments.
+    pub initial_window: f64,
+    /// The same if the SYN timed out (RFC 5681 section 3.1: 1).
+    pub initial_window_after_syn_timeout: f64,
+    /// Slow-start threshold at the start, in segments.
+    pub initial_ssthresh: f64,
+    /// Receiver's window, in segments.
+    pub receiver_window: u64,
+    /// Loss recovery.
+    pub recovery: RecoveryKind,
+    /// Duplicate ACKs that start fast retransmit (RFC 5681: 3).
+    pub dup_threshold: u32,
+    /// Send a new segment on the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// How slow start counts an ACK.
+    pub ack_counting: AckCounting,
+    /// What a congestion event halves.
+    pub response_load: ResponseLoad,
+    /// Timer.
+    pub rto: RtoConfig,
+    /// Source of RTT samples.
+    pub rtt_sampling: RttSampling,
+    /// Every retransmission of the timed segment cancels its timing (Karn; RFC
+    /// 6298 section 3). ns-2 cancels at a fast retransmit and a timeout only,
+    /// not when recovery resends the segment as a later hole.
+    pub karn_every_retransmission: bool,
+    /// End of RTO recovery, for policies that ask.
+    pub rto_recovery_end: RtoRecoveryEnd,
+}
+
+/// The parameters of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Longest delay of an ACK; none to acknowledge every segment.
+    pub delayed_ack: Option<Duration>,
+    /// The ACK of the SYN is delayed as well.
+    pub delay_syn_ack: bool,
+    /// A duplicate of the last segment in order is acknowledged like a new one
+    /// (ns-2) instead of at once (RFC 9293 section 3.10.7.4).
+    pub delay_last_duplicate: bool,
+    /// Most SACK blocks in an ACK; 0 for no SACK.
+    pub sack_blocks: u8,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
+    /// Echo timestamps (RFC 7323).
+    pub timestamps: bool,
+}
+
+/// A named bundle of parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Profile {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it stands for.
+    pub summary: &'static str,
+    /// Sender.
+    pub sender: SenderConfig,
+    /// Receiver.
+    pub receiver: ReceiverConfig,
+}
+
+/// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
+const NS2: Profile = Profile {
+    name: "ns2",
+    summary: "ns-2 Sack1 with delayed ACK, as the papers ran it",
+    sender: SenderConfig {
+        segment_bytes: 1500,
+        syn_bytes: 40,
+        initial_window: 3.0,
+        initial_window_after_syn_timeout: 1.0,
+        initial_ssthresh: 10_000.0,
+        receiver_window: 10_000,
+        recovery: RecoveryKind::Sack1,
+        dup_threshold: 3,
+        limited_transmit: true,
+        ack_counting: AckCounting::PerAck,
+        response_load: ResponseLoad::Window,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Ticks {
+                tick: Duration::from_millis(10),
+                // ns-2 draws the phase; this is the draw of the reference runs.
+                phase: Duration::from_nanos(5_558_807),
+            },
+            initial: Duration::from_secs(6),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+        },
+        rtt_sampling: RttSampling::OnePerWindow,
+        karn_every_retransmission: false,
+        rto_recovery_end: RtoRecoveryEnd::NewAck,
+    },
+    receiver: ReceiverConfig {
+        delayed_ack: Some(Duration::from_millis(100)),
+        delay_syn_ack: true,
+        delay_last_duplicate: true,
+        sack_blocks: 3,
+        dsack: false,
+        timestamps: false,
+    },
+};
+
+/// Today's standards.
+const RFC: Profile = Profile {
+    name: "rfc",
+    summary: "RFC 5681, 6675, 6298, 3042, 3465, 6928, 7323, 2018 and 2883",
+    sender: SenderConfig {
+        segment_bytes: 1500,
+        syn_bytes: 40,
+        // RFC 6928 section 2.
+        initial_window: 10.0,
+        initial_window_after_syn_timeout: 1.0,
+        // RFC 5681 section 3.1: arbitrarily high.
+        initial_ssthresh: 1_000_000.0,
+        receiver_window: 1_000_000,
+        recovery: RecoveryKind::Sack,
+        dup_threshold: 3,
+        limited_transmit: true,
+        // RFC 3465 section 2.2: L = 2.
+        ack_counting: AckCounting::AppropriateBytes { limit: 2 },
+        response_load: ResponseLoad::FlightSize,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Rfc6298 {
+                granularity: Duration::from_millis(1),
+            },
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+        },
+        rtt_sampling: RttSampling::Timestamps,
+        karn_every_retransmission: true,
+        rto_recovery_end: RtoRecoveryEnd::NewAck,
+    },
+    receiver: ReceiverConfig {
+        delayed_ack: Some(Duration::from_millis(200)),
+        delay_syn_ack: false,
+        delay_last_duplicate: false,
+        sack_blocks: 3,
+        dsack: true,
+        timestamps: true,
+    },
+};
+
+/// All profiles.
+pub const PROFILES: &[Profile] = &[NS2, RFC];
+
+/// A setting or profile that is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such profile.
+    #[error("there is no profile \"{name}\"; there are {known}")]
+    UnknownProfile {
+        /// The name that was read.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// The value of a setting is not accepted.
+    #[error("{name} = \"{value}\" is not accepted; accepted is {accepts}")]
+    Value {
+        /// The setting.
+        name: String,
+        /// The value that was read.
+        value: String,
+        /// What would be accepted.
+        accepts: &'static str,
+    },
+    /// The value of a setting is not a quantity with a unit.
+    #[error("{name}: {source}")]
+    Unit {
+        /// The setting.
+        name: String,
+        /// What is wrong with the quantity.
+        source: UnitError,
+    },
+}
+
+/// The profile of this name.
+///
+/// # Errors
+/// [`ConfigError::UnknownProfile`] names the ones that exist.
+pub fn profile(name: &str) -> Result<Profile, ConfigError> {
+    PROFILES
+        .iter()
+        .find(|p| p.name == name)
+        .copied()
+        .ok_or_else(|| ConfigError::UnknownProfile {
+            name: name.into(),
+            known: PROFILES
+                .iter()
+                .map(|p| p.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
+
+/// Settings of a sender or receiver that can be changed one at a time. The
+/// default is the profile's.
+pub const SETTINGS: &[Knob] = &[
+    Knob {
+        name: "recovery",
+        default: "",
+        accepts: "tahoe, reno, newreno, sack1, sack",
+        summary: "loss recovery",
+    },
+    Knob {
+        name: "initial_window",
+        default: "",
+        accepts: "a whole number of segments from 1 to 1000",
+        summary: "window after the SYN is acknowledged",
+    },
+    Knob {
+        name: "initial_ssthresh",
+        default: "",
+        accepts: "a whole number of segments from 2 to 100000000",
+        summary: "slow-start threshold at the start",
+    },
+    Knob {
+        name: "receiver_window",
+        default: "",
+        accepts: "a whole number of segments from 1 to 100000000",
+        summary: "the receiver's window",
+    },
+    Knob {
+        name: "dup_threshold",
+        default: "",
+        accepts: "a whole number from 1 to 1000",
+        summary: "duplicate ACKs that start fast retransmit",
+    },
+    Knob {
+        name: "limited_transmit",
+        default: "",
+        accepts: "on, off",
+        summary: "send a new segment on the first duplicate ACKs (RFC 3042)",
+    },
+    Knob {
+        name: "initial_rto",
+        default: "",
+        accepts: "a time",
+        summary: "RTO before the first sample",
+    },
+    Knob {
+        name: "min_rto",
+        default: "",
+        accepts: "a time",
+        summary: "lower bound of the RTO",
+    },
+    Knob {
+        name: "max_rto",
+        default: "",
+        accepts: "a time",
+        summary: "upper bound of the RTO",
+    },
+    Knob {
+        name: "rtt_tick",
+        default: "",
+        accepts: "a time, or none for RFC 6298 in nanoseconds",
+        summary: "clock tick of the RTT estimator",
+    },
+    Knob {
+        name: "rtt_tick_phase",
+        default: "",
+        accepts: "a time",
+        summary: "phase of the clock tick",
+    },
+    Knob {
+        name: "rtt_sampling",
+        default: "",
+        accepts: "one-per-window, timestamps",
+        summary: "source of RTT samples",
+    },
+    Knob {
+        name: "delayed_ack",
+        default: "",
+        accepts: "a time, or off",
+        summary: "longest delay of an ACK",
+    },
+    Knob {
+        name: "dsack",
+        default: "",
+        accepts: "on, off",
+        summary: "report duplicates (RFC 2883)",
+    },
+    Knob {
+        name: "rto_recovery_end",
+        default: "",
+        accepts: "new-ack, recovery-point",
+        summary: "until when policies see the sender in RTO recovery",
+    },
+];
+
+impl Profile {
+    /// Changes one setting of [`SETTINGS`].
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the value is not accepted.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let accepts = SETTINGS
+            .iter()
+            .find(|k| k.name == name)
+            .map_or("nothing", |k| k.accepts);
+        let refuse = || ConfigError::Value {
+            name: name.into(),
+            value: value.into(),
+            accepts,
+        };
+        let time = || {
+            value
+                .parse::<Duration>()
+                .map_err(|source| ConfigError::Unit {
+                    name: name.into(),
+                    source,
+                })
+        };
+        let positive = || {
+            time().and_then(|d| {
+                if d == Duration::ZERO {
+                    Err(refuse())
+                } else {
+                    Ok(d)
+                }
+            })
+        };
+        let whole = |least: u64, most: u64| {
+            value
+                .parse()
+                .ok()
+                .filter(|n| (least..=most).contains(n))
+                .ok_or_else(refuse)
+        };
+        let switch = || match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(refuse()),
+        };
+        let (tx, rx) = (&mut self.sender, &mut self.receiver);
+        match name {
+            "recovery" => {
+                tx.recovery = match value {
+                    "tahoe" => RecoveryKind::Tahoe,
+                    "reno" => RecoveryKind::Reno,
+                    "newreno" => RecoveryKind::NewReno,
+                    "sack1" => RecoveryKind::Sack1,
+                    "sack" => RecoveryKind::Sack,
+                    _ => return Err(refuse()),
+                };
+                let sack = matches!(tx.recovery, RecoveryKind::Sack1 | RecoveryKind::Sack);
+                rx.sack_blocks = if sack { 3 } else { 0 };
+            }
+            "initial_window" => tx.initial_window = whole(1, 1000)? as f64,
+            "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
+            "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
+            "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
+            "limited_transmit" => tx.limited_transmit = switch()?,
+            "initial_rto" => tx.rto.initial = positive()?,
+            "min_rto" => tx.rto.min = time()?,
+            "max_rto" => tx.rto.max = positive()?,
+            "rtt_tick" if value == "none" => {
+                tx.rto.estimator = EstimatorKind::Rfc6298 {
+                    granularity: Duration::from_millis(1),
+                };
+            }
+            "rtt_tick" => {
+                let phase = match tx.rto.estimator {
+                    EstimatorKind::Ticks { phase, .. } => phase,
+                    EstimatorKind::Rfc6298 { .. } => Duration::ZERO,
+                };
+                tx.rto.estimator = EstimatorKind::Ticks {
+                    tick: positive()?,
+                    phase,
+                };
+            }
+            "rtt_tick_phase" => match &mut tx.rto.estimator {
+                EstimatorKind::Ticks { phase, .. } => *phase = time()?,
+                EstimatorKind::Rfc6298 { .. } => return Err(refuse()),
+            },
+            "rtt_sampling" => {
+                tx.rtt_sampling = match value {
+                    "one-per-window" => RttSampling::OnePerWindow,
+                    "timestamps" => RttSampling::Timestamps,
+                    _ => return Err(refuse()),
+                };
+                rx.timestamps = tx.rtt_sampling == RttSampling::Timestamps;
+            }
+            "delayed_ack" if value == "off" => rx.delayed_ack = None,
+            "delayed_ack" => rx.delayed_ack = Some(positive()?),
+            "dsack" => rx.dsack = switch()?,
+            "rto_recovery_end" => {
+                tx.rto_recovery_end = match value {
+                    "new-ack" => RtoRecoveryEnd::NewAck,
+                    "recovery-point" => RtoRecoveryEnd::RecoveryPoint,
+                    _ => return Err(refuse()),
+                };
+            }
+            _ => return Err(refuse()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_refuses_nonsense_and_says_what_it_accepts() {
+        for setting in SETTINGS {
+            let mut p = NS2;
+            let refused = p.set(setting.name, "nonsense");
+            assert!(refused.is_err(), "{}", setting.name);
+        }
+        let mut p = NS2;
+        assert!(p.set("min_rto", "1 s").is_ok() && p.sender.rto.min == Duration::from_secs(1));
+        assert!(p.set("recovery", "newreno").is_ok() && p.receiver.sack_blocks == 0);
+        assert!(profile("ns3").is_err_and(|e| e.to_string().contains("ns2, rfc")));
+    }
+}

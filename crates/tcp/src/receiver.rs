@@ -1,0 +1,306 @@
+//! The receiver: cumulative and selective acknowledgements, delayed ACKs.
+//!
+//! Delayed ACKs follow RFC 5681 section 4.2: an in-order segment waits for the
+//! next one or the timer; anything out of order, duplicate or filling a gap is
+//! acknowledged at once. SACK blocks follow RFC 2018 section 4: the block of
+//! the segment that caused the ACK first, then the blocks most recently
+//! reported, as many as fit. DSACK follows RFC 2883 section 4.
+
+use midflight_units::{Duration, Instant, Seq};
+
+use crate::config::ReceiverConfig;
+use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
+
+/// Depth of the memory of reported blocks.
+const REMEMBERED: usize = 3;
+
+/// The state of a receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    /// Next segment expected.
+    next: Seq,
+    /// One past the highest segment received.
+    highest: Seq,
+    /// Blocks received above `next`, ascending and disjoint.
+    above: Vec<SackBlock>,
+    /// Blocks reported lately, most recent first.
+    reported: [Option<SackBlock>; REMEMBERED],
+    delayed: Option<Delayed>,
+    /// Timestamp to echo and the ACK number last sent (RFC 7323 section 4.3).
+    ts_recent: Instant,
+    last_ack_sent: Seq,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delayed {
+    deadline: Instant,
+    armed: Instant,
+    seq: Seq,
+    sent: Instant,
+}
+
+impl Receiver {
+    /// A receiver that expects the SYN.
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            config,
+            next: 0,
+            highest: 0,
+            above: Vec::new(),
+            reported: [None; REMEMBERED],
+            delayed: None,
+            ts_recent: Instant::ZERO,
+            last_ack_sent: 0,
+        }
+    }
+
+    /// Next segment expected: everything below has arrived.
+    pub fn next_expected(&self) -> Seq {
+        self.next
+    }
+
+    /// One past the highest segment that has arrived.
+    pub fn highest(&self) -> Seq {
+        self.highest
+    }
+
+    /// Whether this segment has arrived.
+    pub fn has(&self, seq: Seq) -> bool {
+        seq < self.next || self.block_of(seq).is_some()
+    }
+
+    fn block_of(&self, seq: Seq) -> Option<SackBlock> {
+        let after = self.above.partition_point(|b| b.left <= seq);
+        after
+            .checked_sub(1)
+            .map(|i| self.above[i])
+            .filter(|b| seq < b.right)
+    }
+
+    /// Takes a segment; returns the ACK to send, if one is due now.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let seq = segment.seq;
+        if seq <= self.last_ack_sent && segment.sent >= self.ts_recent {
+            self.ts_recent = segment.sent;
+        }
+        let duplicate = self.has(seq);
+        if !duplicate {
+            self.insert(seq);
+        }
+        // The segment is now the last in order and fills no gap.
+        let may_wait = self.next == seq + 1
+            && self.above.is_empty()
+            && (!duplicate || self.config.delay_last_duplicate);
+        let delay = if seq == 0 && !self.config.delay_syn_ack {
+            None
+        } else {
+            self.config.delayed_ack
+        };
+        if let (true, None, Some(wait)) = (may_wait, &self.delayed, delay) {
+            self.delayed = Some(Delayed {
+                deadline: now + wait,
+                armed: now,
+                seq,
+                sent: segment.sent,
+            });
+            return None;
+        }
+        self.delayed = None;
+        Some(self.acknowledge(seq, segment.sent, duplicate))
+    }
+
+    /// Sends the delayed ACK if its time has come; earlier calls do nothing.
+    pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
+        let due = self.delayed.filter(|d| d.deadline <= now)?;
+        self.delayed = None;
+        Some(self.acknowledge(due.seq, due.sent, false))
+    }
+
+    /// When the delayed ACK is due and when its timer was set.
+    pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        self.delayed.map(|d| (d.deadline, d.armed))
+    }
+
+    /// How long an ACK may be delayed.
+    pub fn delayed_ack(&self) -> Option<Duration> {
+        self.config.delayed_ack
+    }
+
+    fn insert(&mut self, seq: Seq) {
+        self.highest = self.highest.max(seq + 1);
+        if seq == self.next {
+            self.next += 1;
+            if self.above.first().is_some_and(|b| b.left == self.next) {
+                self.next = self.above.remove(0).right;
+            }
+            return;
+        }
+        let at = self.above.partition_point(|b| b.left <= seq);
+        let joins_left = at > 0 && self.above[at - 1].right == seq;
+        let joins_right = at < self.above.len() && self.above[at].left == seq + 1;
+        match (joins_left, joins_right) {
+            (true, true) => {
+                self.above[at - 1].right = self.above[at].right;
+                self.above.remove(at);
+            }
+            (true, false) => self.above[at - 1].right = seq + 1,
+            (false, true) => self.above[at].left = seq,
+            (false, false) => self.above.insert(
+                at,
+                SackBlock {
+                    left: seq,
+                    right: seq + 1,
+                },
+            ),
+        }
+    }
+
+    fn acknowledge(&mut self, seq: Seq, cause_sent: Instant, duplicate: bool) -> Ack {
+        let mut sack = SackBlocks::default();
+        if self.config.sack_blocks > 0 {
+            self.fill_sack(&mut sack, seq, duplicate);
+        }
+        self.last_ack_sent = self.next;
+        Ack {
+            ack: self.next,
+            sack,
+            echo: self.config.timestamps.then_some(self.ts_recent),
+            cause_sent,
+        }
+    }
+
+    fn fill_sack(&mut self, sack: &mut SackBlocks, seq: Seq, duplicate: bool) {
+        let capacity = usize::from(self.config.sack_blocks);
+        let dsack = duplicate && self.config.dsack;
+        if dsack {
+            sack.push(
+                self.next,
+                SackBlock {
+                    left: seq,
+                    right: seq + 1,
+                },
+            );
+        }
+        if self.above.is_empty() {
+            self.reported = [None; REMEMBERED];
+            return;
+        }
+        let recent = self.block_of(seq);
+        // A segment at or below the cumulative ACK supersedes every block that ends there.
+        let covers = recent.unwrap_or(SackBlock {
+            left: 0,
+            right: self.next,
+        });
+        if let Some(block) = recent {
+            sack.push(self.next, block);
+        }
+        let mut kept = [None; REMEMBERED];
+        let mut count = 0;
+        for block in self.reported.into_iter().flatten() {
+            let full = sack.len() >= capacity;
+            // Blocks beyond what fits are not looked at, and stay remembered.
+            if !full && covers.left <= block.left && covers.right >= block.right {
+                continue;
+            }
+            if !full {
+                sack.push(self.next, block);
+            }
+            kept[count] = Some(block);
+            count += 1;
+        }
+        if let Some(block) = recent {
+            kept.rotate_right(1);
+            kept[0] = Some(block);
+        }
+        self.reported = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::profile;
+
+    fn receiver(dsack: bool) -> Receiver {
+        let mut config = profile("ns2")
+            .map(|p| p.receiver)
+            .unwrap_or_else(|_| unreachable!());
+        config.delayed_ack = None;
+        config.dsack = dsack;
+        Receiver::new(config)
+    }
+
+    fn feed(r: &mut Receiver, seq: Seq) -> (Seq, Vec<(Seq, Seq)>) {
+        let segment = Segment {
+            seq,
+            bytes: 1500,
+            retransmission: false,
+            sent: Instant::ZERO,
+        };
+        let ack = r
+            .on_segment(Instant::ZERO, &segment)
+            .unwrap_or_else(|| unreachable!());
+        (
+            ack.ack,
+            ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect(),
+        )
+    }
+
+    #[test]
+    fn the_most_recent_block_comes_first() {
+        let mut r = receiver(false);
+        for seq in [0, 1, 3, 5] {
+            feed(&mut r, seq);
+        }
+        assert_eq!(feed(&mut r, 7), (2, vec![(7, 8), (5, 6), (3, 4)]));
+        assert_eq!(feed(&mut r, 9), (2, vec![(9, 10), (7, 8), (5, 6)]));
+        assert_eq!(feed(&mut r, 4), (2, vec![(3, 6), (9, 10), (7, 8)]));
+        assert_eq!(feed(&mut r, 2), (6, vec![(9, 10), (7, 8)]));
+    }
+
+    /// RFC 2883 section 4.1.1: a full duplicate below the cumulative ACK.
+    #[test]
+    fn a_duplicate_is_reported_first_with_dsack() {
+        let mut r = receiver(true);
+        for seq in 0..6 {
+            feed(&mut r, seq);
+        }
+        assert_eq!(feed(&mut r, 3), (6, vec![(3, 4)]));
+        feed(&mut r, 8);
+        // Section 4.1.3: the duplicate lies in a block above the cumulative ACK.
+        assert_eq!(feed(&mut r, 8), (6, vec![(8, 9), (8, 9)]));
+    }
+
+    #[test]
+    fn in_order_segments_are_acknowledged_in_pairs_and_others_at_once() {
+        let config = profile("ns2")
+            .map(|p| p.receiver)
+            .unwrap_or_else(|_| unreachable!());
+        let mut r = Receiver::new(config);
+        let mut send = |ms: u64, seq| {
+            let segment = Segment {
+                seq,
+                bytes: 1500,
+                retransmission: false,
+                sent: Instant::ZERO,
+            };
+            r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)
+                .map(|a| a.ack)
+        };
+        assert_eq!(send(0, 0), None, "ns-2 delays the ACK of the SYN too");
+        assert_eq!(send(1, 1), Some(2));
+        assert_eq!(send(2, 2), None);
+        assert_eq!(send(3, 4), Some(3), "out of order");
+        assert_eq!(send(4, 3), Some(5), "fills a gap");
+        assert_eq!(send(5, 2), Some(5), "duplicate");
+        assert_eq!(send(6, 5), None);
+        assert_eq!(
+            r.on_timer(Instant::from_nanos(105_000_000)),
+            None,
+            "too early"
+        );
+        let due = r.on_timer(Instant::from_nanos(106_000_000));
+        assert_eq!(due.map(|a| a.ack), Some(6));
+    }
+}

@@ -1,0 +1,68 @@
+//! Loss recovery: which ACKs mean loss, what is resent when, and when new
+//! segments may go. One file a kind.
+
+mod ns2_scoreboard;
+mod sack1;
+
+use midflight_units::Seq;
+
+use crate::config::RecoveryKind;
+use crate::event::Log;
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// What a kind of recovery does. Every method finds the shared state already
+/// at the present.
+pub(crate) trait LossRecovery {
+    /// An ACK has arrived; it is not beyond what was sent.
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log);
+    /// The timer has expired; the core has recorded it.
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log);
+    /// The next segment to send now, if any.
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq>;
+    /// The connection opened, or a policy's orders changed the window: look
+    /// again whether something may be sent.
+    fn may_send(&mut self, core: &Core);
+}
+
+/// Any kind of recovery.
+#[derive(Clone, Debug)]
+pub(crate) enum Recovery {
+    Sack1(sack1::Sack1),
+}
+
+macro_rules! each {
+    ($self:expr, $r:ident => $body:expr) => {
+        match $self {
+            Recovery::Sack1($r) => $body,
+        }
+    };
+}
+
+impl Recovery {
+    pub(crate) fn new(kind: RecoveryKind) -> Self {
+        match kind {
+            _ => Self::Sack1(sack1::Sack1::default()),
+        }
+    }
+
+    pub(crate) fn on_open(&mut self, core: &Core) {
+        each!(self, r => r.may_send(core));
+    }
+
+    pub(crate) fn on_orders(&mut self, core: &Core) {
+        each!(self, r => r.may_send(core));
+    }
+
+    pub(crate) fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        each!(self, r => r.on_ack(core, ack, log));
+    }
+
+    pub(crate) fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        each!(self, r => r.on_timeout(core, log));
+    }
+
+    pub(crate) fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        each!(self, r => r.next_segment(core))
+    }
+}

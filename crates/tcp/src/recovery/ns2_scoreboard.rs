@@ -1,0 +1,177 @@
+//! The scoreboard of ns-2's Sack1: a set of SACKed blocks with one forward
+//! pointer. Segments carry ns-2's numbers here (an ACK number is the last
+//! segment in order), because the pointer's arithmetic is part of the behaviour.
+
+use crate::segment::Ack;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    left: i64,
+    right: i64,
+}
+
+/// SACKed blocks above the cumulative ACK, and the next hole to resend.
+#[derive(Clone, Debug)]
+pub(super) struct Ns2Scoreboard {
+    /// Ascending, disjoint and not adjacent.
+    blocks: Vec<Block>,
+    /// SACKed segments in all blocks.
+    total: i64,
+    /// Holes below this have been resent.
+    next_retransmit: i64,
+    /// One beyond the highest cumulative ACK seen. A block that starts at or
+    /// below it moves it to the block's end, down as well as up.
+    floor: i64,
+}
+
+impl Default for Ns2Scoreboard {
+    fn default() -> Self {
+        Self {
+            blocks: Vec::new(),
+            total: 0,
+            next_retransmit: -1,
+            floor: -1,
+        }
+    }
+}
+
+impl Ns2Scoreboard {
+    pub(super) fn clear(&mut self) {
+        self.blocks.clear();
+        self.total = 0;
+        self.next_retransmit = -1;
+    }
+
+    /// Takes the blocks of an ACK while `last` is the highest segment
+    /// acknowledged; whether the scoreboard changed.
+    pub(super) fn update(&mut self, last: i64, ack: &Ack) -> bool {
+        let before = self.total;
+        let mut changed = false;
+        if self.floor <= last {
+            self.floor = last + 1;
+            if !self.blocks.is_empty() {
+                self.forget_below_floor();
+                changed = true;
+            }
+        }
+        for block in ack.sack.iter(ack.ack) {
+            self.add(Block {
+                left: block.left as i64,
+                right: block.right as i64,
+            });
+        }
+        changed || self.total != before
+    }
+
+    fn forget_below_floor(&mut self) {
+        let gone = self.blocks.partition_point(|b| b.right <= self.floor);
+        self.total -= self
+            .blocks
+            .drain(..gone)
+            .map(|b| b.right - b.left)
+            .sum::<i64>();
+        if let Some(first) = self.blocks.first_mut() {
+            if first.left < self.floor {
+                self.total -= self.floor - first.left;
+                first.left = self.floor;
+            }
+        }
+    }
+
+    fn add(&mut self, new: Block) {
+        // Blocks that overlap or touch the new one.
+        let from = self.blocks.partition_point(|b| b.right < new.left);
+        let to = self.blocks.partition_point(|b| b.left <= new.right);
+        let touched = &self.blocks[from..to];
+        if let [only] = touched {
+            if only.left <= new.left && new.right <= only.right {
+                // Nothing new. An exact repetition leaves the floor alone, a part of a block does not.
+                let first = self.blocks[0];
+                if *only != new && self.floor >= first.left {
+                    self.floor = first.right;
+                }
+                return;
+            }
+        }
+        let merged = touched.iter().fold(new, |m, b| Block {
+            left: m.left.min(b.left),
+            right: m.right.max(b.right),
+        });
+        let had: i64 = touched.iter().map(|b| b.right - b.left).sum();
+        self.total += merged.right - merged.left - had;
+        self.blocks.splice(from..to, [merged]);
+        if self.floor >= merged.left {
+            self.floor = merged.right;
+        }
+    }
+
+    /// Marks everything up to `segment` as resent.
+    pub(super) fn mark_retransmitted(&mut self, segment: i64) {
+        if segment >= self.next_retransmit {
+            self.next_retransmit = segment + 1;
+        }
+    }
+
+    /// The next segment that is neither SACKed nor resent and has a SACKed
+    /// segment above it.
+    pub(super) fn next_hole(&mut self) -> Option<i64> {
+        let from = self.next_retransmit.max(self.floor);
+        self.next_retransmit = from;
+        let at = self.blocks.partition_point(|b| b.right < from);
+        let block = self.blocks.get(at)?;
+        let hole = if block.left > from {
+            from
+        } else if at + 1 < self.blocks.len() {
+            block.right
+        } else {
+            return None;
+        };
+        self.next_retransmit = hole;
+        (hole > 0).then_some(hole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_units::Instant;
+
+    use super::*;
+    use crate::segment::{SackBlock, SackBlocks};
+
+    fn ack(last: u64, blocks: &[(u64, u64)]) -> Ack {
+        let mut sack = SackBlocks::default();
+        for &(left, right) in blocks {
+            sack.push(last + 1, SackBlock { left, right });
+        }
+        Ack {
+            ack: last + 1,
+            sack,
+            echo: None,
+            cause_sent: Instant::ZERO,
+        }
+    }
+
+    #[test]
+    fn holes_are_handed_out_once_in_ascending_order() {
+        let mut board = Ns2Scoreboard::default();
+        assert!(board.update(10, &ack(10, &[(15, 17), (12, 13)])));
+        assert!(!board.update(10, &ack(10, &[(15, 17)])), "nothing new");
+        board.mark_retransmitted(11);
+        assert_eq!(board.next_hole(), Some(13));
+        board.mark_retransmitted(13);
+        assert_eq!(board.next_hole(), Some(14));
+        board.mark_retransmitted(14);
+        assert_eq!(board.next_hole(), None, "nothing is SACKed above 17");
+        assert!(board.update(10, &ack(10, &[(18, 19)])));
+        assert_eq!(board.next_hole(), Some(17));
+    }
+
+    #[test]
+    fn an_advance_counts_as_a_change_and_forgets_what_it_covers() {
+        let mut board = Ns2Scoreboard::default();
+        board.update(10, &ack(10, &[(12, 14), (16, 17)]));
+        assert!(board.update(14, &ack(14, &[])));
+        assert_eq!(board.total, 1);
+        assert_eq!(board.next_hole(), Some(15));
+    }
+}

@@ -1,0 +1,177 @@
+//! SACK recovery as ns-2's Sack1 sender does it (Fall & Floyd 1996; ns-2.35
+//! with the defaults of 2.29), the "regular TCP" of Daniel & Kojo 2008.
+//!
+//! The numbers in the comments are those of `docs/ns2-behaviour.md`. Differs
+//! from RFC 6675 because ns-2 does: any un-SACKed segment below a SACKed one
+//! is a hole at once (16), each hole is resent once (16), the window and not
+//! FlightSize is halved (14), there is no rescue retransmission (16), and a
+//! third duplicate ACK below `recover` does nothing (13).
+
+use midflight_units::Seq;
+
+use super::ns2_scoreboard::Ns2Scoreboard;
+use super::LossRecovery;
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// State of a Sack1 sender beside the shared one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sack1 {
+    board: Ns2Scoreboard,
+    /// Highest segment sent when recovery or the last timeout began, 0 after a
+    /// completed fast recovery. In ns-2's numbers: an ACK of exactly this
+    /// segment ends recovery.
+    recover: i64,
+    /// The window may be filled.
+    open: bool,
+    /// One segment may go beyond the window for a first duplicate ACK.
+    limited: bool,
+}
+
+/// ns-2's number of the highest segment acknowledged: one below the next expected.
+fn last(una: Seq) -> i64 {
+    una as i64 - 1
+}
+
+impl Sack1 {
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        // (13) Only for losses after the last recovery or timeout; the first
+        // data segment after the SYN always counts.
+        if last(core.una) <= self.recover && core.una != 1 {
+            return;
+        }
+        self.recover = last(core.max);
+        // (14) The retransmission is not added to the pipe.
+        core.pipe = core.flight_size() as i64 - i64::from(core.config.dup_threshold);
+        core.cancel_timing();
+        core.restart_timer();
+        core.in_fast_recovery = true;
+        self.board.mark_retransmitted(core.una as i64);
+        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        if !core.consult_recovery(log) {
+            // (14) ssthresh has a floor of two segments, cwnd has none.
+            let half = core.usable_window() / 2;
+            core.reduce_ssthresh(log);
+            core.set_cwnd(half as f64, log);
+        }
+        core.resend = Some(core.una);
+    }
+
+    /// (11), (12), (13): a duplicate ACK outside recovery.
+    fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if !self.board.update(last(core.una), ack) {
+            return;
+        }
+        core.dupacks += 1;
+        if core.dupacks == core.config.dup_threshold {
+            self.enter(core, log);
+        } else if core.dupacks < core.config.dup_threshold {
+            self.limited = core.config.limited_transmit;
+        }
+    }
+
+    /// (15), (18): an ACK during fast recovery.
+    fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        core.pipe -= 1;
+        if last(ack.ack) >= self.recover {
+            self.recover = 0;
+            core.in_fast_recovery = false;
+            core.accept(ack, log);
+            self.board.clear();
+            log.record(core.now, SenderEvent::RecoveryExit);
+        } else if ack.ack > core.una {
+            core.advance(ack.ack, log);
+            self.board.update(last(core.una), ack);
+            core.pipe -= 1;
+            core.restart_timer();
+            core.end_back_off(log);
+        } else if self.board.update(last(core.una), ack) && core.dupacks > 0 {
+            core.dupacks += 1;
+        }
+    }
+}
+
+impl LossRecovery for Sack1 {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if core.in_fast_recovery {
+            self.on_recovery_ack(core, ack, log);
+            self.open = true;
+            return;
+        }
+        if ack.ack > core.una {
+            let segments = core.accept(ack, log);
+            core.grow(segments, log);
+            // (19)
+            self.board.clear();
+        } else if ack.ack == core.una && !core.stalled {
+            self.on_duplicate(core, ack, log);
+        }
+        // (12) While duplicates count, only they release segments.
+        self.open = core.dupacks == 0;
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        // (20), (21)
+        self.recover = last(core.max);
+        self.board.clear();
+        self.limited = false;
+        core.go_back(log);
+        self.open = true;
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        let window_end = core.una + core.config.receiver_window;
+        if std::mem::take(&mut self.limited) {
+            // (12) Compared as doubles.
+            let edge = last(core.una) as f64 + core.cwnd() + f64::from(core.dupacks);
+            if core.nxt as f64 <= edge && core.nxt < window_end && core.nxt < core.end {
+                return Some(core.nxt);
+            }
+        }
+        if !self.open {
+            return None;
+        }
+        let usable = core.usable_window();
+        let room = if core.in_fast_recovery {
+            core.pipe < core.cwnd() as i64
+        } else {
+            core.nxt < core.una + usable
+        };
+        let next = if room && core.una < core.end {
+            self.choose(core, window_end, usable)
+        } else {
+            None
+        };
+        match next {
+            Some(_) => core.pipe += 1,
+            None => self.open = false,
+        }
+        next
+    }
+
+    fn may_send(&mut self, core: &Core) {
+        self.open = core.in_fast_recovery || core.dupacks == 0;
+    }
+}
+
+impl Sack1 {
+    /// (16), (22): the next hole, else new data.
+    fn choose(&mut self, core: &Core, window_end: Seq, usable: u64) -> Option<Seq> {
+        match self.board.next_hole() {
+            None => {
+                let edge = if core.in_fast_recovery {
+                    window_end
+                } else {
+                    core.una + usable
+                };
+                (core.nxt < edge && core.nxt < core.end).then_some(core.nxt)
+            }
+            Some(hole) if self.recover > 0 && (hole as Seq) < window_end => {
+                self.board.mark_retransmitted(hole);
+                Some(hole as Seq)
+            }
+            Some(_) => None,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What sender and receiver exchange.
+
+use midflight_units::{Instant, Seq};
+
+/// Bytes of an IP and TCP header without options.
+pub const ACK_HEADER_BYTES: u32 = 40;
+/// Bytes that one SACK block adds to an ACK (RFC 2018 section 3).
+const SACK_BLOCK_BYTES: u32 = 8;
+/// Bytes of the timestamps option with padding (RFC 7323 section 3).
+const TIMESTAMP_BYTES: u32 = 12;
+
+/// A data segment or the SYN, as it leaves the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub seq: Seq,
+    /// Size on the wire in bytes.
+    pub bytes: u32,
+    /// It has been sent before.
+    pub retransmission: bool,
+    /// When it was sent; also the value of its timestamp option.
+    pub sent: Instant,
+}
+
+/// A block of segments above the cumulative ACK (RFC 2018 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First segment of the block.
+    pub left: Seq,
+    /// One past the last segment of the block.
+    pub right: Seq,
+}
+
+/// At most four SACK blocks, the most recent first (a DSACK block before it).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    // Left edge relative to the ACK number and length: half the size of two sequence numbers.
+    blocks: [(i32, u32); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block behind the others, relative to the ACK number `ack`. A
+    /// fifth block, or one further from the ACK than 2^31 segments, is dropped.
+    pub fn push(&mut self, ack: Seq, block: SackBlock) {
+        let offset = i32::try_from(block.left.wrapping_sub(ack) as i64);
+        let length = u32::try_from(block.right.wrapping_sub(block.left));
+        if let (Ok(offset), Ok(length), true) = (offset, length, self.len < 4) {
+            self.blocks[usize::from(self.len)] = (offset, length);
+            self.len += 1;
+        }
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether there is no block.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The blocks of an ACK numbered `ack`, in the order they were added.
+    pub fn iter(&self, ack: Seq) -> impl Iterator<Item = SackBlock> + '_ {
+        self.blocks[..self.len()]
+            .iter()
+            .map(move |&(offset, length)| {
+                let left = ack.wrapping_add(i64::from(offset) as u64);
+                SackBlock {
+                    left,
+                    right: left.wrapping_add(u64::from(length)),
+                }
+            })
+    }
+}
+
+/// An acknowledgement, as it leaves the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Next segment expected.
+    pub ack: Seq,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// Echo of the timestamp option, where timestamps are in use.
+    pub echo: Option<Instant>,
+    /// When the segment that caused this ACK was sent. Ground truth for
+    /// judging timeouts; no sender looks at it.
+    pub cause_sent: Instant,
+}
+
+impl Ack {
+    /// Size on the wire in bytes.
+    pub fn bytes(&self) -> u32 {
+        let timestamps = if self.echo.is_some() {
+            TIMESTAMP_BYTES
+        } else {
+            0
+        };
+        ACK_HEADER_BYTES + timestamps + SACK_BLOCK_BYTES * u32::from(self.sack.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_keep_their_order_and_edges() {
+        let mut sack = SackBlocks::default();
+        sack.push(
+            100,
+            SackBlock {
+                left: 110,
+                right: 120,
+            },
+        );
+        sack.push(
+            100,
+            SackBlock {
+                left: 98,
+                right: 99,
+            },
+        );
+        let blocks: Vec<_> = sack.iter(100).collect();
+        assert_eq!(
+            blocks,
+            [
+                SackBlock {
+                    left: 110,
+                    right: 120
+                },
+                SackBlock {
+                    left: 98,
+                    right: 99
+                }
+            ]
+        );
+        let ack = Ack {
+            ack: 100,
+            sack,
+            echo: None,
+            cause_sent: Instant::ZERO,
+        };
+        assert_eq!(ack.bytes(), 56);
+    }
+}

@@ -1,0 +1,472 @@
+//! The state that every kind of recovery shares: sequence space, window,
+//! timer, RTT timing, and the one place where a policy's order is applied.
+
+use std::collections::VecDeque;
+
+use midflight_control::congestion::{Congestion, Reno, Window};
+use midflight_control::policy::Policy;
+use midflight_control::rtt::Rto;
+use midflight_control::{Notice, Order, Orders, SenderView};
+use midflight_units::{Instant, Seq};
+use smallvec::SmallVec;
+
+use crate::config::{ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig};
+use crate::event::{Log, SenderEvent};
+use crate::segment::{Ack, Segment};
+
+/// What is known of an outstanding segment.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    sent: Instant,
+    retransmitted: bool,
+}
+
+/// Shared state of a sender. Sequence numbers and windows are in segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Core {
+    pub(crate) config: SenderConfig,
+    pub(crate) now: Instant,
+    /// First unacknowledged segment.
+    pub(crate) una: Seq,
+    /// Next segment to send; falls back to `una` after a timeout.
+    pub(crate) nxt: Seq,
+    /// One past the highest segment ever sent.
+    pub(crate) max: Seq,
+    /// One past the last segment there is to send.
+    pub(crate) end: Seq,
+    window: Window,
+    congestion: Reno,
+    pub(crate) rto: Rto,
+    /// Deadline of the retransmission timer and when it was armed.
+    pub(crate) timer: Option<(Instant, Instant)>,
+    /// The segment being timed and when it was sent.
+    timed: Option<(Seq, Instant)>,
+    outstanding: VecDeque<Outstanding>,
+    pub(crate) dupacks: u32,
+    /// Recovery's estimate of the segments in flight; may pass below zero as in ns-2.
+    pub(crate) pipe: i64,
+    pub(crate) in_fast_recovery: bool,
+    /// The timer has expired and no ACK for new data has come since.
+    pub(crate) stalled: bool,
+    /// One past the highest segment sent when the timer last expired.
+    timeout_point: Seq,
+    /// A segment to send before anything else.
+    pub(crate) resend: Option<Seq>,
+    syn_timed_out: bool,
+    rtt_sampled: bool,
+    /// After an order to restart: take a sample of any segment sent from here on.
+    sample_since: Option<Instant>,
+    hold_growth: Option<Seq>,
+    policies: SmallVec<[Policy; 4]>,
+    watching: bool,
+}
+
+impl Core {
+    pub(crate) fn new(config: SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+        Self {
+            now: Instant::ZERO,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            end: Seq::MAX,
+            window: Window {
+                cwnd: 0.0,
+                ssthresh: config.initial_ssthresh,
+            },
+            congestion: Reno::new(config.ack_counting),
+            rto: Rto::new(config.rto),
+            timer: None,
+            timed: None,
+            outstanding: VecDeque::new(),
+            dupacks: 0,
+            pipe: 0,
+            in_fast_recovery: false,
+            stalled: false,
+            timeout_point: 0,
+            resend: None,
+            syn_timed_out: false,
+            rtt_sampled: false,
+            sample_since: None,
+            hold_growth: None,
+            policies: policies.into_iter().collect(),
+            watching: false,
+            config,
+        }
+    }
+
+    pub(crate) fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
+        self.policies = policies.into_iter().collect();
+    }
+
+    pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
+        self.now = now;
+        log.record(now, SenderEvent::Backoff(1));
+        log.record(now, SenderEvent::Ssthresh(self.window.ssthresh));
+        // The SYN goes alone.
+        self.set_cwnd(1.0, log);
+    }
+
+    // ---- windows -------------------------------------------------------
+
+    pub(crate) fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
+    pub(crate) fn usable_window(&self) -> u64 {
+        (self.window.cwnd as u64).min(self.config.receiver_window)
+    }
+
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.max - self.una
+    }
+
+    pub(crate) fn set_cwnd(&mut self, cwnd: f64, log: &mut impl Log) {
+        if self.window.cwnd != cwnd {
+            self.window.cwnd = cwnd;
+            log.record(self.now, SenderEvent::Cwnd(cwnd));
+        }
+    }
+
+    pub(crate) fn set_ssthresh(&mut self, ssthresh: f64, log: &mut impl Log) {
+        if self.window.ssthresh != ssthresh {
+            self.window.ssthresh = ssthresh;
+            log.record(self.now, SenderEvent::Ssthresh(ssthresh));
+        }
+    }
+
+    /// Grows the window for an ACK that advanced by `segments` to the present `una`.
+    pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
+        if let Some(edge) = self.hold_growth {
+            if self.una <= edge {
+                return;
+            }
+            self.hold_growth = None;
+        }
+        let before = self.window.cwnd;
+        self.congestion.on_ack(&mut self.window, segments);
+        if self.window.cwnd != before {
+            log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
+        }
+        if self.una == 1 {
+            // The SYN is acknowledged: the initial window replaces what the ACK opened.
+            let initial = if self.syn_timed_out {
+                self.config.initial_window_after_syn_timeout
+            } else {
+                self.config.initial_window
+            };
+            self.set_cwnd(initial, log);
+        }
+    }
+
+    /// The load that a congestion event halves.
+    fn load(&self) -> f64 {
+        match self.config.response_load {
+            ResponseLoad::Window => self.usable_window() as f64,
+            ResponseLoad::FlightSize => self.flight_size() as f64,
+        }
+    }
+
+    /// Sets `ssthresh` for a congestion event and returns it.
+    pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> f64 {
+        let ssthresh = self.congestion.ssthresh_after_loss(self.load());
+        self.set_ssthresh(ssthresh, log);
+        ssthresh
+    }
+
+    // ---- timer and RTT --------------------------------------------------
+
+    /// Arms the timer from now, or stops it when nothing is in flight.
+    pub(crate) fn restart_timer(&mut self) {
+        self.timer = (self.una < self.max).then(|| (self.now + self.rto.timeout(), self.now));
+    }
+
+    /// Forgets which segment was being timed.
+    pub(crate) fn cancel_timing(&mut self) {
+        self.timed = None;
+    }
+
+    fn sample(&mut self, rtt: midflight_units::Duration, sent: Instant, log: &mut impl Log) {
+        let per_window = match self.config.rtt_sampling {
+            RttSampling::OnePerWindow => 1,
+            // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up.
+            RttSampling::Timestamps => self.flight_size().div_ceil(2).max(1) as u32,
+        };
+        self.end_back_off(log);
+        self.rto.sample(rtt, sent, per_window);
+        self.rtt_sampled = true;
+        log.record(self.now, SenderEvent::RttSample(rtt));
+    }
+
+    pub(crate) fn end_back_off(&mut self, log: &mut impl Log) {
+        if self.rto.backoff() != 1 {
+            self.rto.end_back_off();
+            log.record(self.now, SenderEvent::Backoff(1));
+        }
+    }
+
+    /// Whether the timer has expired; if so the stall begins.
+    pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) -> bool {
+        if !self.timer.is_some_and(|(deadline, _)| deadline <= now) {
+            return false;
+        }
+        self.now = now;
+        self.timer = None;
+        self.stalled = true;
+        self.timeout_point = self.max;
+        self.dupacks = 0;
+        self.in_fast_recovery = false;
+        self.syn_timed_out |= self.una == 0;
+        log.record(now, SenderEvent::Timeout(self.una));
+        true
+    }
+
+    /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
+    /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
+    pub(crate) fn go_back(&mut self, log: &mut impl Log) {
+        self.reduce_ssthresh(log);
+        self.set_cwnd(1.0, log);
+        self.rto.back_off();
+        log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));
+        self.restart_timer();
+        self.cancel_timing();
+        self.nxt = self.una;
+    }
+
+    // ---- acknowledgements -------------------------------------------------
+
+    /// Refuses an ACK of something never sent; otherwise time moves on.
+    pub(crate) fn begin_ack(&mut self, now: Instant, ack: &Ack) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        ack.ack <= self.max
+    }
+
+    /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
+    pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
+        let segments = ack.saturating_sub(self.una);
+        let mut fresh = None;
+        for _ in 0..segments {
+            if let Some(o) = self.outstanding.pop_front() {
+                if !o.retransmitted {
+                    fresh = Some(o.sent);
+                }
+            }
+        }
+        self.una = self.una.max(ack);
+        self.stalled &= segments == 0;
+        if let (Some(since), Some(sent)) = (self.sample_since, fresh) {
+            if sent >= since {
+                self.sample_since = None;
+                if self.timed.is_some_and(|(seq, _)| seq < ack) {
+                    self.timed = None;
+                }
+                self.sample(self.now.since(sent), sent, log);
+            }
+        }
+        segments
+    }
+
+    /// The normal course of an ACK of new data: advance, sample, re-arm.
+    /// Returns how many segments it covers.
+    pub(crate) fn accept(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
+        let segments = self.advance(ack.ack, log);
+        self.dupacks = 0;
+        self.nxt = self.nxt.max(self.una);
+        match (self.config.rtt_sampling, ack.echo) {
+            (RttSampling::Timestamps, Some(echo)) => self.sample(self.now.since(echo), echo, log),
+            _ => {
+                if let Some((seq, sent)) = self.timed {
+                    if ack.ack > seq {
+                        self.timed = None;
+                        self.sample(self.now.since(sent), sent, log);
+                    }
+                }
+            }
+        }
+        self.restart_timer();
+        segments
+    }
+
+    // ---- transmission ---------------------------------------------------
+
+    /// Hands out segment `seq` and keeps the books of it.
+    pub(crate) fn transmit(&mut self, seq: Seq) -> Segment {
+        let idle = self.una >= self.max;
+        let retransmission = seq < self.max;
+        if retransmission {
+            if let Some(o) = self.outstanding.get_mut((seq - self.una) as usize) {
+                *o = Outstanding {
+                    sent: self.now,
+                    retransmitted: true,
+                };
+            }
+            if self.config.karn_every_retransmission
+                && self.timed.is_some_and(|(timed, _)| timed == seq)
+            {
+                // Karn: an ACK could be for either transmission.
+                self.timed = None;
+            }
+        } else {
+            self.outstanding.push_back(Outstanding {
+                sent: self.now,
+                retransmitted: false,
+            });
+            self.max = seq + 1;
+            if self.timed.is_none() {
+                self.timed = Some((seq, self.now));
+            }
+        }
+        self.nxt = self.nxt.max(seq + 1);
+        if self.timer.is_none() || idle {
+            self.restart_timer();
+        }
+        let bytes = if seq == 0 {
+            self.config.syn_bytes
+        } else {
+            self.config.segment_bytes
+        };
+        Segment {
+            seq,
+            bytes,
+            retransmission,
+            sent: self.now,
+        }
+    }
+
+    // ---- policies ---------------------------------------------------------
+
+    pub(crate) fn view(&self) -> SenderView {
+        SenderView {
+            now: self.now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            snd_max: self.max,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            initial_window: self.config.initial_window,
+            initial_ssthresh: self.config.initial_ssthresh,
+            pipe: if self.in_fast_recovery {
+                self.pipe.max(0) as u64
+            } else {
+                self.flight_size()
+            },
+            in_fast_recovery: self.in_fast_recovery,
+            in_rto_recovery: match self.config.rto_recovery_end {
+                RtoRecoveryEnd::NewAck => self.stalled,
+                RtoRecoveryEnd::RecoveryPoint => self.una < self.timeout_point,
+            },
+            rto: self.rto.timeout(),
+            min_rto: self.rto.min(),
+            rtt_sampled: self.rtt_sampled,
+        }
+    }
+
+    /// Gives the notice to every policy; whether any order was applied.
+    pub(crate) fn consult_notice(
+        &mut self,
+        now: Instant,
+        notice: &Notice,
+        log: &mut impl Log,
+    ) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        let mut applied = false;
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_notice(notice, &view);
+            applied |= !orders.is_empty();
+            self.apply(i, &orders, log);
+        }
+        self.watching = self.policies.iter().any(Policy::watches_acks);
+        applied
+    }
+
+    pub(crate) fn consult_after_ack(&mut self, log: &mut impl Log) {
+        if !self.watching {
+            return;
+        }
+        for i in 0..self.policies.len() {
+            if self.policies[i].watches_acks() {
+                let view = self.view();
+                let orders = self.policies[i].on_ack(&view);
+                self.apply(i, &orders, log);
+            }
+        }
+        self.watching = self.policies.iter().any(Policy::watches_acks);
+    }
+
+    pub(crate) fn consult_timeout(&mut self, log: &mut impl Log) {
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_timeout(&view);
+            self.apply(i, &orders, log);
+        }
+    }
+
+    /// Asks the policies on entering fast recovery, with `pipe` already set;
+    /// whether the window shall be left alone.
+    pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
+        let mut keep = false;
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_recovery(&view);
+            keep |= orders.contains(&Order::KeepWindow);
+            self.apply(i, &orders, log);
+        }
+        keep
+    }
+
+    /// The one place where orders take effect.
+    fn apply(&mut self, policy: usize, orders: &Orders, log: &mut impl Log) {
+        if orders.is_empty() {
+            return;
+        }
+        let author = self.policies[policy].info().name;
+        for (&order, reason) in orders.iter() {
+            log.record(
+                self.now,
+                SenderEvent::Order {
+                    author,
+                    order,
+                    reason,
+                },
+            );
+            match order {
+                Order::SetMinRto(min) => {
+                    self.rto.set_min(min);
+                    log.record(self.now, SenderEvent::MinRto(min));
+                }
+                Order::RestartTimer => self.restart_timer(),
+                Order::SetCwnd(cwnd) => self.set_cwnd(cwnd, log),
+                Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
+                Order::RetransmitNow => {
+                    if self.una < self.max {
+                        self.end_back_off(log);
+                        self.resend = Some(self.una);
+                        self.cancel_timing();
+                        self.restart_timer();
+                    }
+                }
+                Order::RestartRtt {
+                    initial_rto,
+                    sample_since,
+                } => {
+                    if self.rto.backoff() != 1 {
+                        log.record(self.now, SenderEvent::Backoff(1));
+                    }
+                    self.rto.restart(initial_rto);
+                    self.sample_since = Some(sample_since);
+                    self.restart_timer();
+                }
+                // Answered by the recovery that asked.
+                Order::KeepWindow => {}
+                Order::HoldGrowth(edge) => self.hold_growth = Some(edge),
+            }
+        }
+    }
+}

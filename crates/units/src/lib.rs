@@ -1,0 +1,17 @@
+//! Time, rate and sequence arithmetic in integers, and the text form of each.
+//!
+//! An instant is nanoseconds since the start of the simulation; a duration is a
+//! length of time; a rate is bits per second. Instants and durations are
+//! different types, so that a sum of two instants does not compile.
+
+mod parse;
+mod rate;
+mod time;
+
+pub use parse::{parse_instants, UnitError};
+pub use rate::Rate;
+pub use time::{Duration, Instant};
+
+/// A position in the segment sequence space of one flow: the SYN is segment 0,
+/// data starts at segment 1. Counted in whole segments, never in bytes.
+pub type Seq = u64;

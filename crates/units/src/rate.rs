@@ -1,0 +1,81 @@
+use std::fmt;
+
+use crate::Duration;
+
+/// A link rate in bits per second, never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bits` per second; `None` for zero.
+    pub const fn from_bps(bits: u64) -> Option<Self> {
+        if bits == 0 {
+            None
+        } else {
+            Some(Self(bits))
+        }
+    }
+
+    /// A rate of `mbit` megabit per second, at least 1 bit/s.
+    pub const fn from_mbps(mbit: u64) -> Self {
+        Self(if mbit == 0 { 1 } else { mbit * 1_000_000 })
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Time to put `bytes` on the link, rounded down to a nanosecond.
+    pub fn transmission_time(self, bytes: u64) -> Duration {
+        Duration::from_nanos(self.transmission_parts(bytes).0)
+    }
+
+    /// Time to put `bytes` on the link as whole nanoseconds and the remainder
+    /// in units of 1/rate nanoseconds, so that a busy link need not drift.
+    pub fn transmission_parts(self, bytes: u64) -> (u64, u64) {
+        let numerator = u128::from(bytes) * 8_000_000_000;
+        let rate = u128::from(self.0);
+        ((numerator / rate) as u64, (numerator % rate) as u64)
+    }
+
+    /// Bits that pass in `time`, rounded down.
+    pub fn bits_in(self, time: Duration) -> u64 {
+        (u128::from(self.0) * u128::from(time.as_nanos()) / 1_000_000_000) as u64
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b if b % 1_000_000_000 == 0 => write!(f, "{} Gbit/s", b / 1_000_000_000),
+            b if b % 1_000_000 == 0 => write!(f, "{} Mbit/s", b / 1_000_000),
+            b if b % 1_000 == 0 => write!(f, "{} kbit/s", b / 1_000),
+            b => write!(f, "{b} bit/s"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transmission_times_of_the_papers_links_are_exact() {
+        let t = |bps, bytes| Rate::from_bps(bps).map(|r| r.transmission_time(bytes));
+        assert_eq!(t(6_400_000, 1500), Some(Duration::from_micros(1875)));
+        assert_eq!(t(200_000, 40), Some(Duration::from_micros(1600)));
+    }
+
+    #[test]
+    fn the_remainder_makes_a_second_out_of_a_seconds_worth_of_packets() {
+        let rate = Rate::from_mbps(54);
+        let (mut ns, mut rest) = (0, 0);
+        for _ in 0..4500 {
+            let (q, r) = rate.transmission_parts(1500);
+            ns += q;
+            rest += r;
+        }
+        assert_eq!(ns + rest / rate.as_bps(), 1_000_000_000);
+    }
+}
