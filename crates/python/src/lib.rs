@@ -2,12 +2,13 @@
 
 mod table;
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use midflight_control::policy::{a1_min_rto, Knob, POLICIES};
 use midflight_control::{LinkInfo, Notice};
 use midflight_study::{
-    queue_limit, schemes, Handoff, HandoffKind, HandoffRow, Knobs, StudyError, Sweep, TraceRun,
+    queue_limit, schemes, Handoff, HandoffKind, HandoffRow, StudyError, Sweep, TraceRun,
     MODEL_VERSION,
 };
 use midflight_tcp::{PROFILES, SETTINGS};
@@ -198,7 +199,7 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, old, new, kind, at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
-    fixed_delay_ns = 2_000_000, knobs = Knobs::new(), fork = true, threads = 0,
+    fixed_delay_ns = 2_000_000, knobs = BTreeMap::new(), fork = true, threads = 0,
     end_ns = 3_600_000_000_000))]
 #[allow(
     clippy::too_many_arguments,
@@ -219,7 +220,7 @@ fn run_handoff(
     notify: bool,
     notify_delay_ns: u64,
     fixed_delay_ns: u64,
-    knobs: Knobs,
+    knobs: BTreeMap<String, String>,
     fork: bool,
     threads: usize,
     end_ns: u64,
@@ -235,7 +236,7 @@ fn run_handoff(
         at: at_ns.into_iter().map(Instant::from_nanos).collect(),
         schemes,
         profile: profile.into(),
-        knobs,
+        knobs: knobs.into_iter().collect(),
         packets,
         extra: extra_packets,
         end: Instant::from_nanos(end_ns),
@@ -330,7 +331,7 @@ fn handoff_table(schemes: Vec<String>, rows: &[HandoffRow], extra: usize) -> PyR
 #[pyfunction(name = "trace")]
 #[pyo3(signature = (*, old, new, kind, at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
-    fixed_delay_ns = 2_000_000, knobs = Knobs::new()))]
+    fixed_delay_ns = 2_000_000, knobs = BTreeMap::new()))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -349,7 +350,7 @@ fn run_trace(
     notify: bool,
     notify_delay_ns: u64,
     fixed_delay_ns: u64,
-    knobs: Knobs,
+    knobs: BTreeMap<String, String>,
 ) -> PyResult<Table> {
     if at_ns.is_none() && until_ns.is_none() {
         return Err(refuse(StudyError::Nothing {
@@ -367,7 +368,7 @@ fn run_trace(
         at: at_ns.map(Instant::from_nanos),
         scheme: scheme.into(),
         profile: profile.into(),
-        knobs,
+        knobs: knobs.into_iter().collect(),
         packets,
         end: Instant::from_nanos(until_ns.unwrap_or(3_600_000_000_000)),
     };

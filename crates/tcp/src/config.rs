@@ -73,6 +73,9 @@ pub struct SenderConfig {
     pub ack_counting: AckCounting,
     /// What a congestion event halves.
     pub response_load: ResponseLoad,
+    /// A further timeout of the same segment leaves the threshold alone (RFC
+    /// 5681 section 3.1). ns-2 halves again, which takes it to two segments.
+    pub hold_ssthresh_on_repeat: bool,
     /// Timer.
     pub rto: RtoConfig,
     /// Source of RTT samples.
@@ -132,6 +135,7 @@ const NS2: Profile = Profile {
         limited_transmit: true,
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
+        hold_ssthresh_on_repeat: false,
         rto: RtoConfig {
             estimator: EstimatorKind::Ticks {
                 tick: Duration::from_millis(10),
@@ -175,6 +179,7 @@ const RFC: Profile = Profile {
         // RFC 3465 section 2.2: L = 2.
         ack_counting: AckCounting::AppropriateBytes { limit: 2 },
         response_load: ResponseLoad::FlightSize,
+        hold_ssthresh_on_repeat: true,
         rto: RtoConfig {
             estimator: EstimatorKind::Rfc6298 {
                 granularity: Duration::from_millis(1),

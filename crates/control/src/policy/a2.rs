@@ -57,7 +57,7 @@ impl Reduction {
         );
         Orders::none()
             .with(Order::SetCwnd(window), why.clone())
-            .with(Order::SetSsthresh(window), why)
+            .with(Order::SetSsthresh(window.max(LEAST_WINDOW as f64)), why)
     }
 
     fn on_recovery(&self, view: &SenderView) -> Orders {

@@ -1,8 +1,13 @@
 //! Loss recovery: which ACKs mean loss, what is resent when, and when new
 //! segments may go. One file a kind.
 
+mod cumulative;
+mod newreno;
 mod ns2_scoreboard;
+mod reno;
+mod sack;
 mod sack1;
+mod tahoe;
 
 use midflight_units::Seq;
 
@@ -28,13 +33,21 @@ pub(crate) trait LossRecovery {
 /// Any kind of recovery.
 #[derive(Clone, Debug)]
 pub(crate) enum Recovery {
+    Tahoe(tahoe::Tahoe),
+    Reno(reno::Reno),
+    NewReno(newreno::NewReno),
     Sack1(sack1::Sack1),
+    Sack(sack::Sack),
 }
 
 macro_rules! each {
     ($self:expr, $r:ident => $body:expr) => {
         match $self {
+            Recovery::Tahoe($r) => $body,
+            Recovery::Reno($r) => $body,
+            Recovery::NewReno($r) => $body,
             Recovery::Sack1($r) => $body,
+            Recovery::Sack($r) => $body,
         }
     };
 }
@@ -42,7 +55,11 @@ macro_rules! each {
 impl Recovery {
     pub(crate) fn new(kind: RecoveryKind) -> Self {
         match kind {
-            _ => Self::Sack1(sack1::Sack1::default()),
+            RecoveryKind::Tahoe => Self::Tahoe(tahoe::Tahoe::default()),
+            RecoveryKind::Reno => Self::Reno(reno::Reno::default()),
+            RecoveryKind::NewReno => Self::NewReno(newreno::NewReno::default()),
+            RecoveryKind::Sack1 => Self::Sack1(sack1::Sack1::default()),
+            RecoveryKind::Sack => Self::Sack(sack::Sack::default()),
         }
     }
 

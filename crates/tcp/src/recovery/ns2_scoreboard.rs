@@ -2,6 +2,8 @@
 //! pointer. Segments carry ns-2's numbers here (an ACK number is the last
 //! segment in order), because the pointer's arithmetic is part of the behaviour.
 
+use midflight_units::Seq;
+
 use crate::segment::Ack;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +45,9 @@ impl Ns2Scoreboard {
     }
 
     /// Takes the blocks of an ACK while `last` is the highest segment
-    /// acknowledged; whether the scoreboard changed.
-    pub(super) fn update(&mut self, last: i64, ack: &Ack) -> bool {
+    /// acknowledged and `max` one past the highest sent; whether the scoreboard
+    /// changed. Blocks of what was never sent are ignored (ns-2 has no such receiver).
+    pub(super) fn update(&mut self, last: i64, max: Seq, ack: &Ack) -> bool {
         let before = self.total;
         let mut changed = false;
         if self.floor <= last {
@@ -55,6 +58,9 @@ impl Ns2Scoreboard {
             }
         }
         for block in ack.sack.iter(ack.ack) {
+            if block.left >= block.right || block.right > max {
+                continue;
+            }
             self.add(Block {
                 left: block.left as i64,
                 right: block.right as i64,
@@ -154,23 +160,23 @@ mod tests {
     #[test]
     fn holes_are_handed_out_once_in_ascending_order() {
         let mut board = Ns2Scoreboard::default();
-        assert!(board.update(10, &ack(10, &[(15, 17), (12, 13)])));
-        assert!(!board.update(10, &ack(10, &[(15, 17)])), "nothing new");
+        assert!(board.update(10, 100, &ack(10, &[(15, 17), (12, 13)])));
+        assert!(!board.update(10, 100, &ack(10, &[(15, 17)])), "nothing new");
         board.mark_retransmitted(11);
         assert_eq!(board.next_hole(), Some(13));
         board.mark_retransmitted(13);
         assert_eq!(board.next_hole(), Some(14));
         board.mark_retransmitted(14);
         assert_eq!(board.next_hole(), None, "nothing is SACKed above 17");
-        assert!(board.update(10, &ack(10, &[(18, 19)])));
+        assert!(board.update(10, 100, &ack(10, &[(18, 19)])));
         assert_eq!(board.next_hole(), Some(17));
     }
 
     #[test]
     fn an_advance_counts_as_a_change_and_forgets_what_it_covers() {
         let mut board = Ns2Scoreboard::default();
-        board.update(10, &ack(10, &[(12, 14), (16, 17)]));
-        assert!(board.update(14, &ack(14, &[])));
+        board.update(10, 100, &ack(10, &[(12, 14), (16, 17)]));
+        assert!(board.update(14, 100, &ack(14, &[])));
         assert_eq!(board.total, 1);
         assert_eq!(board.next_hole(), Some(15));
     }

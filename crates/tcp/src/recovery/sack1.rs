@@ -60,7 +60,7 @@ impl Sack1 {
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        if !self.board.update(last(core.una), ack) {
+        if !self.board.update(last(core.una), core.max, ack) {
             return;
         }
         core.dupacks += 1;
@@ -82,11 +82,11 @@ impl Sack1 {
             log.record(core.now, SenderEvent::RecoveryExit);
         } else if ack.ack > core.una {
             core.advance(ack.ack, log);
-            self.board.update(last(core.una), ack);
+            self.board.update(last(core.una), core.max, ack);
             core.pipe -= 1;
             core.restart_timer();
             core.end_back_off(log);
-        } else if self.board.update(last(core.una), ack) && core.dupacks > 0 {
+        } else if self.board.update(last(core.una), core.max, ack) && core.dupacks > 0 {
             core.dupacks += 1;
         }
     }

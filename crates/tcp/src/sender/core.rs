@@ -48,6 +48,8 @@ pub(crate) struct Core {
     pub(crate) in_fast_recovery: bool,
     /// The timer has expired and no ACK for new data has come since.
     pub(crate) stalled: bool,
+    /// The last expiry was not the first since an ACK for new data.
+    repeated_timeout: bool,
     /// One past the highest segment sent when the timer last expired.
     timeout_point: Seq,
     /// A segment to send before anything else.
@@ -82,6 +84,7 @@ impl Core {
             pipe: 0,
             in_fast_recovery: false,
             stalled: false,
+            repeated_timeout: false,
             timeout_point: 0,
             resend: None,
             syn_timed_out: false,
@@ -163,11 +166,13 @@ impl Core {
         }
     }
 
-    /// The load that a congestion event halves.
+    /// The load that a congestion event halves. While the sender goes back
+    /// after a timeout, FlightSize is what it has sent since: what was
+    /// outstanding before is taken for lost, and is not in flight.
     fn load(&self) -> f64 {
         match self.config.response_load {
             ResponseLoad::Window => self.usable_window() as f64,
-            ResponseLoad::FlightSize => self.flight_size() as f64,
+            ResponseLoad::FlightSize => self.nxt.saturating_sub(self.una) as f64,
         }
     }
 
@@ -216,10 +221,10 @@ impl Core {
         }
         self.now = now;
         self.timer = None;
+        self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
         self.dupacks = 0;
-        self.in_fast_recovery = false;
         self.syn_timed_out |= self.una == 0;
         log.record(now, SenderEvent::Timeout(self.una));
         true
@@ -228,12 +233,15 @@ impl Core {
     /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
     /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self, log: &mut impl Log) {
-        self.reduce_ssthresh(log);
+        if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
+            self.reduce_ssthresh(log);
+        }
         self.set_cwnd(1.0, log);
         self.rto.back_off();
         log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));
         self.restart_timer();
         self.cancel_timing();
+        self.in_fast_recovery = false;
         self.nxt = self.una;
     }
 

@@ -1,0 +1,48 @@
+//! What the kinds of recovery without SACK share: duplicate ACKs are counted
+//! as they come, and the window alone releases segments.
+
+use midflight_units::Seq;
+
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// Counting and sending by the cumulative ACK.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cumulative {
+    /// Segments beyond the window that limited transmit allows for the present ACK.
+    limited: u64,
+}
+
+impl Cumulative {
+    /// Counts a duplicate ACK (RFC 5681 section 2); whether it is the one that
+    /// reaches the threshold. The ones before may send a new segment (RFC 3042).
+    pub(super) fn duplicate(&mut self, core: &mut Core) -> bool {
+        core.dupacks += 1;
+        if core.dupacks < core.config.dup_threshold && core.config.limited_transmit {
+            self.limited = u64::from(core.dupacks);
+        }
+        core.dupacks == core.config.dup_threshold
+    }
+
+    /// Whether the ACK is a duplicate: nothing new, while something is outstanding.
+    pub(super) fn is_duplicate(core: &Core, ack: &Ack) -> bool {
+        ack.ack == core.una && core.una < core.max
+    }
+
+    /// Forgets the allowance of an earlier ACK.
+    pub(super) fn begin(&mut self) {
+        self.limited = 0;
+    }
+
+    /// The next segment within the window, or beyond it by limited transmit:
+    /// new data only, so that FlightSize exceeds the window by two at most.
+    pub(super) fn next_segment(&self, core: &Core) -> Option<Seq> {
+        let beyond = if core.nxt == core.max {
+            self.limited
+        } else {
+            0
+        };
+        let edge = core.una + (core.usable_window() + beyond).min(core.config.receiver_window);
+        (core.nxt < edge && core.nxt < core.end).then_some(core.nxt)
+    }
+}

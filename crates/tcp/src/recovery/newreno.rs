@@ -1,0 +1,83 @@
+//! NewReno (RFC 6582): fast recovery lasts until everything that was
+//! outstanding at its start is acknowledged; each partial ACK tells of one more
+//! loss.
+
+use midflight_units::Seq;
+
+use super::cumulative::Cumulative;
+use super::{reno, LossRecovery};
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// State of a NewReno sender beside the shared one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewReno {
+    cumulative: Cumulative,
+    /// One past the highest segment sent at the last loss or timeout (section 3.2, `recover`).
+    recover: Seq,
+    /// A partial ACK has restarted the timer in this recovery.
+    timer_restarted: bool,
+}
+
+impl NewReno {
+    fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if ack.ack >= self.recover {
+            // Section 3.2 step 3, full acknowledgement, option 1.
+            core.accept(ack, log);
+            core.in_fast_recovery = false;
+            let flight = core.flight_size().max(1) as f64;
+            core.set_cwnd(core.ssthresh().min(flight + 1.0), log);
+            log.record(core.now, SenderEvent::RecoveryExit);
+            return;
+        }
+        // Partial acknowledgement: retransmit, deflate by what was
+        // acknowledged, add one back; only the first restarts the timer.
+        let timer = core.timer;
+        let dupacks = core.dupacks;
+        let segments = core.accept(ack, log);
+        core.dupacks = dupacks;
+        if std::mem::replace(&mut self.timer_restarted, true) {
+            core.timer = timer;
+        }
+        core.resend = Some(core.una);
+        core.cancel_timing();
+        core.pipe -= segments as i64;
+        core.set_cwnd((core.cwnd() - segments as f64).max(0.0) + 1.0, log);
+    }
+}
+
+impl LossRecovery for NewReno {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.cumulative.begin();
+        if ack.ack > core.una && core.in_fast_recovery {
+            self.on_recovery_ack(core, ack, log);
+        } else if ack.ack > core.una {
+            let segments = core.accept(ack, log);
+            core.grow(segments, log);
+        } else if !Cumulative::is_duplicate(core, ack) {
+            // Old.
+        } else if core.in_fast_recovery {
+            core.dupacks += 1;
+            core.pipe -= 1;
+            core.set_cwnd(core.cwnd() + 1.0, log);
+        } else if self.cumulative.duplicate(core) && core.una >= self.recover {
+            self.recover = core.max;
+            self.timer_restarted = false;
+            reno::enter(core, log);
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.begin();
+        // Section 3.2 step 4.
+        self.recover = core.max;
+        core.go_back(log);
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        self.cumulative.next_segment(core)
+    }
+
+    fn may_send(&mut self, _core: &Core) {}
+}

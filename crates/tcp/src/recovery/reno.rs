@@ -1,0 +1,74 @@
+//! Reno (RFC 5681 section 3.2): fast retransmit and fast recovery, which ends
+//! with the first ACK of new data.
+
+use midflight_units::Seq;
+
+use super::cumulative::Cumulative;
+use super::LossRecovery;
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// State of a Reno sender beside the shared one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reno {
+    cumulative: Cumulative,
+    /// One past the highest segment sent when the timer last expired:
+    /// duplicates below it are echoes of going back.
+    recover: Seq,
+}
+
+impl LossRecovery for Reno {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.cumulative.begin();
+        if ack.ack > core.una {
+            let segments = core.accept(ack, log);
+            if core.in_fast_recovery {
+                // Step 6: deflate.
+                core.in_fast_recovery = false;
+                core.set_cwnd(core.ssthresh().min(core.cwnd()), log);
+                log.record(core.now, SenderEvent::RecoveryExit);
+            } else {
+                core.grow(segments, log);
+            }
+        } else if !Cumulative::is_duplicate(core, ack) {
+            // Old.
+        } else if core.in_fast_recovery {
+            // Step 4: inflate by the segment that has left the network.
+            core.dupacks += 1;
+            core.pipe -= 1;
+            core.set_cwnd(core.cwnd() + 1.0, log);
+        } else if self.cumulative.duplicate(core) && core.una >= self.recover {
+            enter(core, log);
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.begin();
+        self.recover = core.max;
+        core.go_back(log);
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        self.cumulative.next_segment(core)
+    }
+
+    fn may_send(&mut self, _core: &Core) {}
+}
+
+/// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
+/// segments that the duplicates say have left the network.
+pub(super) fn enter(core: &mut Core, log: &mut impl Log) {
+    core.pipe = core.flight_size() as i64 - i64::from(core.config.dup_threshold);
+    core.in_fast_recovery = true;
+    log.record(core.now, SenderEvent::FastRetransmit(core.una));
+    let target = if core.consult_recovery(log) {
+        core.cwnd()
+    } else {
+        core.reduce_ssthresh(log)
+    };
+    core.set_cwnd(target + f64::from(core.config.dup_threshold), log);
+    core.resend = Some(core.una);
+    core.cancel_timing();
+    core.restart_timer();
+}

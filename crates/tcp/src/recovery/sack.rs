@@ -1,0 +1,241 @@
+//! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5.
+//! After a timeout the SACK information is dropped, as RFC 2018 section 8 asks,
+//! and what later ACKs report is skipped while going back (RFC 6675 section
+//! 5.1). While the sender goes back, what lies beyond SND.NXT is taken for not
+//! sent: HighData is SND.NXT, so that a loss on the way back starts a recovery
+//! of its own.
+
+use midflight_units::Seq;
+
+use super::LossRecovery;
+use crate::event::{Log, SenderEvent};
+use crate::segment::{Ack, SackBlock};
+use crate::sender::Core;
+
+/// State of an RFC 6675 sender beside the shared one. Sequence numbers are one
+/// past the RFC's where the RFC names the last octet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sack {
+    /// SACKed blocks above `una`, ascending, disjoint and not adjacent.
+    blocks: Vec<SackBlock>,
+    /// One past HighRxt.
+    high_rxt: Seq,
+    /// One past RecoveryPoint; fast recovery waits until it is acknowledged.
+    recovery_point: Seq,
+    /// RescueRxt: a rescue retransmission has been made up to here.
+    rescue_rxt: Option<Seq>,
+    /// New data may go by limited transmit for the present ACK.
+    limited: bool,
+}
+
+impl Sack {
+    /// Update(): takes the blocks of an ACK; whether any segment is newly SACKed.
+    fn update(&mut self, core: &Core, ack: &Ack) -> bool {
+        let mut news = false;
+        for block in ack.sack.iter(ack.ack) {
+            // Below the cumulative ACK (DSACK) or beyond what was sent: says nothing.
+            if block.left >= core.una && block.right <= core.max && block.left < block.right {
+                news |= self.add(block);
+            }
+        }
+        news
+    }
+
+    fn add(&mut self, new: SackBlock) -> bool {
+        let from = self.blocks.partition_point(|b| b.right < new.left);
+        let to = self.blocks.partition_point(|b| b.left <= new.right);
+        let touched = &self.blocks[from..to];
+        if touched
+            .iter()
+            .any(|b| b.left <= new.left && new.right <= b.right)
+        {
+            return false;
+        }
+        let merged = touched.iter().fold(new, |m, b| SackBlock {
+            left: m.left.min(b.left),
+            right: m.right.max(b.right),
+        });
+        self.blocks.splice(from..to, [merged]);
+        true
+    }
+
+    fn forget_below(&mut self, una: Seq) {
+        let gone = self.blocks.partition_point(|b| b.right <= una);
+        self.blocks.drain(..gone);
+        if let Some(first) = self.blocks.first_mut() {
+            first.left = first.left.max(una);
+        }
+    }
+
+    /// SACKed segments in `[from, to)`.
+    fn sacked(&self, from: Seq, to: Seq) -> u64 {
+        self.blocks
+            .iter()
+            .map(|b| b.right.min(to).saturating_sub(b.left.max(from)))
+            .sum()
+    }
+
+    /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
+    /// segments above it (and so has what has DupThresh SACKed blocks above).
+    fn lost_edge(&self, core: &Core) -> Seq {
+        let mut wanted = u64::from(core.config.dup_threshold);
+        for block in self.blocks.iter().rev() {
+            let length = block.right - block.left;
+            if length >= wanted {
+                return block.right - wanted;
+            }
+            wanted -= length;
+        }
+        core.una
+    }
+
+    /// SetPipe().
+    fn set_pipe(&self, core: &mut Core) {
+        let unsacked = |from: Seq, to: Seq| to.saturating_sub(from) - self.sacked(from, to);
+        let lost = self.lost_edge(core).max(core.una);
+        let resent = self.high_rxt.clamp(core.una, core.nxt);
+        core.pipe = (unsacked(lost, core.nxt) + unsacked(core.una, resent)) as i64;
+    }
+
+    /// The first segment from `from` on that is not SACKed.
+    fn unsacked_from(&self, from: Seq) -> Seq {
+        let at = self.blocks.partition_point(|b| b.right <= from);
+        self.blocks
+            .get(at)
+            .filter(|b| b.left <= from)
+            .map_or(from, |b| b.right)
+    }
+
+    /// NextSeg().
+    fn next_seg(&mut self, core: &Core) -> Option<Seq> {
+        let highest_sacked = self
+            .blocks
+            .last()
+            .map_or(core.una, |b| b.right.min(core.nxt));
+        let hole = self.unsacked_from(self.high_rxt.max(core.una));
+        let is_hole = hole < highest_sacked;
+        // (1)
+        if is_hole && hole < self.lost_edge(core) {
+            self.high_rxt = hole + 1;
+            return Some(hole);
+        }
+        // (2)
+        let next = self.unsacked_from(core.nxt).min(core.max);
+        if next < core.end && next < core.una + core.config.receiver_window {
+            return Some(next);
+        }
+        // (3)
+        if is_hole {
+            self.high_rxt = hole + 1;
+            return Some(hole);
+        }
+        // (4) One rescue retransmission of the highest segment in a recovery.
+        if self.rescue_rxt.is_none_or(|r| core.una > r) && core.una < core.nxt {
+            let top = self.blocks.last().filter(|b| b.right >= core.nxt);
+            let highest = top.map_or(core.nxt, |b| b.left) - 1;
+            if highest >= core.una {
+                self.rescue_rxt = Some(self.recovery_point);
+                return Some(highest);
+            }
+        }
+        None
+    }
+
+    /// Section 5, step 4.
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.recovery_point = core.nxt;
+        self.rescue_rxt = None;
+        self.high_rxt = core.una + 1;
+        self.set_pipe(core);
+        core.in_fast_recovery = true;
+        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        if !core.consult_recovery(log) {
+            let ssthresh = core.reduce_ssthresh(log);
+            core.set_cwnd(ssthresh, log);
+        }
+        core.resend = Some(core.una);
+        core.cancel_timing();
+        core.restart_timer();
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.limited = false;
+        let segments = if ack.ack > core.una {
+            core.accept(ack, log)
+        } else {
+            0
+        };
+        self.forget_below(core.una);
+        let news = ack.ack >= core.una && self.update(core, ack);
+        if core.in_fast_recovery {
+            if core.una >= self.recovery_point {
+                core.in_fast_recovery = false;
+                self.rescue_rxt = None;
+                log.record(core.now, SenderEvent::RecoveryExit);
+            } else {
+                self.set_pipe(core);
+            }
+            return;
+        }
+        if segments > 0 {
+            core.grow(segments, log);
+        }
+        // Section 2: a duplicate acknowledgement carries a block with news.
+        if !news || core.una < self.recovery_point {
+            return;
+        }
+        core.dupacks += 1;
+        let lost = core.una < self.lost_edge(core);
+        if core.dupacks >= core.config.dup_threshold || lost {
+            self.enter(core, log);
+        } else {
+            // Step 3.
+            self.high_rxt = core.una;
+            self.set_pipe(core);
+            self.limited = core.config.limited_transmit;
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.blocks.clear();
+        self.limited = false;
+        self.rescue_rxt = None;
+        if core.in_fast_recovery {
+            // Section 5.1: no new recovery before everything is acknowledged.
+            self.recovery_point = core.max;
+        }
+        self.high_rxt = core.una;
+        core.go_back(log);
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        let cwnd = core.usable_window() as i64;
+        if core.in_fast_recovery {
+            let next = if core.pipe < cwnd {
+                self.next_seg(core)
+            } else {
+                None
+            };
+            core.pipe += i64::from(next.is_some());
+            return next;
+        }
+        if core.nxt < core.max {
+            // Going back: what the receiver has is skipped.
+            core.nxt = self.unsacked_from(core.nxt).min(core.max);
+        }
+        let room = if self.limited {
+            core.pipe < cwnd && core.nxt < core.una + core.config.receiver_window
+        } else {
+            core.nxt < core.una + core.usable_window()
+        };
+        if !room || core.nxt >= core.end {
+            return None;
+        }
+        core.pipe += 1;
+        Some(core.nxt)
+    }
+
+    fn may_send(&mut self, _core: &Core) {}
+}

@@ -1,0 +1,54 @@
+//! Tahoe (Jacobson 1988): a third duplicate ACK is answered like a timeout,
+//! without waiting for it: half the threshold, a window of one segment, and
+//! everything from the first unacknowledged segment again.
+
+use midflight_units::Seq;
+
+use super::cumulative::Cumulative;
+use super::LossRecovery;
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+use crate::sender::Core;
+
+/// State of a Tahoe sender beside the shared one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tahoe {
+    cumulative: Cumulative,
+    /// One past the highest segment sent at the last loss: duplicates below it are its echoes.
+    recover: Seq,
+}
+
+impl LossRecovery for Tahoe {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.cumulative.begin();
+        if ack.ack > core.una {
+            let segments = core.accept(ack, log);
+            core.grow(segments, log);
+        } else if Cumulative::is_duplicate(core, ack)
+            && self.cumulative.duplicate(core)
+            && core.una >= self.recover
+        {
+            self.recover = core.max;
+            log.record(core.now, SenderEvent::FastRetransmit(core.una));
+            if !core.consult_recovery(log) {
+                core.reduce_ssthresh(log);
+                core.set_cwnd(1.0, log);
+            }
+            core.cancel_timing();
+            core.restart_timer();
+            core.nxt = core.una;
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.begin();
+        self.recover = core.max;
+        core.go_back(log);
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        self.cumulative.next_segment(core)
+    }
+
+    fn may_send(&mut self, _core: &Core) {}
+}

@@ -1,0 +1,308 @@
+//! Every kind of recovery with every policy, under arbitrary and under honest ACKs.
+
+use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::{LinkInfo, Notice};
+use midflight_tcp::{
+    profile, Ack, Profile, Receiver, SackBlock, SackBlocks, Sender, SenderEvent, PROFILES,
+};
+use midflight_units::{Duration, Instant, Rate, Seq};
+use proptest::prelude::*;
+
+const RECOVERIES: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
+const FLOW_END: Seq = 400;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// An ACK `back` below what was sent, with blocks relative to it and an echo.
+    Ack {
+        back: u64,
+        blocks: Vec<(i64, u64)>,
+        echo_ms: u64,
+    },
+    /// Time passes and the timer is looked at.
+    Wait { ms: u64 },
+    /// A notice.
+    Notice {
+        old: (u64, u64),
+        new: (u64, u64),
+        flows: u32,
+    },
+    /// The timer is called although nothing is due.
+    Spurious,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let blocks = prop::collection::vec((-50i64..200, 0u64..300), 0..5);
+    let link = || {
+        (
+            prop_oneof![Just(9), Just(200), Just(6400), 1u64..100_000],
+            0u64..2000,
+        )
+    };
+    prop_oneof![
+        6 => (0u64..60, blocks, 0u64..100_000)
+            .prop_map(|(back, blocks, echo_ms)| Step::Ack { back, blocks, echo_ms }),
+        3 => (0u64..3000).prop_map(|ms| Step::Wait { ms }),
+        1 => (link(), link(), 0u32..9).prop_map(|(old, new, flows)| Step::Notice { old, new, flows }),
+        1 => Just(Step::Spurious),
+    ]
+}
+
+fn link(of: (u64, u64)) -> LinkInfo {
+    LinkInfo {
+        rate: Rate::from_bps(of.0 * 1000).unwrap_or(Rate::from_mbps(1)),
+        delay: Duration::from_millis(of.1),
+    }
+}
+
+fn configured(profile_index: usize, recovery: &str) -> Profile {
+    let mut p = PROFILES[profile_index % PROFILES.len()];
+    assert!(p.set("recovery", recovery).is_ok());
+    p
+}
+
+/// A sender under test with what must stay true of it.
+struct Bench {
+    sender: Sender,
+    sack: bool,
+    now: Instant,
+    una: Seq,
+}
+
+impl Bench {
+    fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
+        let mut sender = Sender::new(p.sender, policies);
+        sender.set_end(FLOW_END);
+        sender.open(Instant::ZERO, &mut ());
+        let mut bench = Self {
+            sender,
+            sack: recovery.starts_with("sack"),
+            now: Instant::ZERO,
+            una: 0,
+        };
+        bench.drain();
+        bench
+    }
+
+    /// Takes everything the sender has to send now and checks the invariants.
+    fn drain(&mut self) -> Vec<midflight_tcp::Segment> {
+        let mut sent = Vec::new();
+        while let Some(segment) = self.sender.poll_transmit(self.now, &mut ()) {
+            let v = self.sender.view();
+            let c = self.sender.config();
+            assert!(segment.seq < FLOW_END, "beyond the end of the flow");
+            assert!(
+                segment.seq < v.snd_una + c.receiver_window + 1,
+                "beyond the receiver's window"
+            );
+            if !segment.retransmission {
+                if v.in_fast_recovery && self.sack {
+                    assert!(
+                        v.pipe as f64 <= v.cwnd.max(1.0),
+                        "pipe {} cwnd {}",
+                        v.pipe,
+                        v.cwnd
+                    );
+                } else {
+                    let limited = if self.sender.dupacks() > 0 {
+                        c.dup_threshold - 1
+                    } else {
+                        0
+                    };
+                    let edge = v.snd_una as f64 + v.cwnd + f64::from(limited);
+                    assert!((segment.seq as f64) < edge.max(v.snd_una as f64 + 1.0) + 1e-9);
+                }
+            }
+            sent.push(segment);
+            assert!(sent.len() < 100_000, "sends without end");
+        }
+        let v = self.sender.view();
+        assert!(v.snd_una >= self.una, "SND.UNA moved back");
+        self.una = v.snd_una;
+        assert!(v.snd_una <= v.snd_max && v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
+        assert_eq!(
+            self.sender.poll_timer().is_some(),
+            v.snd_una < v.snd_max,
+            "the timer runs exactly while data is in flight"
+        );
+        sent
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        self.sender.on_ack(self.now, ack, &mut ());
+        self.drain();
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Ack {
+                back,
+                blocks,
+                echo_ms,
+            } => {
+                // Sometimes an ACK of something that was never sent.
+                let number = (self.sender.view().snd_max + 3).saturating_sub(*back);
+                let mut sack = SackBlocks::default();
+                for &(offset, length) in blocks {
+                    let left = number.saturating_add_signed(offset);
+                    sack.push(
+                        number,
+                        SackBlock {
+                            left,
+                            right: left + length,
+                        },
+                    );
+                }
+                let echo = Instant::from_nanos(echo_ms * 1_000_000);
+                self.ack(&Ack {
+                    ack: number,
+                    sack,
+                    echo: Some(echo),
+                    cause_sent: Instant::ZERO,
+                });
+            }
+            Step::Wait { ms } => {
+                self.now += Duration::from_millis(*ms);
+                self.sender.on_timer(self.now, &mut ());
+                self.drain();
+            }
+            Step::Notice { old, new, flows } => {
+                let notice = Notice {
+                    old: link(*old),
+                    new: link(*new),
+                    flows: *flows,
+                };
+                self.sender.on_notice(self.now, &notice, &mut ());
+                self.drain();
+            }
+            Step::Spurious => {
+                let before = format!("{:?}", self.sender);
+                if self
+                    .sender
+                    .poll_timer()
+                    .is_none_or(|(deadline, _)| deadline > self.now)
+                {
+                    self.sender.on_timer(self.now, &mut ());
+                    assert_eq!(
+                        before,
+                        format!("{:?}", self.sender),
+                        "an early call did something"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Honest ACKs from here on, over a lossless path; the flow has to end.
+    fn finish(mut self, p: &Profile) {
+        let mut receiver = Receiver::new(p.receiver);
+        let mut waiting = Vec::new();
+        for seq in 0..self.una {
+            let old = midflight_tcp::Segment {
+                seq,
+                bytes: 1500,
+                retransmission: false,
+                sent: Instant::ZERO,
+            };
+            receiver.on_segment(self.now, &old);
+        }
+        for _ in 0..50_000 {
+            if self.sender.is_done() {
+                return;
+            }
+            waiting.append(&mut self.drain());
+            self.now += Duration::from_millis(10);
+            let mut acks: Vec<Ack> = waiting
+                .drain(..)
+                .filter_map(|s| receiver.on_segment(self.now, &s))
+                .collect();
+            acks.extend(receiver.on_timer(self.now));
+            if acks.is_empty() {
+                // Nothing in flight: to the next timer, at most a minute and a bit away.
+                let timer = self.sender.poll_timer().map(|(deadline, _)| deadline);
+                let delayed = receiver.poll_timer().map(|(deadline, _)| deadline);
+                let next = timer.into_iter().chain(delayed).min();
+                self.now = self.now.max(next.unwrap_or(self.now));
+                acks.extend(receiver.on_timer(self.now));
+            }
+            for ack in acks {
+                self.sender.on_ack(self.now, &ack, &mut ());
+                waiting.append(&mut self.drain());
+            }
+            self.sender.on_timer(self.now, &mut ());
+            waiting.append(&mut self.drain());
+        }
+        panic!("the flow does not end: {:?}", self.sender.view());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_acks_never_break_a_sender_and_honest_ones_end_its_flow(
+        steps in prop::collection::vec(step(), 0..120),
+        profile_index in 0usize..2,
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in RECOVERIES {
+            let mut p = configured(profile_index, recovery);
+            if let Some(window) = receiver_window {
+                p.sender.receiver_window = window;
+            }
+            let all = POLICIES.iter().filter_map(|info| Policy::named(info.name));
+            let sets = std::iter::once(Vec::new())
+                .chain(all.clone().map(|policy| vec![policy]))
+                .chain(std::iter::once(all.collect()));
+            for policies in sets {
+                let mut bench = Bench::new(&p, recovery, policies);
+                for step in &steps {
+                    bench.take(step);
+                }
+                bench.finish(&p);
+            }
+        }
+    }
+
+    /// Karn: no sample of a retransmitted segment, and the back-off stays until a valid sample.
+    #[test]
+    fn back_off_ends_only_with_a_valid_sample(delay_ms in 20u64..5000, losses in 1usize..6) {
+        for recovery in RECOVERIES {
+            let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
+            prop_assert!(p.set("recovery", recovery).is_ok());
+            prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
+            let mut sender = Sender::new(p.sender, []);
+            let mut now = Instant::ZERO;
+            sender.open(now, &mut ());
+            let mut sent: Vec<_> =
+                std::iter::from_fn(|| sender.poll_transmit(now, &mut ())).collect();
+            for _ in 0..losses {
+                now = sender.poll_timer().map_or(now, |(deadline, _)| deadline);
+                sender.on_timer(now, &mut ());
+                sent.extend(std::iter::from_fn(|| sender.poll_transmit(now, &mut ())));
+            }
+            prop_assert!(sent[1..].iter().all(|s| s.seq == 0 && s.retransmission));
+            prop_assert_eq!(sender.backoff(), 1 << losses);
+            now += Duration::from_millis(delay_ms);
+            let samples = std::cell::Cell::new(0);
+            let log = &mut |_: Instant, e: SenderEvent<'_>| {
+                samples.set(samples.get() + u32::from(matches!(e, SenderEvent::RttSample(_))));
+            };
+            let ack = |number| Ack {
+                ack: number,
+                sack: SackBlocks::default(),
+                echo: None,
+                cause_sent: Instant::ZERO,
+            };
+            // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
+            sender.on_ack(now, &ack(1), log);
+            prop_assert_eq!((samples.get(), sender.backoff()), (0, 1 << losses));
+            let data: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now, log)).collect();
+            prop_assert!(!data.is_empty());
+            now += Duration::from_millis(delay_ms);
+            // New data, sent once: a sample, and the back-off ends.
+            sender.on_ack(now, &ack(2), log);
+            prop_assert_eq!((samples.get(), sender.backoff()), (1, 1));
+        }
+    }
+}
