@@ -68,7 +68,7 @@ impl Agenda {
             return;
         }
         self.keys[source] = key;
-        let mut node = (source + self.leaves) / 2;
+        let mut node = (source + self.leaves) >> 1;
         while node >= 1 {
             self.winners[node] = self.winner_of(node);
             node /= 2;

@@ -46,7 +46,7 @@ impl Moment {
     /// The moment after this one by a timer; ns-2's timers run in hundredths of a second.
     pub(crate) fn after_timer(self, deadline: Instant) -> Self {
         let wait = deadline.since(self.at).as_nanos();
-        let seconds = if wait % 10_000_000 == 0 {
+        let seconds = if wait.is_multiple_of(10_000_000) {
             (wait / 10_000_000) as f64 * 0.01
         } else {
             wait as f64 / 1e9

@@ -245,9 +245,9 @@ impl<O: Observer> World<O> {
         &self.observer
     }
 
-    /// Who watches.
-    pub fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
+    /// Who watches, beside the sender of a flow to look at.
+    pub fn watch(&mut self, flow: FlowId) -> (&mut O, &Sender) {
+        (&mut self.observer, &self.flows[flow.index()].sender)
     }
 
     /// Name of a link.
@@ -278,7 +278,7 @@ impl<O: Observer> World<O> {
             s if s < timers => self.arrive(s - FIRST_LINK),
             s => {
                 let flow = FlowId(((s - timers) / 2) as u32);
-                if (s - timers) % 2 == 0 {
+                if (s - timers).is_multiple_of(2) {
                     self.sender_timer(flow);
                 } else {
                     self.receiver_timer(flow);

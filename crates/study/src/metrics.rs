@@ -3,9 +3,8 @@
 
 use std::collections::VecDeque;
 
-use midflight_control::SenderView;
 use midflight_sim::{Body, DropCause, Event, FlowId, Observer};
-use midflight_tcp::SenderEvent;
+use midflight_tcp::{Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
 /// Counting stops at the first of these intervals after the make that sees the run complete.
@@ -52,7 +51,8 @@ pub struct HandoffRow {
     pub t_new_make: Option<Duration>,
     /// Until the ACK number has advanced by `packets`.
     pub t_ack: Option<Duration>,
-    /// Until `packets` distinct segments that came over the new path are acknowledged.
+    /// Until the ACK covers `packets` of the segments whose first arrival since
+    /// the handoff was over the new path.
     pub t_newpath: Option<Duration>,
     /// `t_new` for the further counts of packets.
     pub t_new_extra: Vec<Option<Duration>>,
@@ -171,8 +171,9 @@ struct After {
     freeze: Instant,
     /// Seen since the handoff, and first seen over the new path.
     seen: SeqSet,
-    new_path: SeqSet,
-    new_path_acked: u64,
+    new_path: Vec<Seq>,
+    /// Each advance of the ACK since the handoff.
+    advances: Vec<(Duration, Seq)>,
 }
 
 /// Watches one flow through a handoff.
@@ -194,11 +195,10 @@ impl HandoffMetrics {
         make_at: Instant,
         packets: u64,
         extra: &[u64],
-        view: &SenderView,
-        dupacks: u32,
-        backoff: u32,
+        sender: &Sender,
         at: Instant,
     ) {
+        let view = sender.view();
         let phase = if view.in_rto_recovery {
             Phase::RtoRecovery
         } else if view.in_fast_recovery {
@@ -213,7 +213,7 @@ impl HandoffMetrics {
         } else {
             Phase::CongestionAvoidance
         };
-        self.backoff = backoff;
+        self.backoff = sender.backoff();
         let row = HandoffRow {
             at,
             t_new_extra: vec![None; extra.len()],
@@ -225,8 +225,8 @@ impl HandoffMetrics {
             rto: view.rto,
             hiack: view.snd_una as i64 - 1,
             maxseq: view.snd_max as i64 - 1,
-            dupacks,
-            backoff,
+            dupacks: sender.dupacks(),
+            backoff: sender.backoff(),
             phase: Some(phase),
             ..HandoffRow::default()
         };
@@ -240,11 +240,10 @@ impl HandoffMetrics {
             stalled_at_make: false,
             freeze: Instant::NEVER,
             seen: SeqSet::default(),
-            new_path: SeqSet::default(),
-            new_path_acked: 0,
+            new_path: Vec::new(),
+            advances: Vec::new(),
         };
         after.seen.forget_below(view.snd_una);
-        after.new_path.forget_below(view.snd_una);
         self.after = Some(Box::new(after));
     }
 
@@ -256,13 +255,20 @@ impl HandoffMetrics {
     }
 
     pub(crate) fn into_row(self) -> HandoffRow {
-        self.after.map(|a| a.row).unwrap_or_default()
+        let Some(mut after) = self.after else {
+            return HandoffRow::default();
+        };
+        after.row.t_newpath = after.newpath_time();
+        after.row
     }
 }
 
 impl After {
-    fn on_ack(&mut self, now: Instant, before: Seq, una: Seq) {
+    fn on_ack(&mut self, now: Instant, una: Seq) {
         let since = now.since(self.row.at);
+        if self.freeze == Instant::NEVER {
+            self.advances.push((since, una));
+        }
         let reach = |slot: &mut Option<Duration>, number: i64| {
             if slot.is_none() && una as i64 > number {
                 *slot = Some(since);
@@ -284,25 +290,27 @@ impl After {
                 self.freeze = self.make_at + POLL * polls;
             }
         }
-        self.new_path_acked += (before..una)
-            .filter(|&seq| self.new_path.contains(seq))
-            .count() as u64;
-        if self.new_path_acked >= self.packets && self.row.t_newpath.is_none() {
-            self.row.t_newpath = Some(since);
-        }
     }
 
     /// A segment arrives; the first arrival since the handoff decides its path.
-    fn on_arrival(&mut self, seq: Seq, una: Seq, over_new_path: bool) {
-        if self.seen.contains(seq) {
-            return;
+    fn on_arrival(&mut self, seq: Seq, over_new_path: bool) {
+        if !self.seen.contains(seq) {
+            self.seen.insert(seq);
+            if over_new_path {
+                self.new_path.push(seq);
+            }
         }
-        self.seen.insert(seq);
-        if over_new_path {
-            self.new_path.insert(seq);
-            // Acknowledged already, by a receipt from before the handoff.
-            self.new_path_acked += u64::from(seq < una);
-        }
+    }
+
+    /// When the ACK first covered `packets` of the segments that came over the new path.
+    fn newpath_time(&mut self) -> Option<Duration> {
+        let last = usize::try_from(self.packets - 1).ok()?;
+        self.new_path.sort_unstable();
+        let segment = *self.new_path.get(last)?;
+        self.advances
+            .iter()
+            .find(|(_, una)| *una > segment)
+            .map(|(time, _)| *time)
     }
 
     fn on_sent(&mut self, now: Instant, retransmission: bool) {
@@ -328,12 +336,11 @@ impl Observer for HandoffMetrics {
                 }
             }
             Event::AckArrived(ack) if ack.ack > self.una && ack.ack <= self.max => {
-                let before = self.una;
                 self.una = ack.ack;
                 self.stalled = false;
                 self.dropped.forget_below(ack.ack);
                 if let Some(a) = self.after.as_deref_mut() {
-                    a.on_ack(now, before, ack.ack);
+                    a.on_ack(now, ack.ack);
                 }
             }
             Event::Arrived {
@@ -343,7 +350,7 @@ impl Observer for HandoffMetrics {
                 ..
             } => {
                 if let Some(a) = self.after.as_deref_mut() {
-                    a.on_arrival(segment.seq, self.una, *rerouted);
+                    a.on_arrival(segment.seq, *rerouted);
                     a.row.reordered += u32::from(*overtaken && !segment.retransmission);
                 }
             }

@@ -180,13 +180,9 @@ impl Sweep {
         world
             .sender_mut(flow)
             .set_policies(scheme.build(&self.knobs)?);
-        let sender = world.sender(flow);
-        let (view, dupacks, backoff) = (sender.view(), sender.dupacks(), sender.backoff());
         let make = self.handoff.make(at);
-        world
-            .observer_mut()
-            .1
-            .begin(make, self.packets, &self.extra, &view, dupacks, backoff, at);
+        let ((_, metrics), sender) = world.watch(flow);
+        metrics.begin(make, self.packets, &self.extra, sender, at);
         self.handoff.plan(&mut world, at);
         loop {
             let next = world.next_event();

@@ -223,9 +223,7 @@ mod tests {
     use crate::config::profile;
 
     fn receiver(dsack: bool) -> Receiver {
-        let mut config = profile("ns2")
-            .map(|p| p.receiver)
-            .unwrap_or_else(|_| unreachable!());
+        let mut config = profile("ns2").map_or_else(|_| unreachable!(), |p| p.receiver);
         config.delayed_ack = None;
         config.dsack = dsack;
         Receiver::new(config)
@@ -274,9 +272,7 @@ mod tests {
 
     #[test]
     fn in_order_segments_are_acknowledged_in_pairs_and_others_at_once() {
-        let config = profile("ns2")
-            .map(|p| p.receiver)
-            .unwrap_or_else(|_| unreachable!());
+        let config = profile("ns2").map_or_else(|_| unreachable!(), |p| p.receiver);
         let mut r = Receiver::new(config);
         let mut send = |ms: u64, seq| {
             let segment = Segment {

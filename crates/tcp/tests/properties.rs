@@ -1,4 +1,5 @@
 //! Every kind of recovery with every policy, under arbitrary and under honest ACKs.
+#![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::{LinkInfo, Notice};

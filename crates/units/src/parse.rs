@@ -141,7 +141,7 @@ impl FromStr for Duration {
             }
         };
         match scaled(q.digits, scale) {
-            Some(ns) if ns <= i64::MAX as u64 => Ok(Self::from_nanos(ns)),
+            Some(ns) if i64::try_from(ns).is_ok() => Ok(Self::from_nanos(ns)),
             _ => Err(UnitError::Range {
                 what: WHAT,
                 text: text.into(),

@@ -44,23 +44,12 @@ struct Active {
 }
 
 /// State and knobs of A1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct A1 {
     case1_newlink: bool,
     case3_flight: bool,
     delay_only: bool,
     active: Option<Active>,
-}
-
-impl Default for A1 {
-    fn default() -> Self {
-        Self {
-            case1_newlink: false,
-            case3_flight: false,
-            delay_only: false,
-            active: None,
-        }
-    }
 }
 
 /// The minimum RTO of A1's case 1, 2 or 3 for `segments` outstanding (for case

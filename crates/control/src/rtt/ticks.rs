@@ -11,7 +11,7 @@ pub struct Ticks {
     phase: u64,
     srtt_x8: i64,
     rttvar_x4: i64,
-    rto_ticks: Option<i64>,
+    unclamped_rto: Option<i64>,
 }
 
 impl Ticks {
@@ -22,7 +22,7 @@ impl Ticks {
             phase: phase.as_nanos(),
             srtt_x8: 0,
             rttvar_x4: 0,
-            rto_ticks: None,
+            unclamped_rto: None,
         }
     }
 
@@ -43,12 +43,12 @@ impl Ticks {
             self.srtt_x8 = (self.srtt_x8 + delta).max(1);
             self.rttvar_x4 = (self.rttvar_x4 + delta.abs() - (self.rttvar_x4 >> 2)).max(1);
         }
-        self.rto_ticks = Some(((self.rttvar_x4 << 3) + self.srtt_x8) >> 3);
+        self.unclamped_rto = Some(((self.rttvar_x4 << 3) + self.srtt_x8) >> 3);
     }
 
     /// SRTT + 4 RTTVAR, before any bound.
     pub fn timeout(&self) -> Option<Duration> {
-        self.rto_ticks
+        self.unclamped_rto
             .map(|ticks| Duration::from_nanos(ticks as u64 * self.tick))
     }
 
@@ -63,7 +63,7 @@ impl Ticks {
     pub fn restart(&mut self) {
         self.srtt_x8 = 0;
         self.rttvar_x4 = 0;
-        self.rto_ticks = None;
+        self.unclamped_rto = None;
     }
 
     /// The mean, if there is one.

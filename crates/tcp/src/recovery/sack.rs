@@ -33,8 +33,8 @@ impl Sack {
     fn update(&mut self, core: &Core, ack: &Ack) -> bool {
         let mut news = false;
         for block in ack.sack.iter(ack.ack) {
-            // Below the cumulative ACK (DSACK) or beyond what was sent: says nothing.
-            if block.left >= core.una && block.right <= core.max && block.left < block.right {
+            // Not above the cumulative ACK (DSACK) or beyond what was sent: says nothing.
+            if block.left > core.una && block.right <= core.max && block.left < block.right {
                 news |= self.add(block);
             }
         }

@@ -216,7 +216,7 @@ impl Core {
 
     /// Whether the timer has expired; if so the stall begins.
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) -> bool {
-        if !self.timer.is_some_and(|(deadline, _)| deadline <= now) {
+        if self.timer.is_none_or(|(deadline, _)| deadline > now) {
             return false;
         }
         self.now = now;

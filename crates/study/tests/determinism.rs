@@ -1,0 +1,153 @@
+//! The same question has the same answer: twice, on one and two threads,
+//! forked or from the start; and without a notice every scheme is the plain
+//! sender.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_control::LinkInfo;
+use midflight_study::{schemes, Handoff, HandoffKind, HandoffRow, Sweep};
+use midflight_tcp::PROFILES;
+use midflight_units::{parse_instants, Duration, Instant, Rate};
+
+fn link(kbps: u64, ms: u64) -> LinkInfo {
+    LinkInfo {
+        rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+        delay: Duration::from_millis(ms),
+    }
+}
+
+fn handoffs() -> Vec<Handoff> {
+    let kinds = [
+        HandoffKind::MakeBeforeBreak,
+        HandoffKind::BreakBeforeMake {
+            gap: Duration::from_millis(500),
+        },
+        HandoffKind::BreakBeforeMake {
+            gap: Duration::ZERO,
+        },
+    ];
+    let pairs = [
+        (link(6400, 9), link(200, 300)),
+        (link(200, 300), link(6400, 9)),
+        (link(1600, 300), link(1600, 1)),
+        (link(54_000, 2), link(777, 61)),
+    ];
+    let mut all = Vec::new();
+    for kind in kinds {
+        for (old, new) in pairs {
+            for notice_delay in [Some(Duration::ZERO), Some(Duration::from_millis(170))] {
+                all.push(Handoff {
+                    old,
+                    new,
+                    kind,
+                    notice_delay,
+                    fixed_delay: Duration::from_millis(2),
+                });
+            }
+        }
+    }
+    all
+}
+
+fn sweep(handoff: Handoff, profile: &str) -> Sweep {
+    Sweep {
+        handoff,
+        // Out of order and with a repetition, on purpose.
+        at: parse_instants("9.9s, 0.1s, 3.3s, 12.345s, 3.3s, 17s").unwrap_or_default(),
+        schemes: schemes().iter().map(|s| s.name.to_string()).collect(),
+        profile: profile.into(),
+        knobs: Vec::new(),
+        packets: 60,
+        extra: vec![20, 90],
+        end: Instant::from_nanos(600_000_000_000),
+        fork: true,
+        threads: 2,
+    }
+}
+
+fn run(sweep: &Sweep) -> Vec<HandoffRow> {
+    sweep.run().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Everything in the rows.
+fn all_of(rows: &[HandoffRow]) -> Vec<String> {
+    rows.iter().map(|row| format!("{row:?}")).collect()
+}
+
+#[test]
+fn threads_forks_and_repetition_change_nothing() {
+    for handoff in handoffs() {
+        for profile in PROFILES {
+            let forked = sweep(handoff, profile.name);
+            let reference = all_of(&run(&forked));
+            assert_eq!(reference, all_of(&run(&forked)), "twice");
+            let single = Sweep {
+                threads: 1,
+                ..forked.clone()
+            };
+            assert_eq!(reference, all_of(&run(&single)), "one thread");
+            let from_start = Sweep {
+                fork: false,
+                ..forked
+            };
+            assert_eq!(reference, all_of(&run(&from_start)), "from the start");
+        }
+    }
+}
+
+#[test]
+fn equal_instants_and_the_order_of_schemes_do_not_matter() {
+    let mut forward = sweep(handoffs()[0], "ns2");
+    let rows = run(&forward);
+    assert_eq!(
+        format!("{:?}", rows[2]),
+        format!("{:?}", rows[4]),
+        "3.3 s twice"
+    );
+    let count = forward.at.len();
+    forward.schemes.reverse();
+    let backward = run(&forward);
+    let names = forward.schemes.len();
+    for s in 0..names {
+        let (a, b) = (s * count, (names - 1 - s) * count);
+        assert_eq!(all_of(&rows[a..a + count]), all_of(&backward[b..b + count]));
+    }
+}
+
+#[test]
+fn without_a_notice_every_scheme_is_the_plain_sender() {
+    for handoff in handoffs() {
+        let deaf = Handoff {
+            notice_delay: None,
+            ..handoff
+        };
+        for profile in PROFILES {
+            let sweep = sweep(deaf, profile.name);
+            let rows = run(&sweep);
+            let count = sweep.at.len();
+            for (s, name) in sweep.schemes.iter().enumerate() {
+                for i in 0..count {
+                    assert_eq!(rows[s * count + i].orders, 0, "{name}");
+                    assert_eq!(
+                        rows[s * count + i].digest,
+                        rows[i].digest,
+                        "{name} at {}",
+                        sweep.at[i]
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_notice_makes_a_difference_somewhere() {
+    let sweep = sweep(handoffs()[0], "ns2");
+    let rows = run(&sweep);
+    let count = sweep.at.len();
+    let enhanced = sweep
+        .schemes
+        .iter()
+        .position(|s| s == "enhanced")
+        .unwrap_or_default();
+    assert!((0..count).any(|i| rows[i].digest != rows[enhanced * count + i].digest));
+}
