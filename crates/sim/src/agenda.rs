@@ -1,5 +1,9 @@
-//! The next event among a fixed set of sources: a winner tree. Setting a
-//! source's key costs one path to the root; no allocation after construction.
+//! The next event among a fixed set of sources.
+//!
+//! A tree with sixteen children a node over the sources' instants: setting a
+//! key looks at one node a level, and sixteen integers are compared faster than
+//! one mispredicted branch costs. A world of one flow has one or two levels.
+//! Ties are rare and are settled by the full key.
 
 use midflight_units::Instant;
 
@@ -19,43 +23,37 @@ impl Key {
     };
 }
 
+const WIDTH: usize = 16;
+
+/// Sixteen instants in nanoseconds: of sources on the lowest level, of the
+/// earliest in each node below on the others.
+type Node = [u64; WIDTH];
+
+fn earliest(node: &Node) -> u64 {
+    node.iter().copied().fold(u64::MAX, u64::min)
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     keys: Vec<Key>,
-    /// `winners[1]` is the first source of all; node `n` has children `2n` and `2n + 1`.
-    winners: Vec<u32>,
-    leaves: usize,
+    /// `levels[0]` is over the sources; the last level has one node.
+    levels: Vec<Vec<Node>>,
 }
 
 impl Agenda {
     pub(crate) fn new(sources: usize) -> Self {
-        let leaves = sources.next_power_of_two().max(2);
-        let mut agenda = Self {
-            keys: vec![Key::NEVER; leaves],
-            winners: vec![0; leaves],
-            leaves,
-        };
-        for node in (1..leaves).rev() {
-            agenda.winners[node] = agenda.winner_of(node);
+        let mut levels = Vec::new();
+        let mut width = sources.max(1);
+        loop {
+            width = width.div_ceil(WIDTH);
+            levels.push(vec![[u64::MAX; WIDTH]; width]);
+            if width == 1 {
+                break;
+            }
         }
-        agenda
-    }
-
-    fn child(&self, node: usize) -> u32 {
-        if node >= self.leaves {
-            (node - self.leaves) as u32
-        } else {
-            self.winners[node]
-        }
-    }
-
-    fn winner_of(&self, node: usize) -> u32 {
-        let (left, right) = (self.child(2 * node), self.child(2 * node + 1));
-        // The lower source wins a tie.
-        if self.keys[right as usize] < self.keys[left as usize] {
-            right
-        } else {
-            left
+        Self {
+            keys: vec![Key::NEVER; sources],
+            levels,
         }
     }
 
@@ -64,21 +62,55 @@ impl Agenda {
     }
 
     pub(crate) fn set(&mut self, source: usize, key: Key) {
-        if self.keys[source] == key {
-            return;
-        }
         self.keys[source] = key;
-        let mut node = (source + self.leaves) >> 1;
-        while node >= 1 {
-            self.winners[node] = self.winner_of(node);
-            node /= 2;
+        let mut at = key.due.at.as_nanos();
+        let mut child = source;
+        for level in &mut self.levels {
+            let node = &mut level[child / WIDTH];
+            let slot = &mut node[child % WIDTH];
+            if *slot == at {
+                return;
+            }
+            *slot = at;
+            at = earliest(node);
+            child /= WIDTH;
         }
     }
 
-    /// The source whose event comes first, with its key.
+    /// The instant of the next event, [`Instant::NEVER`] if there is none.
+    pub(crate) fn next(&self) -> Instant {
+        self.levels
+            .last()
+            .map_or(Instant::NEVER, |top| Instant::from_nanos(earliest(&top[0])))
+    }
+
+    /// The source whose event comes first, with its key. A tie of the full key
+    /// goes to the lower source.
     pub(crate) fn first(&self) -> (usize, Key) {
-        let source = self.winners[1] as usize;
-        (source, self.keys[source])
+        let top = self.levels.len() - 1;
+        let at = earliest(&self.levels[top][0]);
+        self.first_at(at, top, 0).unwrap_or((0, Key::NEVER))
+    }
+
+    fn first_at(&self, at: u64, level: usize, node: usize) -> Option<(usize, Key)> {
+        let mut best: Option<(usize, Key)> = None;
+        for (i, &instant) in self.levels[level].get(node)?.iter().enumerate() {
+            if instant != at {
+                continue;
+            }
+            let child = node * WIDTH + i;
+            let candidate = if level == 0 {
+                self.keys.get(child).map(|&key| (child, key))
+            } else {
+                self.first_at(at, level - 1, child)
+            };
+            best = match (best, candidate) {
+                (Some(b), Some(c)) if c.1 < b.1 => Some(c),
+                (None, c) => c,
+                (b, _) => b,
+            };
+        }
+        best
     }
 }
 
@@ -95,15 +127,21 @@ mod tests {
 
     #[test]
     fn order_is_time_then_schedule_then_source() {
-        let mut agenda = Agenda::new(5);
-        assert_eq!(agenda.first().1, Key::NEVER);
-        agenda.set(4, key(10, 1));
-        agenda.set(2, key(10, 2));
-        agenda.set(3, key(10, 1));
-        assert_eq!(agenda.first(), (3, key(10, 1)));
-        agenda.set(3, Key::NEVER);
-        assert_eq!(agenda.first().0, 4);
-        agenda.set(0, key(9, 9));
-        assert_eq!(agenda.first().0, 0);
+        for sources in [5, 300] {
+            let far = sources - 1;
+            let mut agenda = Agenda::new(sources);
+            assert_eq!(agenda.first().1, Key::NEVER);
+            agenda.set(far, key(10, 1));
+            agenda.set(2, key(10, 2));
+            agenda.set(3, key(10, 1));
+            assert_eq!(agenda.first(), (3, key(10, 1)));
+            agenda.set(3, Key::NEVER);
+            assert_eq!(agenda.first().0, far);
+            agenda.set(0, key(9, 9));
+            assert_eq!(
+                (agenda.first().0, agenda.next()),
+                (0, Instant::from_nanos(9))
+            );
+        }
     }
 }

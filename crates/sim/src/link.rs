@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use midflight_units::{Duration, Instant, Rate};
 
+use crate::event::DropCause;
 use crate::moment::Moment;
 use crate::world::{NodeId, Packet};
 
@@ -35,42 +36,79 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// Most packets at the link, the one in transmission included; none for no limit.
     pub limit: Option<u32>,
+    /// The timeline may take the link down and up.
+    pub may_break: bool,
 }
 
+/// A packet that will be at the far end of a link, or is lost on entering it.
 #[derive(Clone, Debug)]
-struct Transit {
-    /// Transmission starts.
-    start: Moment,
-    /// The packet is at the far end.
+pub(crate) struct Transit {
+    /// It is handed to the link.
+    pub(crate) enter: Moment,
+    /// It is at the far end.
     arrive: Moment,
-    packet: Packet,
+    /// Its transmission starts.
+    start: Instant,
+    pub(crate) packet: Packet,
 }
+
+/// What a link does next.
+pub(crate) enum Outcome {
+    Arrived(Packet),
+    Lost(Packet, DropCause),
+}
+
+/// How long packets of one size take.
+#[derive(Clone, Copy, Debug, Default)]
+struct TransmissionTime {
+    bytes: u32,
+    nanos: u64,
+    /// In 1/rate nanoseconds.
+    rest: u64,
+    /// As ns-2 computes it.
+    seconds: f64,
+}
+
+/// Sizes remembered: data or SYN one way, ACKs with up to three blocks the other.
+const SIZES: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
-    /// Packets on the link, waiting, in transmission and in propagation.
+    /// The link that every packet takes from the far end, if there is only one
+    /// and nothing else feeds it: then packets go through without an event between.
+    pub(crate) next: Option<LinkId>,
+    pub(crate) down: bool,
+    /// Packets on their way to the far end, where an event awaits them.
     ring: VecDeque<Transit>,
-    /// Packets of the ring whose transmission has started.
-    started: usize,
+    /// Packets that a link before this one has announced and that are lost here.
+    lost: VecDeque<(Transit, DropCause)>,
+    /// When the transmissions that may not have started yet will start; kept
+    /// where there is a limit.
+    starts: VecDeque<Moment>,
     /// The transmitter is free from here on, with a remainder in 1/rate nanoseconds.
     free_at: Moment,
     carry: u64,
-    /// Start of the transmission before the next one that waits.
+    /// Start of the transmission before the first of `starts`.
     last_start: Instant,
-    pub(crate) down: bool,
+    times: [TransmissionTime; SIZES],
+    oldest: usize,
 }
 
 impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
         Self {
             config,
+            next: None,
+            down: false,
             ring: VecDeque::new(),
-            started: 0,
+            lost: VecDeque::new(),
+            starts: VecDeque::new(),
             free_at: Moment::ZERO,
             carry: 0,
             last_start: Instant::ZERO,
-            down: false,
+            times: [TransmissionTime::default(); SIZES],
+            oldest: 0,
         }
     }
 
@@ -78,79 +116,158 @@ impl Link {
     /// at this very instant has begun unless its start was decided (when the
     /// packet before it started) after the present event was scheduled.
     fn waiting(&mut self, now: Moment, scheduled: Instant) -> usize {
-        while let Some(next) = self.ring.get(self.started) {
-            if next.start > now || (next.start == now && self.last_start > scheduled) {
+        while let Some(&next) = self.starts.front() {
+            if next > now || (next == now && self.last_start > scheduled) {
                 break;
             }
-            self.last_start = next.start.at;
-            self.started += 1;
+            self.last_start = next.at;
+            self.starts.pop_front();
         }
-        self.ring.len() - self.started
+        self.starts.len()
     }
 
-    /// Accepts a packet, or gives it back when there is no room. `scheduled`
-    /// is when the present event was put on the agenda.
+    fn transmission_time(&mut self, bytes: u32) -> TransmissionTime {
+        if let Some(known) = self.times.iter().find(|t| t.bytes == bytes) {
+            return *known;
+        }
+        let rate = self.config.rate;
+        let (nanos, rest) = rate.transmission_parts(u64::from(bytes));
+        let seconds = 8.0 * f64::from(bytes) / rate.as_bps() as f64;
+        let time = TransmissionTime {
+            bytes,
+            nanos,
+            rest,
+            seconds,
+        };
+        self.times[self.oldest] = time;
+        self.oldest = (self.oldest + 1) % SIZES;
+        time
+    }
+
+    /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
+    /// but never before an earlier call's. Returns when it is at the far end
+    /// and when its transmission starts; none when there is no room.
+    /// `scheduled` is when the event of its coming was put on the agenda.
     pub(crate) fn offer(
         &mut self,
         now: Moment,
         scheduled: Instant,
-        packet: Packet,
-    ) -> Result<(), Packet> {
+        bytes: u32,
+    ) -> Option<(Moment, Instant)> {
+        let busy = self.free_at > now;
         if let Some(limit) = self.config.limit {
-            let busy = self.free_at > now;
-            if busy && self.waiting(now, scheduled) + 1 >= limit as usize {
-                return Err(packet);
+            let waiting = self.waiting(now, scheduled);
+            if busy && waiting + 1 >= limit as usize {
+                return None;
             }
         }
-        let start = if self.free_at > now {
+        let start = if busy {
             self.free_at
         } else {
             self.carry = 0;
             now
         };
-        let rate = self.config.rate.as_bps();
-        let (nanos, rest) = self.config.rate.transmission_parts(u64::from(packet.bytes));
-        self.carry += rest;
-        let whole = nanos + self.carry / rate;
-        self.carry %= rate;
-        let LinkConfig {
-            rate: link_rate,
-            delay,
-            ..
-        } = self.config;
-        self.free_at = start.after_transmission(whole, packet.bytes, link_rate);
-        let arrive = start.arrival(self.free_at.at, packet.bytes, link_rate, delay);
+        let time = self.transmission_time(bytes);
+        let mut nanos = time.nanos;
+        if time.rest != 0 {
+            let rate = self.config.rate.as_bps();
+            self.carry += time.rest;
+            nanos += self.carry / rate;
+            self.carry %= rate;
+        }
+        if self.config.limit.is_some() {
+            self.starts.push_back(start);
+        }
+        self.free_at = start.after_transmission(nanos, time.seconds);
+        let arrive = start.arrival(self.free_at.at, time.seconds, self.config.delay);
+        Some((arrive, start.at))
+    }
+
+    /// Puts a packet on its way to the far end.
+    pub(crate) fn carry(&mut self, enter: Moment, arrive: Moment, start: Instant, packet: Packet) {
         self.ring.push_back(Transit {
-            start,
+            enter,
             arrive,
+            start,
             packet,
         });
-        Ok(())
     }
 
-    /// When the next packet arrives at the far end, and when its transmission started.
-    pub(crate) fn next_arrival(&self) -> Option<(Moment, Instant)> {
-        self.ring.front().map(|t| (t.arrive, t.start.at))
+    /// Loses a packet when its time comes.
+    pub(crate) fn lose(&mut self, enter: Moment, start: Instant, packet: Packet, why: DropCause) {
+        self.lost.push_back((
+            Transit {
+                enter,
+                arrive: enter,
+                start,
+                packet,
+            },
+            why,
+        ));
     }
 
-    /// Takes the packet that has arrived.
-    pub(crate) fn take(&mut self) -> Option<Packet> {
-        let transit = self.ring.pop_front()?;
-        if self.started == 0 {
-            self.last_start = transit.start.at;
-        } else {
-            self.started -= 1;
+    /// When the next packet arrives at the far end or is lost, and when that was scheduled.
+    pub(crate) fn next_outcome(&self) -> Option<(Moment, Instant)> {
+        let arrival = self.ring.front().map(|t| (t.arrive, t.start));
+        match self.lost.front() {
+            Some((t, _)) if arrival.is_none_or(|a| (t.arrive, t.start) < a) => {
+                Some((t.arrive, t.start))
+            }
+            _ => arrival,
         }
-        Some(transit.packet)
+    }
+
+    /// Takes what [`Self::next_outcome`] announced.
+    pub(crate) fn take(&mut self) -> Option<Outcome> {
+        let next = self.next_outcome();
+        if let Some((t, _)) = self.lost.front() {
+            if next == Some((t.arrive, t.start)) {
+                return self
+                    .lost
+                    .pop_front()
+                    .map(|(t, why)| Outcome::Lost(t.packet, why));
+            }
+        }
+        self.ring.pop_front().map(|t| Outcome::Arrived(t.packet))
+    }
+
+    /// The link goes down at `now`: what was announced to enter it later is lost.
+    pub(crate) fn take_down(&mut self, now: Moment) {
+        self.down = true;
+        let from = self.ring.partition_point(|t| t.enter < now);
+        for transit in self.ring.split_off(from) {
+            self.lose(
+                transit.enter,
+                transit.start,
+                transit.packet,
+                DropCause::Break,
+            );
+        }
+    }
+
+    /// The link comes up at `now`; returns what was given up for lost but enters later.
+    pub(crate) fn take_up(&mut self, now: Moment) -> Vec<Transit> {
+        self.down = false;
+        let from = self.lost.partition_point(|(t, _)| t.enter < now);
+        let (broken, queue): (Vec<_>, Vec<_>) = self
+            .lost
+            .split_off(from)
+            .into_iter()
+            .partition(|(_, why)| *why == DropCause::Break);
+        self.lost.extend(queue);
+        broken.into_iter().map(|(transit, _)| transit).collect()
+    }
+}
+
+impl Transit {
+    pub(crate) fn start(&self) -> Instant {
+        self.start
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use midflight_tcp::Segment;
-
     use super::*;
-    use crate::world::{Body, FlowId};
 
     fn link(limit: u32) -> Link {
         Link::new(LinkConfig {
@@ -160,52 +277,40 @@ mod tests {
             rate: Rate::from_mbps(12),
             delay: Duration::from_millis(5),
             limit: Some(limit),
+            may_break: false,
         })
     }
 
-    fn packet(seq: u64) -> Packet {
-        let segment = Segment {
-            seq,
-            bytes: 1500,
-            retransmission: false,
-            sent: Instant::ZERO,
-        };
-        Packet {
-            flow: FlowId(0),
-            to: NodeId(1),
-            bytes: 1500,
-            rerouted: false,
-            body: Body::Data(segment),
-        }
-    }
-
-    fn offer(l: &mut Link, us: u64, scheduled_us: u64, seq: u64) -> bool {
+    /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
+    fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
         let at = |us: u64| Instant::from_nanos(us * 1_000);
-        l.offer(Moment::written(at(us)), at(scheduled_us), packet(seq))
-            .is_ok()
+        let sent = l.offer(Moment::written(at(us)), at(scheduled_us), 1500);
+        sent.map(|(arrive, start)| (arrive.at.as_nanos() / 1_000, start.as_nanos() / 1_000))
     }
 
     #[test]
     fn a_limit_of_five_lets_four_wait_behind_the_one_in_transmission() {
         let mut l = link(5);
-        for seq in 0..5 {
-            assert!(offer(&mut l, 0, 0, seq), "{seq}");
+        for i in 0..5 {
+            assert_eq!(offer(&mut l, 0, 0), Some((6_000 + 1_000 * i, 1_000 * i)));
         }
-        assert!(!offer(&mut l, 0, 0, 5));
-        assert!(offer(&mut l, 1100, 1100, 6), "one transmission is over");
-        let (arrival, start) = l.next_arrival().unwrap_or_else(|| unreachable!());
-        assert_eq!((arrival.at.as_nanos(), start), (6_000_000, Instant::ZERO));
+        assert_eq!(offer(&mut l, 0, 0), None);
+        assert_eq!(
+            offer(&mut l, 1100, 1100),
+            Some((11_000, 5_000)),
+            "one transmission is over"
+        );
     }
 
     #[test]
     fn at_the_instant_of_a_departure_the_earlier_scheduled_event_goes_first() {
         let mut full = link(3);
-        for seq in 0..3 {
-            assert!(offer(&mut full, 500, 500, seq));
+        for _ in 0..3 {
+            assert!(offer(&mut full, 500, 500).is_some());
         }
         // The second packet starts at 1.5 ms (the same double both ways), which was decided at 0.5 ms.
         let mut departure_first = full.clone();
-        assert!(offer(&mut departure_first, 1500, 600, 3));
-        assert!(!offer(&mut full, 1500, 400, 3));
+        assert!(offer(&mut departure_first, 1500, 600).is_some());
+        assert!(offer(&mut full, 1500, 400).is_none());
     }
 }

@@ -8,7 +8,7 @@
 //! the same operations in the same order, and uses it for nothing but the order
 //! of events at equal nanoseconds.
 
-use midflight_units::{Duration, Instant, Rate};
+use midflight_units::{Duration, Instant};
 
 /// An instant with ns-2's idea of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,21 +54,13 @@ impl Moment {
         self.plus(deadline, seconds)
     }
 
-    /// The end of a transmission that starts now and takes `nanos`.
-    pub(crate) fn after_transmission(self, nanos: u64, bytes: u32, rate: Rate) -> Self {
-        self.plus(
-            self.at + Duration::from_nanos(nanos),
-            seconds_of(bytes, rate),
-        )
+    /// The end of a transmission that starts now and takes `nanos`, in ns-2 `seconds`.
+    pub(crate) fn after_transmission(self, nanos: u64, seconds: f64) -> Self {
+        self.plus(self.at + Duration::from_nanos(nanos), seconds)
     }
 
-    /// The arrival of the packet whose transmission started now and ends at `free`.
-    pub(crate) fn arrival(self, free: Instant, bytes: u32, rate: Rate, delay: Duration) -> Self {
-        let delay_seconds = delay.as_nanos() as f64 / 1e9;
-        self.plus(free + delay, seconds_of(bytes, rate) + delay_seconds)
+    /// The arrival of the packet whose transmission of `seconds` started now and ends at `free`.
+    pub(crate) fn arrival(self, free: Instant, seconds: f64, delay: Duration) -> Self {
+        self.plus(free + delay, seconds + delay.as_nanos() as f64 / 1e9)
     }
-}
-
-fn seconds_of(bytes: u32, rate: Rate) -> f64 {
-    8.0 * f64::from(bytes) / rate.as_bps() as f64
 }

@@ -7,7 +7,7 @@ use midflight_units::{Instant, Seq};
 
 use crate::agenda::{Agenda, Key};
 use crate::event::{DropCause, Event, Observer};
-use crate::link::{Link, LinkConfig, LinkId};
+use crate::link::{Link, LinkConfig, LinkId, Outcome};
 use crate::moment::Moment;
 
 /// Number of a node in its world.
@@ -101,6 +101,18 @@ pub enum WorldError {
         /// The destination.
         to: u16,
     },
+    /// The timeline changes a route at a node that was not declared to switch.
+    #[error("the routes at node {node} cannot change during the run")]
+    FixedRoute {
+        /// The node.
+        node: u16,
+    },
+    /// The timeline breaks a link that was not declared to break.
+    #[error("link {link} cannot break during the run")]
+    UnbreakableLink {
+        /// Its name.
+        link: &'static str,
+    },
     /// More links than can be numbered.
     #[error("a world has at most 65535 links")]
     TooManyLinks,
@@ -142,6 +154,12 @@ pub struct World<O> {
     scheduled: Instant,
     nodes: usize,
     links: Vec<Link>,
+    /// Sources of the agenda: for a link where packets meet an event.
+    sources: Vec<Source>,
+    /// The source of a link, if it has one.
+    source_of: Vec<Option<usize>>,
+    /// Nodes whose routes may change.
+    switching: Vec<NodeId>,
     /// `routes[node * nodes + to]` and whether it was set during the run.
     routes: Vec<Option<(LinkId, bool)>>,
     flows: Vec<Flow>,
@@ -151,17 +169,27 @@ pub struct World<O> {
     agenda: Agenda,
     /// Timers of senders and receivers as last set.
     timers: Vec<Timer>,
+    /// The source of the first timer.
+    first_timer: usize,
     observer: O,
     error: Option<WorldError>,
 }
 
-/// Source 0 of the agenda is the timeline; links and then timers follow.
+/// Where an event comes from, in the order that settles a full tie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Timeline,
+    Link(usize),
+    SenderTimer(FlowId),
+    ReceiverTimer(FlowId),
+}
+
 const TIMELINE: usize = 0;
-const FIRST_LINK: usize = 1;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
-    /// (`node`, `to`, `link`), nothing of which has happened yet.
+    /// (`node`, `to`, `link`), nothing of which has happened yet. Only at the
+    /// nodes of `switching` may routes change.
     ///
     /// # Errors
     /// [`WorldError::TooManyLinks`].
@@ -169,21 +197,41 @@ impl<O: Observer> World<O> {
         nodes: usize,
         links: Vec<LinkConfig>,
         routes: &[(NodeId, NodeId, LinkId)],
+        switching: &[NodeId],
         flows: Vec<FlowConfig>,
         observer: O,
     ) -> Result<Self, WorldError> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
-        let timers = vec![Timer::default(); 2 * flows.len()];
-        let sources = FIRST_LINK + links.len() + timers.len();
+        let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
+        chain(&mut links, routes, switching, &flows);
+        let mut sources = vec![Source::Timeline];
+        let mut source_of = vec![None; links.len()];
+        for (i, link) in links.iter().enumerate() {
+            // A packet leaves a chain at its last link, or is lost at a queue on the way.
+            if link.next.is_none() || link.config.limit.is_some() {
+                source_of[i] = Some(sources.len());
+                sources.push(Source::Link(i));
+            }
+        }
+        let first_timer = sources.len();
+        for flow in (0..flows.len()).map(|f| FlowId(f as u32)) {
+            sources.extend([Source::SenderTimer(flow), Source::ReceiverTimer(flow)]);
+        }
         let mut world = Self {
             now: Instant::ZERO,
             moment: Moment::ZERO,
             scheduled: Instant::ZERO,
             nodes,
-            links: links.into_iter().map(Link::new).collect(),
+            links,
+            agenda: Agenda::new(sources.len()),
+            sources,
+            source_of,
+            switching: switching.to_vec(),
             routes: vec![None; nodes * nodes],
+            timers: vec![Timer::default(); 2 * flows.len()],
+            first_timer,
             flows: flows
                 .into_iter()
                 .map(|f| Flow {
@@ -196,8 +244,6 @@ impl<O: Observer> World<O> {
                 .collect(),
             timeline: Vec::new(),
             done: 0,
-            agenda: Agenda::new(sources),
-            timers,
             observer,
             error: None,
         };
@@ -257,7 +303,7 @@ impl<O: Observer> World<O> {
 
     /// When the next event is due; [`Instant::NEVER`] when there is none.
     pub fn next_event(&self) -> Instant {
-        self.agenda.first().1.due.at
+        self.agenda.next()
     }
 
     /// Processes the next event; false when there is none.
@@ -272,18 +318,11 @@ impl<O: Observer> World<O> {
         self.now = key.due.at;
         self.moment = key.due;
         self.scheduled = key.scheduled;
-        let timers = FIRST_LINK + self.links.len();
-        match source {
-            TIMELINE => self.act(),
-            s if s < timers => self.arrive(s - FIRST_LINK),
-            s => {
-                let flow = FlowId(((s - timers) / 2) as u32);
-                if (s - timers).is_multiple_of(2) {
-                    self.sender_timer(flow);
-                } else {
-                    self.receiver_timer(flow);
-                }
-            }
+        match self.sources[source] {
+            Source::Timeline => self.act(),
+            Source::Link(link) => self.outcome(link),
+            Source::SenderTimer(flow) => self.sender_timer(flow),
+            Source::ReceiverTimer(flow) => self.receiver_timer(flow),
         }
         match self.error.take() {
             Some(error) => Err(error),
@@ -335,9 +374,24 @@ impl<O: Observer> World<O> {
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
             }
+            Action::Route { node, .. } if !self.switching.contains(&node) => {
+                self.error = Some(WorldError::FixedRoute { node: node.0 });
+            }
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
-            Action::Down(link) => self.links[link.index()].down = true,
-            Action::Up(link) => self.links[link.index()].down = false,
+            Action::Down(link) | Action::Up(link) if !self.links[link.index()].config.may_break => {
+                let link = self.link_name(link);
+                self.error = Some(WorldError::UnbreakableLink { link });
+            }
+            Action::Down(link) => {
+                self.links[link.index()].take_down(self.moment);
+                self.sync_link(link.index());
+            }
+            Action::Up(link) => {
+                for transit in self.links[link.index()].take_up(self.moment) {
+                    self.pass(link, transit.enter, transit.start(), transit.packet);
+                }
+                self.sync_link(link.index());
+            }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 let log = &mut |at, event: SenderEvent<'_>| {
@@ -363,48 +417,75 @@ impl<O: Observer> World<O> {
             return;
         };
         packet.rerouted |= during_run;
-        let queue = &mut self.links[link.index()];
-        let lost = if queue.down {
-            Some((packet, DropCause::Break))
-        } else {
-            queue
-                .offer(self.moment, self.scheduled, packet)
-                .err()
-                .map(|p| (p, DropCause::Queue))
-        };
-        match lost {
-            Some((packet, cause)) => {
-                let event = Event::Dropped {
-                    packet: &packet,
-                    link,
-                    cause,
-                };
-                self.observer.record(self.now, packet.flow, &event);
+        self.pass(link, self.moment, self.scheduled, packet);
+    }
+
+    /// Sends a packet that enters `first` at `enter` through it and the links
+    /// chained to it. Past the first link that is ahead of the present, which
+    /// is exact: nothing else feeds a chained link, and its queue is first in,
+    /// first out.
+    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Instant, packet: Packet) {
+        let (mut link, mut enter, mut scheduled) = (first, enter, scheduled);
+        let lost = loop {
+            let l = &mut self.links[link.index()];
+            if l.down {
+                break DropCause::Break;
             }
-            None => self.sync_link(link.index()),
+            let Some((arrive, start)) = l.offer(enter, scheduled, packet.bytes) else {
+                break DropCause::Queue;
+            };
+            let Some(next) = l.next else {
+                l.carry(enter, arrive, start, packet);
+                self.sync_link(link.index());
+                return;
+            };
+            (link, enter, scheduled) = (next, arrive, start);
+        };
+        if enter.at <= self.now {
+            self.lose(&packet, link, lost);
+        } else {
+            self.links[link.index()].lose(enter, scheduled, packet, lost);
+            self.sync_link(link.index());
         }
     }
 
+    fn lose(&mut self, packet: &Packet, link: LinkId, cause: DropCause) {
+        let event = Event::Dropped {
+            packet,
+            link,
+            cause,
+        };
+        self.observer.record(self.now, packet.flow, &event);
+    }
+
     fn sync_link(&mut self, link: usize) {
-        let key = match self.links[link].next_arrival() {
+        let Some(source) = self.source_of[link] else {
+            return;
+        };
+        let key = match self.links[link].next_outcome() {
             Some((due, scheduled)) => Key { due, scheduled },
             None => Key::NEVER,
         };
-        self.agenda.set(FIRST_LINK + link, key);
+        self.agenda.set(source, key);
     }
 
-    fn arrive(&mut self, link: usize) {
-        let node = self.links[link].config.to;
-        let Some(packet) = self.links[link].take() else {
+    fn outcome(&mut self, link: usize) {
+        let Some(outcome) = self.links[link].take() else {
             return;
         };
         self.sync_link(link);
+        let id = LinkId(link as u16);
+        let packet = match outcome {
+            Outcome::Lost(packet, cause) => return self.lose(&packet, id, cause),
+            Outcome::Arrived(packet) => packet,
+        };
+        let node = self.links[link].config.to;
         if packet.to != node {
             self.forward(node, packet);
             return;
         }
         match packet.body {
-            Body::Data(segment) => self.deliver_segment(&packet, &segment, LinkId(link as u16)),
+            Body::Data(segment) => self.deliver_segment(&packet, &segment, id),
             Body::Ack(ack) => self.deliver_ack(packet.flow, &ack),
         }
     }
@@ -521,14 +602,14 @@ impl<O: Observer> World<O> {
     }
 
     fn timer_source(&self, flow: FlowId) -> usize {
-        FIRST_LINK + self.links.len() + 2 * flow.index()
+        self.first_timer + 2 * flow.index()
     }
 
     /// Puts a timer on the agenda. A deadline that moved back is left where it
     /// was: the early call does nothing and puts the timer right.
     fn sync_timer(&mut self, source: usize, set: Option<(Instant, Instant)>) {
         let Some((deadline, armed)) = set else { return };
-        let timer = &mut self.timers[source - FIRST_LINK - self.links.len()];
+        let timer = &mut self.timers[source - self.first_timer];
         if (timer.due.at, timer.armed) != (deadline, armed) {
             *timer = Timer {
                 due: self.moment.after_timer(deadline),
@@ -544,5 +625,45 @@ impl<O: Observer> World<O> {
                 },
             );
         }
+    }
+}
+
+/// Finds the links that packets go through without a choice: the far end is no
+/// endpoint and never switches, all its routes for packets of this link lead to
+/// one link, and nothing else feeds that one. A link that may break can end
+/// such a chain but not be in the middle of it.
+fn chain(
+    links: &mut [Link],
+    routes: &[(NodeId, NodeId, LinkId)],
+    switching: &[NodeId],
+    flows: &[FlowConfig],
+) {
+    let endpoint = |node: NodeId| flows.iter().any(|f| f.from == node || f.to == node);
+    let came_from = |link: &Link| link.config.from;
+    let mut fed = vec![0_u32; links.len()];
+    let mut next: Vec<Option<LinkId>> = vec![None; links.len()];
+    for (i, link) in links.iter().enumerate() {
+        let node = link.config.to;
+        // A route back to where the link comes from is not taken.
+        let mut onward: Vec<LinkId> = routes
+            .iter()
+            .filter(|(at, _, out)| *at == node && links[out.index()].config.to != came_from(link))
+            .map(|&(_, _, out)| out)
+            .collect();
+        onward.sort_unstable();
+        onward.dedup();
+        for out in &onward {
+            fed[out.index()] += 1;
+        }
+        if let ([out], false, false) = (&onward[..], endpoint(node), switching.contains(&node)) {
+            next[i] = Some(*out);
+        }
+    }
+    for i in 0..links.len() {
+        links[i].next = next[i].filter(|out| {
+            let entered_on_the_way = fed[i] == 1 && !endpoint(links[i].config.from);
+            let middle = links[i].config.may_break && entered_on_the_way;
+            fed[out.index()] == 1 && !endpoint(links[out.index()].config.from) && !middle
+        });
     }
 }

@@ -128,6 +128,7 @@ impl Handoff {
                 rate,
                 delay,
                 limit,
+                may_break: name == LINK_NAMES[WIR1_MN] || name == LINK_NAMES[MN_WIR1],
             })
             .collect()
     }
@@ -167,7 +168,14 @@ impl Handoff {
             receiver: profile.receiver,
             policies,
         };
-        let mut world = World::new(NODES, self.links(), &routes, vec![flow_config], observer)?;
+        let mut world = World::new(
+            NODES,
+            self.links(),
+            &routes,
+            &[R, MN],
+            vec![flow_config],
+            observer,
+        )?;
         world.schedule(Instant::ZERO, Action::Open(flow()));
         Ok(world)
     }
