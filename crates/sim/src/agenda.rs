@@ -29,31 +29,33 @@ const WIDTH: usize = 16;
 /// earliest in each node below on the others.
 type Node = [u64; WIDTH];
 
+/// The earliest instant of a node, in four lanes that do not wait for each other.
 fn earliest(node: &Node) -> u64 {
-    node.iter().copied().fold(u64::MAX, u64::min)
+    let lane = |i: usize| node[i].min(node[i + 4]).min(node[i + 8].min(node[i + 12]));
+    lane(0).min(lane(1)).min(lane(2).min(lane(3)))
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     keys: Vec<Key>,
-    /// `levels[0]` is over the sources; the last level has one node.
-    levels: Vec<Vec<Node>>,
+    /// The root: over the sources themselves when there are at most sixteen.
+    top: Node,
+    /// The levels below the root; the first is over the sources.
+    below: Vec<Vec<Node>>,
 }
 
 impl Agenda {
     pub(crate) fn new(sources: usize) -> Self {
-        let mut levels = Vec::new();
-        let mut width = sources.max(1);
-        loop {
+        let mut below = Vec::new();
+        let mut width = sources;
+        while width > WIDTH {
             width = width.div_ceil(WIDTH);
-            levels.push(vec![[u64::MAX; WIDTH]; width]);
-            if width == 1 {
-                break;
-            }
+            below.push(vec![[u64::MAX; WIDTH]; width]);
         }
         Self {
             keys: vec![Key::NEVER; sources],
-            levels,
+            top: [u64::MAX; WIDTH],
+            below,
         }
     }
 
@@ -65,7 +67,7 @@ impl Agenda {
         self.keys[source] = key;
         let mut at = key.due.at.as_nanos();
         let mut child = source;
-        for level in &mut self.levels {
+        for level in &mut self.below {
             let node = &mut level[child / WIDTH];
             let slot = &mut node[child % WIDTH];
             if *slot == at {
@@ -75,40 +77,36 @@ impl Agenda {
             at = earliest(node);
             child /= WIDTH;
         }
+        self.top[child % WIDTH] = at;
     }
 
-    /// The instant of the next event, [`Instant::NEVER`] if there is none.
-    pub(crate) fn next(&self) -> Instant {
-        self.levels
-            .last()
-            .map_or(Instant::NEVER, |top| Instant::from_nanos(earliest(&top[0])))
-    }
-
-    /// The source whose event comes first, with its key. A tie of the full key
-    /// goes to the lower source.
+    /// The source whose event comes first, with its key; [`Key::NEVER`] if no
+    /// event is due. A tie of the full key goes to the lower source.
     pub(crate) fn first(&self) -> (usize, Key) {
-        let top = self.levels.len() - 1;
-        let at = earliest(&self.levels[top][0]);
-        self.first_at(at, top, 0).unwrap_or((0, Key::NEVER))
+        let at = earliest(&self.top);
+        self.first_at(at, &self.top, 0, self.below.len())
+            .unwrap_or((0, Key::NEVER))
     }
 
-    fn first_at(&self, at: u64, level: usize, node: usize) -> Option<(usize, Key)> {
+    /// The first source due at `at` under `node`, the `index`th of its level.
+    fn first_at(&self, at: u64, node: &Node, index: usize, level: usize) -> Option<(usize, Key)> {
         let mut best: Option<(usize, Key)> = None;
-        for (i, &instant) in self.levels[level].get(node)?.iter().enumerate() {
-            if instant != at {
-                continue;
+        for (i, _) in node
+            .iter()
+            .enumerate()
+            .filter(|(_, &instant)| instant == at)
+        {
+            let child = index * WIDTH + i;
+            let candidate = match level.checked_sub(1) {
+                None => self.keys.get(child).map(|&key| (child, key)),
+                Some(down) => {
+                    let node = self.below[down].get(child);
+                    node.and_then(|node| self.first_at(at, node, child, down))
+                }
+            };
+            if candidate.is_some_and(|c| best.is_none_or(|b| c.1 < b.1)) {
+                best = candidate;
             }
-            let child = node * WIDTH + i;
-            let candidate = if level == 0 {
-                self.keys.get(child).map(|&key| (child, key))
-            } else {
-                self.first_at(at, level - 1, child)
-            };
-            best = match (best, candidate) {
-                (Some(b), Some(c)) if c.1 < b.1 => Some(c),
-                (None, c) => c,
-                (b, _) => b,
-            };
         }
         best
     }

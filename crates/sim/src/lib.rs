@@ -18,4 +18,4 @@ mod world;
 pub use digest::Digest;
 pub use event::{DropCause, Event, Observer};
 pub use link::{LinkConfig, LinkId};
-pub use world::{Action, Body, FlowConfig, FlowId, NodeId, Packet, World, WorldError};
+pub use world::{Action, Body, FlowConfig, FlowId, NextEvent, NodeId, Packet, World, WorldError};

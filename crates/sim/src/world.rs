@@ -175,6 +175,20 @@ pub struct World<O> {
     error: Option<WorldError>,
 }
 
+/// An event that is about to happen.
+#[derive(Clone, Copy, Debug)]
+pub struct NextEvent {
+    source: usize,
+    key: Key,
+}
+
+impl NextEvent {
+    /// When it is due.
+    pub fn at(&self) -> Instant {
+        self.key.due.at
+    }
+}
+
 /// Where an event comes from, in the order that settles a full tie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
@@ -301,42 +315,43 @@ impl<O: Observer> World<O> {
         self.links[link.index()].config.name
     }
 
-    /// When the next event is due; [`Instant::NEVER`] when there is none.
-    pub fn next_event(&self) -> Instant {
-        self.agenda.next()
+    /// The next event; its instant is [`Instant::NEVER`] when there is none.
+    pub fn next_event(&self) -> NextEvent {
+        let (source, key) = self.agenda.first();
+        NextEvent { source, key }
     }
 
-    /// Processes the next event; false when there is none.
+    /// Lets the event that [`Self::next_event`] has just announced happen.
     ///
     /// # Errors
     /// [`WorldError::NoRoute`] when a packet was stranded.
-    pub fn step(&mut self) -> Result<bool, WorldError> {
-        let (source, key) = self.agenda.first();
-        if key.due == Moment::NEVER {
-            return Ok(false);
+    pub fn process(&mut self, next: NextEvent) -> Result<(), WorldError> {
+        if next.key.due == Moment::NEVER {
+            return Ok(());
         }
-        self.now = key.due.at;
-        self.moment = key.due;
-        self.scheduled = key.scheduled;
-        match self.sources[source] {
+        self.now = next.key.due.at;
+        self.moment = next.key.due;
+        self.scheduled = next.key.scheduled;
+        match self.sources[next.source] {
             Source::Timeline => self.act(),
             Source::Link(link) => self.outcome(link),
             Source::SenderTimer(flow) => self.sender_timer(flow),
             Source::ReceiverTimer(flow) => self.receiver_timer(flow),
         }
-        match self.error.take() {
-            Some(error) => Err(error),
-            None => Ok(true),
-        }
+        self.error.take().map_or(Ok(()), Err)
     }
 
     /// Processes every event before `until`, which becomes the present.
     ///
     /// # Errors
-    /// As [`Self::step`].
+    /// As [`Self::process`].
     pub fn run_before(&mut self, until: Instant) -> Result<(), WorldError> {
-        while self.next_event() < until {
-            self.step()?;
+        loop {
+            let next = self.next_event();
+            if next.at() >= until {
+                break;
+            }
+            self.process(next)?;
         }
         if self.now < until {
             self.now = until;

@@ -186,10 +186,10 @@ impl Sweep {
         self.handoff.plan(&mut world, at);
         loop {
             let next = world.next_event();
-            if next >= self.end || world.observer().1.finished(next) {
+            if next.at() >= self.end || world.observer().1.finished(next.at()) {
                 break;
             }
-            world.step()?;
+            world.process(next)?;
         }
         let (digest, metrics) = world.observer().clone();
         let mut row = metrics.into_row();

@@ -165,10 +165,12 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
     }
     loop {
         let recorder = &world.observer().1;
+        let next = world.next_event();
         let reached = recorder.target.is_some_and(|target| recorder.una >= target);
-        if reached || world.next_event() >= run.end || !world.step()? {
+        if reached || next.at() >= run.end {
             break;
         }
+        world.process(next)?;
     }
     let (digest, recorder) = world.observer();
     Ok((recorder.rows.clone(), digest.to_string()))
