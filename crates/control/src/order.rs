@@ -18,13 +18,16 @@ pub enum Order {
     /// and re-arm the timer.
     RetransmitNow,
     /// Forget the RTT estimate as for a new connection and re-arm the timer;
-    /// the first ACK of a segment sent at `sample_since` or later and never
-    /// retransmitted gives a sample at once.
+    /// the first ACK of a segment sent at `sample_since` or later gives a
+    /// sample at once.
     RestartRtt {
         /// Timeout until the first sample.
         initial_rto: Duration,
         /// Segments sent before this say nothing of the new path.
         sample_since: Instant,
+        /// A segment that was sent before as well gives a sample too, counted
+        /// from its last transmission: for a policy that knows the earlier ones to be lost.
+        sample_retransmitted: bool,
     },
     /// Answer to entering fast recovery: retransmit, but leave `cwnd` and `ssthresh` alone.
     KeepWindow,

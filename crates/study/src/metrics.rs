@@ -349,7 +349,7 @@ impl Observer for HandoffMetrics {
                 overtaken,
                 ..
             } => {
-                if let Some(a) = self.after.as_deref_mut() {
+                if let Some(a) = after {
                     a.on_arrival(segment.seq, *rerouted);
                     a.row.reordered += u32::from(*overtaken && !segment.retransmission);
                 }

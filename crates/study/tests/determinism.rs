@@ -151,3 +151,23 @@ fn a_notice_makes_a_difference_somewhere() {
         .unwrap_or_default();
     assert!((0..count).any(|i| rows[i].digest != rows[enhanced * count + i].digest));
 }
+
+#[test]
+fn timing_further_packets_changes_no_other_measurement() {
+    for handoff in handoffs() {
+        let more = sweep(handoff, "ns2");
+        let fewer = Sweep {
+            extra: Vec::new(),
+            ..more.clone()
+        };
+        for (a, b) in run(&more).into_iter().zip(run(&fewer)) {
+            // The run goes on for longer, so its digest differs.
+            let a = HandoffRow {
+                t_new_extra: Vec::new(),
+                digest: b.digest.clone(),
+                ..a
+            };
+            assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
+    }
+}

@@ -157,6 +157,7 @@ impl HandoffPolicy for A1 {
                     Order::RestartRtt {
                         initial_rto: NEW_CONNECTION_RTO,
                         sample_since: active.at,
+                        sample_retransmitted: false,
                     },
                     "everything sent before the handoff is acknowledged",
                 )
@@ -274,6 +275,7 @@ mod tests {
         assert!(orders.contains(&Order::RestartRtt {
             initial_rto: Duration::from_secs(3),
             sample_since: sender.now,
+            sample_retransmitted: false,
         }));
         assert!(a1.on_ack(&sender).is_empty(), "no sample yet");
         sender.rtt_sampled = true;

@@ -6,7 +6,9 @@
 //! unacknowledged segment at once instead of waiting for the backed-off timer,
 //! and takes the saved threshold back: the later timeouts were caused by the
 //! disconnection, not by congestion. After a significant change of delay the
-//! RTT estimate starts afresh.
+//! RTT estimate starts afresh, and the next ACK of new data gives a sample: the
+//! copies sent before the notice were lost with the link, so the ACK of the
+//! retransmission is not ambiguous here.
 //!
 //! The paper does not define "significant"; a factor of two either way holds
 //! for every pair it uses. The bandwidth-estimation report of the same authors
@@ -22,6 +24,7 @@ use crate::{Notice, Order, Orders, SenderView};
 pub struct A3 {
     to_bdp: bool,
     delay_ratio: u64,
+    sample_new_only: bool,
     /// The segment whose first timeout was last seen, and the threshold after it.
     first_timeout: Option<(Seq, f64)>,
 }
@@ -31,6 +34,7 @@ impl Default for A3 {
         Self {
             to_bdp: false,
             delay_ratio: 2,
+            sample_new_only: false,
             first_timeout: None,
         }
     }
@@ -53,6 +57,12 @@ impl HandoffPolicy for A3 {
                 default: "2",
                 accepts: "a whole number from 1",
                 summary: "change of delay, either way, from which RTT estimation restarts",
+            },
+            Knob {
+                name: "a3_sample",
+                default: "first-ack",
+                accepts: "first-ack, new-segment",
+                summary: "what gives the first RTT sample of the new path: the ACK of the retransmission, or only of a segment never sent before",
             },
         ],
     };
@@ -78,6 +88,7 @@ impl HandoffPolicy for A3 {
                 Order::RestartRtt {
                     initial_rto: NEW_CONNECTION_RTO,
                     sample_since: view.now,
+                    sample_retransmitted: !self.sample_new_only,
                 },
                 format!("the delay changes from {old} to {new}"),
             );
@@ -98,6 +109,9 @@ impl HandoffPolicy for A3 {
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
         if name == "a3_ssthresh" {
             self.to_bdp = choose(&Self::INFO, name, value, &[("saved", false), ("bdp", true)])?;
+        } else if name == "a3_sample" {
+            let choices = [("first-ack", false), ("new-segment", true)];
+            self.sample_new_only = choose(&Self::INFO, name, value, &choices)?;
         } else {
             let ratio = value.parse().ok().filter(|&r| r >= 1);
             self.delay_ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;

@@ -40,6 +40,7 @@ impl HandoffPolicy for A4 {
                     Order::RestartRtt {
                         initial_rto: NEW_CONNECTION_RTO,
                         sample_since: at,
+                        sample_retransmitted: false,
                     },
                     "everything sent before the handoff is acknowledged",
                 )

@@ -31,6 +31,7 @@ impl HandoffPolicy for Rlci {
                 Order::RestartRtt {
                     initial_rto: NEW_CONNECTION_RTO,
                     sample_since: view.now,
+                    sample_retransmitted: false,
                 },
                 WHY,
             )

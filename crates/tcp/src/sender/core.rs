@@ -58,6 +58,8 @@ pub(crate) struct Core {
     rtt_sampled: bool,
     /// After an order to restart: take a sample of any segment sent from here on.
     sample_since: Option<Instant>,
+    /// That sample may come from a retransmission.
+    sample_retransmitted: bool,
     hold_growth: Option<Seq>,
     policies: SmallVec<[Policy; 4]>,
     watching: bool,
@@ -90,6 +92,7 @@ impl Core {
             syn_timed_out: false,
             rtt_sampled: false,
             sample_since: None,
+            sample_retransmitted: false,
             hold_growth: None,
             policies: policies.into_iter().collect(),
             watching: false,
@@ -260,7 +263,7 @@ impl Core {
         let mut fresh = None;
         for _ in 0..segments {
             if let Some(o) = self.outstanding.pop_front() {
-                if !o.retransmitted {
+                if !o.retransmitted || self.sample_retransmitted {
                     fresh = Some(o.sent);
                 }
             }
@@ -270,6 +273,7 @@ impl Core {
         if let (Some(since), Some(sent)) = (self.sample_since, fresh) {
             if sent >= since {
                 self.sample_since = None;
+                self.sample_retransmitted = false;
                 if self.timed.is_some_and(|(seq, _)| seq < ack) {
                     self.timed = None;
                 }
@@ -463,12 +467,14 @@ impl Core {
                 Order::RestartRtt {
                     initial_rto,
                     sample_since,
+                    sample_retransmitted,
                 } => {
                     if self.rto.backoff() != 1 {
                         log.record(self.now, SenderEvent::Backoff(1));
                     }
                     self.rto.restart(initial_rto);
                     self.sample_since = Some(sample_since);
+                    self.sample_retransmitted = sample_retransmitted;
                     self.restart_timer();
                 }
                 // Answered by the recovery that asked.
