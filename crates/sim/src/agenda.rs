@@ -5,21 +5,19 @@
 //! one mispredicted branch costs. A world of one flow has one or two levels.
 //! Ties are rare and are settled by the full key.
 
-use midflight_units::Instant;
-
-use crate::moment::Moment;
+use crate::moment::{Moment, Scheduled};
 
 /// When a source's next event is due, and when that was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) due: Moment,
-    pub(crate) scheduled: Instant,
+    pub(crate) scheduled: Scheduled,
 }
 
 impl Key {
     pub(crate) const NEVER: Self = Self {
         due: Moment::NEVER,
-        scheduled: Instant::NEVER,
+        scheduled: Scheduled::NEVER,
     };
 }
 
@@ -114,12 +112,14 @@ impl Agenda {
 
 #[cfg(test)]
 mod tests {
+    use midflight_units::Instant;
+
     use super::*;
 
     fn key(at: u64, scheduled: u64) -> Key {
         Key {
             due: Moment::written(Instant::from_nanos(at)),
-            scheduled: Instant::from_nanos(scheduled),
+            scheduled: Scheduled::alone(Instant::from_nanos(scheduled)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use midflight_units::{Duration, Instant, Rate};
 
 use crate::event::DropCause;
-use crate::moment::Moment;
+use crate::moment::{Moment, Scheduled};
 use crate::world::{NodeId, Packet};
 
 /// Number of a link in its world.
@@ -47,8 +47,8 @@ pub(crate) struct Transit {
     pub(crate) enter: Moment,
     /// It is at the far end.
     arrive: Moment,
-    /// Its transmission starts.
-    start: Instant,
+    /// Its transmission starts, and when that was decided.
+    start: Scheduled,
     pub(crate) packet: Packet,
 }
 
@@ -62,10 +62,6 @@ pub(crate) enum Outcome {
 #[derive(Clone, Copy, Debug, Default)]
 struct TransmissionTime {
     bytes: u32,
-    nanos: u64,
-    /// In 1/rate nanoseconds.
-    rest: u64,
-    /// As ns-2 computes it.
     seconds: f64,
 }
 
@@ -86,11 +82,12 @@ pub(crate) struct Link {
     /// When the transmissions that may not have started yet will start; kept
     /// where there is a limit.
     starts: VecDeque<Moment>,
-    /// The transmitter is free from here on, with a remainder in 1/rate nanoseconds.
+    /// The transmitter is free from here on.
     free_at: Moment,
-    carry: u64,
     /// Start of the transmission before the first of `starts`.
     last_start: Instant,
+    /// Start of the transmission accepted last.
+    newest_start: Instant,
     times: [TransmissionTime; SIZES],
     oldest: usize,
 }
@@ -105,8 +102,8 @@ impl Link {
             lost: VecDeque::new(),
             starts: VecDeque::new(),
             free_at: Moment::ZERO,
-            carry: 0,
             last_start: Instant::ZERO,
+            newest_start: Instant::ZERO,
             times: [TransmissionTime::default(); SIZES],
             oldest: 0,
         }
@@ -115,9 +112,9 @@ impl Link {
     /// Packets that wait for transmission at `now`. A transmission that starts
     /// at this very instant has begun unless its start was decided (when the
     /// packet before it started) after the present event was scheduled.
-    fn waiting(&mut self, now: Moment, scheduled: Instant) -> usize {
+    fn waiting(&mut self, now: Moment, scheduled: Scheduled) -> usize {
         while let Some(&next) = self.starts.front() {
-            if next > now || (next == now && self.last_start > scheduled) {
+            if next > now || (next == now && self.last_start > scheduled.at) {
                 break;
             }
             self.last_start = next.at;
@@ -131,14 +128,8 @@ impl Link {
             return *known;
         }
         let rate = self.config.rate;
-        let (nanos, rest) = rate.transmission_parts(u64::from(bytes));
         let seconds = 8.0 * f64::from(bytes) / rate.as_bps() as f64;
-        let time = TransmissionTime {
-            bytes,
-            nanos,
-            rest,
-            seconds,
-        };
+        let time = TransmissionTime { bytes, seconds };
         self.times[self.oldest] = time;
         self.oldest = (self.oldest + 1) % SIZES;
         time
@@ -151,9 +142,9 @@ impl Link {
     pub(crate) fn offer(
         &mut self,
         now: Moment,
-        scheduled: Instant,
+        scheduled: Scheduled,
         bytes: u32,
-    ) -> Option<(Moment, Instant)> {
+    ) -> Option<(Moment, Scheduled)> {
         let busy = self.free_at > now;
         if let Some(limit) = self.config.limit {
             let waiting = self.waiting(now, scheduled);
@@ -161,30 +152,29 @@ impl Link {
                 return None;
             }
         }
-        let start = if busy {
-            self.free_at
+        let (start, by) = if busy {
+            (self.free_at, self.newest_start)
         } else {
-            self.carry = 0;
-            now
+            (now, scheduled.at)
         };
+        self.newest_start = start.at;
         let time = self.transmission_time(bytes);
-        let mut nanos = time.nanos;
-        if time.rest != 0 {
-            let rate = self.config.rate.as_bps();
-            self.carry += time.rest;
-            nanos += self.carry / rate;
-            self.carry %= rate;
-        }
         if self.config.limit.is_some() {
             self.starts.push_back(start);
         }
-        self.free_at = start.after_transmission(nanos, time.seconds);
-        let arrive = start.arrival(self.free_at.at, time.seconds, self.config.delay);
-        Some((arrive, start.at))
+        self.free_at = start.after_transmission(time.seconds);
+        let arrive = start.arrival(time.seconds, self.config.delay);
+        Some((arrive, Scheduled { at: start.at, by }))
     }
 
     /// Puts a packet on its way to the far end.
-    pub(crate) fn carry(&mut self, enter: Moment, arrive: Moment, start: Instant, packet: Packet) {
+    pub(crate) fn carry(
+        &mut self,
+        enter: Moment,
+        arrive: Moment,
+        start: Scheduled,
+        packet: Packet,
+    ) {
         self.ring.push_back(Transit {
             enter,
             arrive,
@@ -194,7 +184,7 @@ impl Link {
     }
 
     /// Loses a packet when its time comes.
-    pub(crate) fn lose(&mut self, enter: Moment, start: Instant, packet: Packet, why: DropCause) {
+    pub(crate) fn lose(&mut self, enter: Moment, start: Scheduled, packet: Packet, why: DropCause) {
         self.lost.push_back((
             Transit {
                 enter,
@@ -207,7 +197,7 @@ impl Link {
     }
 
     /// When the next packet arrives at the far end or is lost, and when that was scheduled.
-    pub(crate) fn next_outcome(&self) -> Option<(Moment, Instant)> {
+    pub(crate) fn next_outcome(&self) -> Option<(Moment, Scheduled)> {
         let arrival = self.ring.front().map(|t| (t.arrive, t.start));
         match self.lost.front() {
             Some((t, _)) if arrival.is_none_or(|a| (t.arrive, t.start) < a) => {
@@ -260,7 +250,7 @@ impl Link {
 }
 
 impl Transit {
-    pub(crate) fn start(&self) -> Instant {
+    pub(crate) fn start(&self) -> Scheduled {
         self.start
     }
 }
@@ -284,8 +274,12 @@ mod tests {
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
         let at = |us: u64| Instant::from_nanos(us * 1_000);
-        let sent = l.offer(Moment::written(at(us)), at(scheduled_us), 1500);
-        sent.map(|(arrive, start)| (arrive.at.as_nanos() / 1_000, start.as_nanos() / 1_000))
+        let sent = l.offer(
+            Moment::written(at(us)),
+            Scheduled::alone(at(scheduled_us)),
+            1500,
+        );
+        sent.map(|(arrive, start)| (arrive.at.as_nanos() / 1_000, start.at.as_nanos() / 1_000))
     }
 
     #[test]

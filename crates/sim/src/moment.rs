@@ -3,10 +3,11 @@
 //! Time is an integer count of nanoseconds. ns-2 keeps it as an IEEE double in
 //! seconds, and there two events that are simultaneous in exact arithmetic are
 //! ordered by rounding error. On a slow link such ties are common (a delayed
-//! ACK timer of 100 ms against packets of 60 ms), and which side wins changes
-//! the run. So a world carries ns-2's double beside the exact time, computed by
-//! the same operations in the same order, and uses it for nothing but the order
-//! of events at equal nanoseconds.
+//! ACK timer of 100 ms against packets of 60 ms), and on a link whose packets
+//! take no whole number of nanoseconds (54 Mbit/s) a departure and an arrival
+//! that meet would come a nanosecond apart. Which side wins changes the run. So
+//! a world carries ns-2's double beside the nanoseconds, computed by the same
+//! operations in the same order, and the nanoseconds are what it rounds to.
 
 use midflight_units::{Duration, Instant};
 
@@ -36,10 +37,12 @@ impl Moment {
         }
     }
 
-    fn plus(self, at: Instant, seconds: f64) -> Self {
+    /// ns-2's sum; the nanoseconds are what it rounds to, so that both order events alike.
+    fn plus(self, seconds: f64) -> Self {
+        let shadow = f64::from_bits(self.shadow) + seconds;
         Self {
-            at,
-            shadow: (f64::from_bits(self.shadow) + seconds).to_bits(),
+            at: Instant::from_nanos((shadow * 1e9 + 0.5) as u64),
+            shadow: shadow.to_bits(),
         }
     }
 
@@ -51,16 +54,39 @@ impl Moment {
         } else {
             wait as f64 / 1e9
         };
-        self.plus(deadline, seconds)
+        Self {
+            at: deadline,
+            shadow: self.plus(seconds).shadow,
+        }
     }
 
-    /// The end of a transmission that starts now and takes `nanos`, in ns-2 `seconds`.
-    pub(crate) fn after_transmission(self, nanos: u64, seconds: f64) -> Self {
-        self.plus(self.at + Duration::from_nanos(nanos), seconds)
+    /// The end of a transmission that starts now and takes `seconds`.
+    pub(crate) fn after_transmission(self, seconds: f64) -> Self {
+        self.plus(seconds)
     }
 
-    /// The arrival of the packet whose transmission of `seconds` started now and ends at `free`.
-    pub(crate) fn arrival(self, free: Instant, seconds: f64, delay: Duration) -> Self {
-        self.plus(free + delay, seconds + delay.as_nanos() as f64 / 1e9)
+    /// The arrival of the packet whose transmission of `seconds` starts now.
+    pub(crate) fn arrival(self, seconds: f64, delay: Duration) -> Self {
+        self.plus(seconds + delay.as_nanos() as f64 / 1e9)
+    }
+}
+
+/// When an event was scheduled, and when the event that did so was.
+///
+/// ns-2 runs simultaneous events in the order in which they were put on its
+/// list. Two packets that reach the receiver over both paths at one instant
+/// were put there at one instant too; then the step before decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Scheduled {
+    pub(crate) at: Instant,
+    pub(crate) by: Instant,
+}
+
+impl Scheduled {
+    pub(crate) const START: Self = Self::alone(Instant::ZERO);
+    pub(crate) const NEVER: Self = Self::alone(Instant::NEVER);
+
+    pub(crate) const fn alone(at: Instant) -> Self {
+        Self { at, by: at }
     }
 }

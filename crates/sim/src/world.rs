@@ -8,7 +8,7 @@ use midflight_units::{Instant, Seq};
 use crate::agenda::{Agenda, Key};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Outcome};
-use crate::moment::Moment;
+use crate::moment::{Moment, Scheduled};
 
 /// Number of a node in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,7 +151,7 @@ pub struct World<O> {
     /// The present with ns-2's idea of it.
     moment: Moment,
     /// When the event being processed was put on the agenda.
-    scheduled: Instant,
+    scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
     /// Sources of the agenda: for a link where packets meet an event.
@@ -236,7 +236,7 @@ impl<O: Observer> World<O> {
         let mut world = Self {
             now: Instant::ZERO,
             moment: Moment::ZERO,
-            scheduled: Instant::ZERO,
+            scheduled: Scheduled::START,
             nodes,
             links,
             agenda: Agenda::new(sources.len()),
@@ -370,7 +370,7 @@ impl<O: Observer> World<O> {
             // Older than anything else that is due at the same instant.
             Some(&(at, _)) => Key {
                 due: Moment::written(at),
-                scheduled: Instant::ZERO,
+                scheduled: Scheduled::START,
             },
             None => Key::NEVER,
         };
@@ -439,7 +439,7 @@ impl<O: Observer> World<O> {
     /// chained to it. Past the first link that is ahead of the present, which
     /// is exact: nothing else feeds a chained link, and its queue is first in,
     /// first out.
-    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Instant, packet: Packet) {
+    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Scheduled, packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, enter, scheduled);
         let lost = loop {
             let l = &mut self.links[link.index()];
@@ -636,7 +636,7 @@ impl<O: Observer> World<O> {
                 source,
                 Key {
                     due: timer.due,
-                    scheduled: armed,
+                    scheduled: Scheduled::alone(armed),
                 },
             );
         }

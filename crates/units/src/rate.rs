@@ -28,15 +28,7 @@ impl Rate {
 
     /// Time to put `bytes` on the link, rounded down to a nanosecond.
     pub fn transmission_time(self, bytes: u64) -> Duration {
-        Duration::from_nanos(self.transmission_parts(bytes).0)
-    }
-
-    /// Time to put `bytes` on the link as whole nanoseconds and the remainder
-    /// in units of 1/rate nanoseconds, so that a busy link need not drift.
-    pub fn transmission_parts(self, bytes: u64) -> (u64, u64) {
-        let numerator = u128::from(bytes) * 8_000_000_000;
-        let rate = u128::from(self.0);
-        ((numerator / rate) as u64, (numerator % rate) as u64)
+        Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(self.0)) as u64)
     }
 
     /// Bits that pass in `time`, rounded down.
@@ -65,17 +57,5 @@ mod tests {
         let t = |bps, bytes| Rate::from_bps(bps).map(|r| r.transmission_time(bytes));
         assert_eq!(t(6_400_000, 1500), Some(Duration::from_micros(1875)));
         assert_eq!(t(200_000, 40), Some(Duration::from_micros(1600)));
-    }
-
-    #[test]
-    fn the_remainder_makes_a_second_out_of_a_seconds_worth_of_packets() {
-        let rate = Rate::from_mbps(54);
-        let (mut ns, mut rest) = (0, 0);
-        for _ in 0..4500 {
-            let (q, r) = rate.transmission_parts(1500);
-            ns += q;
-            rest += r;
-        }
-        assert_eq!(ns + rest / rate.as_bps(), 1_000_000_000);
     }
 }

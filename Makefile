@@ -1,0 +1,62 @@
+# make demo    build midflight, reproduce the first study, say where the report is
+# make test    check formatting, lint, and run every test
+# make verify  compare the simulator with the reference runs from ns-2
+# make clean   remove what the others made
+#
+# Needs cargo, and Python 3.11 or later with pip and venv. Everything is installed into .venv.
+
+PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
+MATURIN := maturin>=1.16,<1.17
+
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
+PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
+	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
+
+.PHONY: demo test test-rust test-python verify clean
+.DELETE_ON_ERROR:
+
+demo: .venv/installed
+	$(BIN)/midflight reproduce daniel-kojo-2008 --out out/daniel-kojo-2008
+
+test: test-rust test-python
+
+test-rust:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+
+test-python: .venv/installed .venv/test-tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+verify: .venv/installed
+	$(BIN)/python tests/ns2/verify.py
+
+clean:
+	cargo clean
+	rm -rf .venv out
+
+# The stamps record that a step is done; a newer source undoes it.
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/dependencies: pyproject.toml | $(BIN)/python
+	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "midflight needs Python 3.11 or later")'
+	$(BIN)/pip install --quiet '$(MATURIN)'
+	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]))' > $@.txt
+	$(BIN)/pip install --quiet --requirement $@.txt
+	touch $@
+
+.venv/test-tools: pyproject.toml | $(BIN)/python
+	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"]))' > $@.txt
+	$(BIN)/pip install --quiet --requirement $@.txt
+	touch $@
+
+.venv/installed: .venv/dependencies $(RUST_SOURCES) $(PYTHON_SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	touch $@

@@ -1,0 +1,75 @@
+"""midflight: what happens to a TCP connection when its access link is replaced, and what helps.
+
+The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
+instant and returns columns, `trace` returns every event of one run. `reproduce` makes a study.
+
+    >>> import midflight
+    >>> runs = midflight.handoff(
+    ...     old=midflight.parse_link("6400 kbit/s, 9 ms"),
+    ...     new=midflight.parse_link("200 kbit/s, 300 ms"),
+    ...     kind="mbb",
+    ...     at_ns=midflight.parse_instants("8.2s"),
+    ...     schemes=["sack"],
+    ... )
+    >>> runs.column("nrto")
+    [2]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from midflight._core import (
+        MODEL_VERSION,
+        MidflightError,
+        Table,
+        handoff,
+        parse_duration,
+        parse_instants,
+        parse_link,
+        policies,
+        schemes,
+        trace,
+    )
+    from midflight.studies import StudyResult, reproduce
+
+__version__: str
+
+__all__ = [
+    "MODEL_VERSION",
+    "MidflightError",
+    "StudyResult",
+    "Table",
+    "__version__",
+    "handoff",
+    "parse_duration",
+    "parse_instants",
+    "parse_link",
+    "policies",
+    "reproduce",
+    "schemes",
+    "trace",
+]
+
+# Loaded on first use, so that importing the package costs nothing.
+_STUDIES = ("StudyResult", "reproduce")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("midflight")
+    elif name in __all__:
+        home = "midflight.studies" if name in _STUDIES else "midflight._core"
+        value = getattr(importlib.import_module(home), name)
+    else:
+        raise AttributeError(f"module 'midflight' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,139 @@
+"""The Rust core. Times are nanoseconds from t = 0 unless a name says otherwise; rates, bit/s."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, final, type_check_only
+
+from numpy.typing import NDArray
+
+MODEL_VERSION: str
+"""Changes whenever the digest of a run may change."""
+
+class MidflightError(ValueError):
+    """A request that cannot be carried out; the message is one sentence for the user."""
+
+@type_check_only
+class Scheme(TypedDict):
+    """A complete named sender configuration."""
+
+    name: str
+    summary: str
+    source: str
+    parts: list[str]
+
+@type_check_only
+class Knob(TypedDict):
+    """A parameter that `handoff(knobs=...)` takes."""
+
+    name: str
+    default: str
+    accepts: str
+    summary: str
+
+@type_check_only
+class Policy(TypedDict):
+    """A policy that schemes are made of."""
+
+    name: str
+    summary: str
+    source: str
+    knobs: list[Knob]
+
+@type_check_only
+class Profile(TypedDict):
+    """A named bundle of settings."""
+
+    name: str
+    summary: str
+
+@final
+class Table:
+    """Columns of equal length. Speaks the Arrow PyCapsule interface."""
+
+    def __len__(self) -> int: ...
+    @property
+    def digest(self) -> str:
+        """The digest of a trace's run; empty for `handoff`, where it is a column."""
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def num_rows(self) -> int: ...
+    def column(self, name: str) -> list[Any]:
+        """Return a column as a list, None where a value is missing."""
+    def numpy(self, name: str) -> NDArray[Any]:
+        """Return a column as an array: int64, or float64 with nan where a value is missing."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def parse_link(text: str) -> tuple[int, int]:
+    """Read "6400 kbit/s, 9 ms" as (bit/s, nanoseconds)."""
+
+def parse_duration(text: str) -> int:
+    """Read "500ms" as nanoseconds."""
+
+def parse_instants(text: str) -> list[int]:
+    """Read "8.2s", "1s,2s" or "0.1s:20s:0.1s" (end included) as nanoseconds."""
+
+def schemes() -> list[Scheme]:
+    """Return every sender configuration by name."""
+
+def policies() -> list[Policy]:
+    """Return every policy with its knobs."""
+
+def profiles() -> list[Profile]:
+    """Return every profile."""
+
+def settings() -> list[Knob]:
+    """Return the settings of sender and receiver that `handoff(knobs=...)` takes."""
+
+def queue_limit_packets(of: tuple[int, int]) -> int:
+    """Return the queue limit of an access link in packets."""
+
+def bdp_packets(of: tuple[int, int]) -> int:
+    """Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets."""
+
+def rtt_old_newlink_ms(old: tuple[int, int], new: tuple[int, int]) -> float:
+    """Return the round trip out on the old link and back on the new one, in milliseconds."""
+
+def rtt_newlink_ms(new: tuple[int, int]) -> float:
+    """Return the round trip on the new link, in milliseconds."""
+
+def a1_min_rto_ms(case: int, old: tuple[int, int], new: tuple[int, int], flight_size: int) -> float:
+    """Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds."""
+
+def handoff(
+    *,
+    old: tuple[int, int],
+    new: tuple[int, int],
+    kind: Literal["mbb", "bbm"] | str,
+    at_ns: Sequence[int],
+    schemes: Sequence[str],
+    profile: Literal["ns2", "rfc"] | str = "ns2",
+    gap_ns: int = 500_000_000,
+    packets: int = 100,
+    extra_packets: Sequence[int] = ...,
+    notify: bool = True,
+    notify_delay_ns: int = 0,
+    fixed_delay_ns: int = 2_000_000,
+    knobs: Mapping[str, str] = ...,
+    fork: bool = True,
+    threads: int = 0,
+    end_ns: int = 3_600_000_000_000,
+) -> Table:
+    """Run one connection for each scheme and handoff instant; one row each, in that order."""
+
+def trace(
+    *,
+    old: tuple[int, int],
+    new: tuple[int, int],
+    kind: Literal["mbb", "bbm"] | str,
+    at_ns: int | None,
+    scheme: str,
+    profile: Literal["ns2", "rfc"] | str = "ns2",
+    gap_ns: int = 500_000_000,
+    packets: int = 100,
+    until_ns: int | None = None,
+    notify: bool = True,
+    notify_delay_ns: int = 0,
+    fixed_delay_ns: int = 2_000_000,
+    knobs: Mapping[str, str] = ...,
+) -> Table:
+    """Return every event of one run: `time_ns`, `event`, `value`, `detail`."""

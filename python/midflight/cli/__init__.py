@@ -1,0 +1,91 @@
+"""The command line: `midflight handoff`, `midflight reproduce`, `midflight list`.
+
+Every error that a user can make is one line on standard error and exit status 2. Standard output
+holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from midflight.cli.handoff import handoff
+from midflight.cli.listing import list_registry
+from midflight.cli.output import UserError
+from midflight.cli.reproduce import reproduce
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="midflight",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command()(handoff)
+app.command()(reproduce)
+app.command("list")(list_registry)
+
+
+@app.callback(invoke_without_command=True)
+def entry(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the versions and stop.")
+    ] = False,
+) -> None:
+    """Simulate a TCP connection whose access link is replaced in mid-flight.
+
+    \b
+    Examples:
+      midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
+      midflight reproduce daniel-kojo-2008 --figure 8
+      midflight list schemes
+    """
+    if version:
+        import midflight
+
+        typer.echo(f"midflight {midflight.__version__}, model {midflight.MODEL_VERSION}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def complain(message: str) -> None:
+    """Print one line on standard error."""
+    print("midflight: " + " ".join(message.split()), file=sys.stderr)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    try:
+        status = app(args=args, prog_name="midflight", standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        complain(f"{error.format_message().rstrip('.')}; see midflight --help")
+        return error.exit_code
+    except UserError as error:
+        complain(str(error))
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough. The interpreter is not to complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ValueError as error:
+        from midflight import MidflightError
+
+        if not isinstance(error, MidflightError):
+            raise
+        complain(str(error))
+        return 2
+    return status if isinstance(status, int) else 0

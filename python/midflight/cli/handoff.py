@@ -1,0 +1,309 @@
+"""`midflight handoff`: one pair of links, many handoff instants, one or more schemes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.output import UserError, align, open_result, seconds
+
+if TYPE_CHECKING:
+    from midflight._core import Table
+
+# A column of the CSV file: its name, the core's name, and how a value is written. The names and
+# their meaning are those of the ns-2 reference data, hence the `100` for any number of packets.
+CSV_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("scheme", "scheme", str),
+    ("th", "th_ns", seconds),
+    ("t_new100", "t_new_ns", seconds),
+    ("t_new100_make", "t_new_make_ns", seconds),
+    ("t_ack100", "t_ack_ns", seconds),
+    ("t_newpath100", "t_newpath_ns", seconds),
+    ("nrto", "nrto", str),
+    ("nspur", "nspur", str),
+    ("first_rto", "first_rto_ns", seconds),
+    ("drops_data", "drops_data", str),
+    ("drops_all", "drops_all", str),
+    ("rexmits", "rexmits", str),
+    ("cwnd", "cwnd", "{:.3f}".format),
+    ("ssthresh", "ssthresh", "{:.12g}".format),
+    ("flight", "flight", str),
+    ("rto", "rto_ns", seconds),
+    ("hiack", "hiack", str),
+    ("maxseq", "maxseq", str),
+    ("sent_in_outage", "sent_in_outage", str),
+    ("dupacks", "dupacks", str),
+    ("backoff", "backoff", str),
+)
+# What the summary counts: its heading and the core's column.
+COUNTS = (
+    ("timeouts", "nrto"),
+    ("spurious", "nspur"),
+    ("drops", "drops_data"),
+    ("retransmissions", "rexmits"),
+)
+KINDS = {"mbb": "make-before-break", "bbm": "break-before-make"}
+
+
+def handoff(
+    old: Annotated[
+        str,
+        typer.Option(
+            metavar="LINK",
+            help='The old access link: rate and one-way delay, such as "6400 kbit/s, 9 ms".',
+        ),
+    ],
+    new: Annotated[
+        str, typer.Option(metavar="LINK", help="The new access link, written the same way.")
+    ],
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="TIMES",
+            help="When the handoff happens: one time 8.2s, a list 1s,2s, "
+            "or from:to:step 0.1s:20s:0.1s.",
+        ),
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="mbb (make-before-break: the routes switch, nothing is lost by that) or "
+            "bbm (break-before-make: the old link dies, the new one comes up after the gap).",
+        ),
+    ] = "mbb",
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A sender, see `midflight list schemes`. May be repeated.  [default: sack]",
+        ),
+    ] = None,
+    profile: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
+        ),
+    ] = "ns2",
+    gap: Annotated[
+        str, typer.Option(metavar="TIME", help="Time without any link; for bbm only.")
+    ] = "500ms",
+    packets: Annotated[
+        str,
+        typer.Option(metavar="N", help="How many new packets must be acknowledged to end a run."),
+    ] = "100",
+    notify_delay: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the notice takes to the sender.")
+    ] = "0ms",
+    no_notice: Annotated[
+        bool, typer.Option("--no-notice", help="The sender is not told of the handoff.")
+    ] = False,
+    knobs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a knob, see `midflight list policies`. May be repeated.",
+        ),
+    ] = None,
+    threads: Annotated[
+        str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
+    ] = "0",
+    csv_file: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE",
+            help="Write one row per scheme and instant; - is standard output.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
+    ] = False,
+) -> None:
+    """Simulate one connection for each scheme and handoff instant.
+
+    Prints for each scheme the quartiles of the transfer time, which is the time from the handoff
+    until 100 packets that were never sent before it are acknowledged, and mean counts per run.
+
+    \b
+    Examples:
+      midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 8.2s
+      midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --kind mbb \\
+          --at 0.1s:20s:0.1s --scheme sack --scheme enhanced --csv runs.csv
+      midflight handoff --old "54 Mbit/s, 2 ms" --new "2 Mbit/s, 50 ms" --kind bbm --gap 1s \\
+          --at 1s,5s,10s --profile rfc --json
+    """
+    if as_json and csv_file is not None:
+        raise UserError("--csv and --json exclude each other; give one of them")
+
+    from midflight import _core
+
+    request: dict[str, Any] = {
+        "old": _core.parse_link(old),
+        "new": _core.parse_link(new),
+        "kind": kind,
+        "at_ns": _core.parse_instants(at),
+        "schemes": scheme or ["sack"],
+        "profile": profile,
+        "gap_ns": _core.parse_duration(gap),
+        "packets": read_whole("--packets", packets, 1, 1_000_000),
+        "notify": not no_notice,
+        "notify_delay_ns": _core.parse_duration(notify_delay),
+        "knobs": read_knobs(knobs or []),
+        "threads": read_whole("--threads", threads, 0, 1024),
+    }
+
+    if as_json:
+        table = _core.handoff(**request)
+        json.dump(as_values(request, table), sys.stdout, indent=2, allow_nan=False)
+        print()
+    elif csv_file in ("-", "/dev/stdout"):
+        table = _core.handoff(**request)
+        write_csv(table, sys.stdout)
+        sys.stdout.flush()
+        print(summary(request, table), file=sys.stderr)
+    elif csv_file is not None:
+        # Opened before the runs, so that a place that cannot be written to shows at once.
+        with open_result(Path(csv_file)) as file:
+            table = _core.handoff(**request)
+            write_csv(table, file)
+        print(summary(request, table))
+    else:
+        print(summary(request, _core.handoff(**request)))
+
+
+def read_whole(option: str, text: str, least: int, most: int) -> int:
+    """Read a whole number."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise UserError(f'{option} "{text}" is not a whole number from {least} to {most}')
+    return number
+
+
+def read_knobs(words: list[str]) -> dict[str, str]:
+    """Read the values of --set."""
+    knobs = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise UserError(f'--set "{word}" is not key=value; write for example min_rto="1 s"')
+        knobs[key.strip()] = value.strip()
+    return knobs
+
+
+def rows(table: Table) -> Iterator[list[str]]:
+    """Yield the runs as the fields of CSV rows."""
+    columns = [table.column(name) for _, name, _ in CSV_COLUMNS]
+    for values in zip(*columns, strict=True):
+        yield [
+            "" if value is None else write(value)
+            for value, (_, _, write) in zip(values, CSV_COLUMNS, strict=True)
+        ]
+
+
+def write_csv(table: Table, file: IO[str]) -> None:
+    """Write one row per run."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([name for name, _, _ in CSV_COLUMNS])
+    writer.writerows(rows(table))
+
+
+def per_scheme(request: dict[str, Any], table: Table) -> Iterator[dict[str, Any]]:
+    """Yield the summary of each scheme: quartiles in seconds (infinite: not reached) and means."""
+    import numpy as np
+
+    from midflight.results import quartiles
+
+    transfer = np.asarray(table.numpy("t_new_ns"), dtype=float) / 1e9
+    counts = {heading: table.numpy(name) for heading, name in COUNTS}
+    runs = len(request["at_ns"])
+    for number, name in enumerate(request["schemes"]):
+        mine = slice(number * runs, (number + 1) * runs)
+        yield {
+            "scheme": name,
+            "runs": runs,
+            "unfinished": int(np.isnan(transfer[mine]).sum()),
+            "transfer_s": quartiles(transfer[mine])._asdict(),
+            "mean": {heading: float(np.mean(values[mine])) for heading, values in counts.items()},
+        }
+
+
+def link_text(link: tuple[int, int]) -> str:
+    """Return a link as text, in kbit/s and ms without needless digits."""
+    return f"{link[0] / 1e3:.12g} kbit/s, {link[1] / 1e6:.12g} ms"
+
+
+def summary(request: dict[str, Any], table: Table) -> str:
+    """Return the summary as a few lines and a table."""
+    at = request["at_ns"]
+    instants = f"at {at[0] / 1e9:g} s"
+    if len(at) > 1:
+        instants = f"{len(at)} instants from {min(at) / 1e9:g} s to {max(at) / 1e9:g} s"
+    kind = KINDS.get(request["kind"], request["kind"])
+    if request["kind"] == "bbm":
+        kind += f" with a gap of {request['gap_ns'] / 1e6:.12g} ms"
+    lines = [
+        f"{link_text(request['old'])}  ->  {link_text(request['new'])}",
+        f"{kind}, {instants}, profile {request['profile']}",
+        f"Seconds from the handoff until {request['packets']} new packets are acknowledged; "
+        "means per run.",
+        "",
+    ]
+    head = ["scheme", "q1", "median", "q3", *(heading for heading, _ in COUNTS)]
+    body = list(per_scheme(request, table))
+    unfinished = any(one["unfinished"] for one in body)
+    if unfinished:
+        head.append("unfinished")
+    cells = [head]
+    for one in body:
+        cells.append(
+            [
+                one["scheme"],
+                *(f"{value:.3f}" for value in one["transfer_s"].values()),
+                *(f"{value:.2f}" for value in one["mean"].values()),
+                *([str(one["unfinished"])] if unfinished else []),
+            ]
+        )
+    return "\n".join(lines) + "\n" + align(cells)
+
+
+def as_values(request: dict[str, Any], table: Table) -> dict[str, Any]:
+    """Return request, summary and runs as values for JSON; times of runs are in seconds."""
+    from midflight import _core
+
+    schemes = []
+    for one in per_scheme(request, table):
+        times = {
+            name: None if value == float("inf") else value
+            for name, value in one["transfer_s"].items()
+        }
+        schemes.append({**one, "transfer_s": times})
+    columns = {
+        name: [
+            value / 1e9 if source.endswith("_ns") and value is not None else value
+            for value in table.column(source)
+        ]
+        for name, source, _ in CSV_COLUMNS
+    }
+    runs = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    asked = {key: value for key, value in request.items() if key not in ("at_ns", "threads")}
+    for end in ("old", "new"):
+        asked[end] = {"rate_bit_s": request[end][0], "delay_ns": request[end][1]}
+    return {
+        "model_version": _core.MODEL_VERSION,
+        "request": asked,
+        "schemes": schemes,
+        "runs": runs,
+    }

@@ -1,0 +1,89 @@
+"""`midflight list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from midflight.cli.output import UserError
+
+KINDS = ("schemes", "policies", "settings", "profiles", "studies")
+
+
+def list_registry(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[LIST]",
+            help="schemes, policies, settings, profiles or studies; all if left out.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List schemes, policies, settings, profiles and studies.
+
+    The knobs of the policies and the settings of sender and receiver are what `midflight handoff
+    --set` takes.
+
+    \b
+    Examples:
+      midflight list
+      midflight list policies
+      midflight list schemes --json
+    """
+    if what is not None and what not in KINDS:
+        raise UserError(f'there is no list "{what}"; there are {", ".join(KINDS)}')
+    found = {kind: entries(kind) for kind in KINDS if what in (None, kind)}
+    if as_json:
+        json.dump(found if what is None else found[what], sys.stdout, indent=2)
+        print()
+    else:
+        print("\n\n".join(section(kind, items) for kind, items in found.items()))
+
+
+def entries(kind: str) -> list[dict[str, Any]]:
+    """Return the entries of one list."""
+    from midflight import _core
+
+    if kind != "studies":
+        return [dict(one) for one in getattr(_core, kind)()]
+    from midflight.studies import STUDIES, load
+
+    studies = map(load, STUDIES)
+    return [
+        {
+            "name": study.name,
+            "summary": study.title,
+            "source": study.citation,
+            "figures": [figure.id for figure in study.figures],
+        }
+        for study in studies
+    ]
+
+
+def section(kind: str, items: list[dict[str, Any]]) -> str:
+    """Return one list as text."""
+    width = max((len(one["name"]) for one in items), default=0)
+    lines = [kind.capitalize()]
+    for one in items:
+        lines.append(f"  {one['name']:<{width}}  {one['summary']}")
+        indent = " " * (width + 4)
+        if "accepts" in one:
+            lines += setting(indent, one)
+        if one.get("parts"):
+            lines.append(f"{indent}parts: {', '.join(one['parts'])}")
+        for knob in one.get("knobs", ()):
+            lines += [f"{indent}{knob['summary']}", *setting(indent, knob)]
+        if one.get("figures"):
+            lines.append(f"{indent}figures: {', '.join(one['figures'])}")
+        if one.get("source"):
+            lines.append(f"{indent}source: {one['source']}")
+    return "\n".join(lines)
+
+
+def setting(indent: str, knob: dict[str, Any]) -> list[str]:
+    """Return how a knob is set and what it takes."""
+    return [f"{indent}  --set {knob['name']}={knob['default'] or '...'}  accepts {knob['accepts']}"]

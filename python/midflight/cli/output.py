@@ -1,0 +1,76 @@
+"""What the commands share: errors, seconds, plain tables, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = ["UserError", "align", "open_result", "seconds"]
+
+
+class UserError(Exception):
+    """A mistake in what the user asked for; the message is one sentence."""
+
+
+def seconds(nanoseconds: int | None) -> str:
+    """Return nanoseconds as seconds with six decimals, rounded half up; empty when missing."""
+    if nanoseconds is None:
+        return ""
+    sign = "-" if nanoseconds < 0 else ""
+    whole, micro = divmod((abs(nanoseconds) + 500) // 1000, 1_000_000)
+    return f"{sign}{whole}.{micro:06d}"
+
+
+def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
+    """Return rows of text as columns; all but the first column are set flush right if `right`."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if right and number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+@contextmanager
+def open_result(path: Path) -> Iterator[IO[str]]:
+    """Open a file for writing that appears under its name only when it is complete.
+
+    The text goes to a temporary file in the same directory, which takes the name at the end. A
+    device or a pipe is written directly. Raises `UserError` when the place cannot be written to.
+    """
+    try:
+        target = path.resolve()
+        try:
+            mode = target.stat().st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG
+        if stat.S_ISDIR(mode):
+            raise UserError(f'cannot write "{path}": it is a directory; give the name of a file')
+        if not stat.S_ISREG(mode):
+            with target.open("w", newline="", encoding="utf-8") as direct:
+                yield direct
+            return
+        if target.exists() and not os.access(target, os.W_OK):
+            raise UserError(f'cannot write "{path}": the file is write-protected')
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        file = unfinished.open("x", newline="", encoding="utf-8")
+        try:
+            with file:
+                yield file
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UserError(
+            f'cannot write "{path}": {reason}; give a file in a directory that can be written to'
+        ) from error

@@ -1,0 +1,129 @@
+"""`midflight reproduce`: run a study, draw its figures, judge its claims, write its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from midflight.cli.output import UserError, align
+
+if TYPE_CHECKING:
+    from midflight.studies import StudyResult
+
+Progress = Callable[[str, int, int], None]
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(metavar="STUDY", help="A study, see `midflight list studies`.")
+    ],
+    figure: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Only this figure and the claims about it, such as 17a."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where results go.  [default: out/STUDY, or out/STUDY-figure-ID]"
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print claims and verdicts as JSON to standard output.")
+    ] = False,
+) -> None:
+    """Reproduce a study and write its report.
+
+    Runs every scenario, draws the figures, judges the claims, and writes a report to open in a
+    browser.
+
+    \b
+    Examples:
+      midflight reproduce daniel-kojo-2008
+      midflight reproduce daniel-kojo-2008 --figure 8 --out /tmp/figure-8
+      midflight reproduce daniel-kojo-2008 --json > claims.json
+    """
+    from midflight import studies
+    from midflight.studies.study import select_figures
+
+    select_figures(studies.load(name), figure)
+    if out is None:
+        # One figure must not take the place of the report of the whole study.
+        out = Path("out") / (name if figure is None else f"{name}-figure-{figure.strip()}")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK | os.X_OK):
+            raise PermissionError(None, "Permission denied")
+        with progress_display() as progress:
+            result = studies.reproduce(name, figure=figure, out=out, progress=progress)
+    except OSError as error:
+        raise UserError(
+            f'cannot write to "{error.filename or out}": {error.strerror or error}; '
+            "give a directory that can be written to with --out"
+        ) from error
+
+    if as_json:
+        json.dump(result.to_json(), sys.stdout, indent=2)
+        print()
+    else:
+        print(verdicts(result))
+        print(f"Report: {result.report}")
+
+
+def verdicts(result: StudyResult) -> str:
+    """Return the verdict table and the counts under it."""
+    lines = [["claim", "verdict", "what the paper says"]]
+    lines += [[one.id, str(one.verdict), shorten(one.claim.claim)] for one in result.claims]
+    counts = Counter(str(one.verdict) for one in result.claims)
+    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    claims = "1 claim" if len(result.claims) == 1 else f"{len(result.claims)} claims"
+    return f"{align(lines, right=False)}\n\n{claims}: {tally or 'none'}"
+
+
+def shorten(text: str, width: int = 90) -> str:
+    """Return a text on one line, cut at a word if it is too long."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0] + " ..."
+
+
+@contextmanager
+def progress_display() -> Iterator[Progress]:
+    """Show progress on standard error: a bar on a terminal, lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield plain_progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+        yield lambda what, done, total: bars.update(
+            task, description=shorten(what, 60).ljust(60), completed=done, total=total
+        )
+
+
+def plain_progress() -> Progress:
+    """Return a callback that prints a line at each tenth of the work."""
+    shown: tuple[int, int] | None = None
+
+    def show(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        tenth = (total, 10 * done // total if total else 10)
+        if tenth != shown:
+            shown = tenth
+            print(f"{done} of {total}: {what}", file=sys.stderr, flush=True)
+
+    return show

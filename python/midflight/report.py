@@ -1,0 +1,104 @@
+"""One self-contained HTML report of a study: verdicts, figures, assumptions.
+
+The file holds everything it shows (figures as SVG data) and loads nothing from the network.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from midflight.claims import ClaimResult, Verdict
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from midflight.studies.study import FigureResult, Study, StudyResult
+
+__all__ = ["write_report"]
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+def _data_url(path: Path, mime: str) -> str:
+    return f"data:{mime};base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def _markdown(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark").enable("table").render(text))
+
+
+#: How plain text writes what print sets with a sign.
+_SIGNS = (("+-", "\u00b1"), (">=", "\u2265"), ("<=", "\u2264"), ("->", "\u2192"))
+
+#: A number and its unit stay on one line.
+_UNIT = re.compile(r"(\d) (%|ms\b|s\b|kbit/s)")
+
+
+def _prose(text: str) -> Markup:
+    """Plain text as HTML: signs for `>=` and the like, code between backticks."""
+    from markupsafe import Markup, escape
+
+    for plain, sign in _SIGNS:
+        text = text.replace(plain, sign)
+    text = _UNIT.sub("\\1\u00a0\\2", text)
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return Markup(escape(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if index % 2 else escape(piece)
+        for index, piece in enumerate(pieces)
+    )
+
+
+def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> dict[str, Any]:
+    """What the template shows of one figure."""
+    return {
+        "id": drawn.id,
+        "title": drawn.figure.title,
+        "caption": drawn.figure.caption,
+        "wide": drawn.figure.wide,
+        "image": _data_url(drawn.file(".svg"), "image/svg+xml"),
+        "files": [path.relative_to(root).as_posix() for path in drawn.files],
+        "claims": [
+            {"id": result.id, "verdict": str(result.verdict)}
+            for result in claims
+            if drawn.id in result.claim.figures
+        ],
+    }
+
+
+def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str = "") -> Path:
+    """Write the report of a study to `path`; `appendix` is Markdown shown after the figures."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = _prose
+    counts = Counter(str(claim.verdict) for claim in result.claims)
+    html = environment.get_template("report.html.j2").render(
+        study=study,
+        result=result,
+        verdicts=[str(verdict) for verdict in Verdict],
+        counts=counts,
+        claims=result.claims,
+        figures=[_figure(drawn, result.claims, path.parent) for drawn in result.figures],
+        appendix=Markup(_markdown(appendix)) if appendix else "",
+        assumptions=Markup(_markdown(study.assumptions())),
+        files=[file.relative_to(path.parent).as_posix() for file in result.files],
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html, encoding="utf-8")
+    return path

@@ -1,0 +1,223 @@
+"""Statistics over runs and access to the events of one run.
+
+The core returns columns (`midflight._core.Table`); everything here works on whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["EventLog", "Quartiles", "RunTable", "quantile", "quartiles", "rank_correlation"]
+
+NS_PER_S = 1e9
+
+
+class Quartiles(NamedTuple):
+    """Lower quartile, median and upper quartile, in the unit of the values."""
+
+    q1: float
+    median: float
+    q3: float
+
+
+def quantile(values: ArrayLike, q: float) -> float:
+    """The `q` quantile with linear interpolation (numpy's default); a missing value is infinite.
+
+    A run that never finishes is slower than every run that does, so it must not drop out of a
+    median.  numpy's own interpolation turns infinite values into nan, hence this function.
+    """
+    data = np.sort(np.nan_to_num(np.asarray(values, dtype=float), nan=np.inf, posinf=np.inf))
+    if data.size == 0:
+        return float("nan")
+    position = q * (data.size - 1)
+    low = int(np.floor(position))
+    fraction = position - low
+    if fraction == 0.0:
+        return float(data[low])
+    if np.isinf(data[low + 1]):
+        return float("inf")
+    return float(data[low] + fraction * (data[low + 1] - data[low]))
+
+
+def quartiles(values: ArrayLike) -> Quartiles:
+    """The three quartiles of `values`; missing values count as infinite."""
+    return Quartiles(quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1; equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((last - counts + 1 + last) / 2.0)[inverse]
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rank correlation; nan when one side is constant."""
+    rx, ry = _ranks(np.asarray(x, dtype=float)), _ranks(np.asarray(y, dtype=float))
+    if np.ptp(rx) == 0 or np.ptp(ry) == 0:
+        return float("nan")
+    return float(np.corrcoef(rx, ry)[0, 1])
+
+
+class RunTable:
+    """The runs of one scheme over a list of handoff instants, one row per instant.
+
+    Columns keep the core's names; times there are nanoseconds from the handoff (in a
+    break-before-make handoff: from the break).
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._columns: dict[str, NDArray[Any]] = {}
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column as a numpy array (float with nan where null, or object for text)."""
+        if name not in self._columns:
+            self._columns[name] = np.asarray(self._table.numpy(name))
+        return self._columns[name]
+
+    def has(self, name: str) -> bool:
+        return name in self._table.column_names
+
+    def seconds(self, name: str) -> NDArray[np.float64]:
+        """A column of nanoseconds (name ends in `_ns`) in seconds; nan where null."""
+        return np.asarray(self[name], dtype=float) / NS_PER_S
+
+    @property
+    def instant_s(self) -> NDArray[np.float64]:
+        """Handoff instants in seconds from the start of the connection."""
+        return self.seconds("th_ns")
+
+    @property
+    def transfer_time_s(self) -> NDArray[np.float64]:
+        """Time until the new segments are acknowledged, in seconds; nan when it never happened."""
+        return self.seconds("t_new_ns")
+
+    @cached_property
+    def transfer_time(self) -> Quartiles:
+        """Quartiles of the transfer time in seconds."""
+        return quartiles(self.transfer_time_s)
+
+    def mean(self, name: str, where: NDArray[np.bool_] | None = None) -> float:
+        """Mean of a column over the (selected) runs; nan when there is none."""
+        values = np.asarray(self[name], dtype=float)
+        if where is not None:
+            values = values[where]
+        return float(values.mean()) if values.size else float("nan")
+
+    def share(self, condition: NDArray[np.bool_]) -> float:
+        """The fraction of runs for which `condition` holds."""
+        return float(np.mean(condition)) if len(condition) else float("nan")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of a run: time in seconds, kind, value (a segment number for packets), detail."""
+
+    time_s: float
+    kind: str
+    value: float
+    detail: str
+
+
+class EventLog:
+    """The events of one traced run, in time order.
+
+    Segment numbers are the simulator's: the SYN is 0, data starts at 1, an acknowledgment carries
+    the number of the last segment received in order.
+    """
+
+    def __init__(
+        self,
+        time_ns: ArrayLike,
+        kind: ArrayLike,
+        value: ArrayLike,
+        detail: ArrayLike,
+    ) -> None:
+        self.time_ns = np.asarray(time_ns, dtype=np.int64)
+        self.time_s = self.time_ns / NS_PER_S
+        self.kind = np.asarray(kind, dtype=object).astype(str)
+        self.value = np.asarray(value, dtype=float)
+        self.detail = np.asarray(detail, dtype=object).astype(str)
+
+    @classmethod
+    def from_table(cls, table: Any) -> EventLog:
+        """The events of a `_core.trace` table."""
+        return cls(*(table.numpy(name) for name in ("time_ns", "event", "value", "detail")))
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def _pick(self, mask: NDArray[np.bool_]) -> EventLog:
+        return EventLog(self.time_ns[mask], self.kind[mask], self.value[mask], self.detail[mask])
+
+    def of(self, *kinds: str) -> EventLog:
+        """The events of the given kinds."""
+        return self._pick(np.isin(self.kind, kinds))
+
+    def within(self, start_s: float, end_s: float = float("inf")) -> EventLog:
+        """The events with start_s <= time < end_s."""
+        return self._pick((self.time_s >= start_s) & (self.time_s < end_s))
+
+    def where(self, mask: NDArray[np.bool_]) -> EventLog:
+        """The events selected by a mask."""
+        return self._pick(mask)
+
+    def detailed(self, start: str) -> EventLog:
+        """The events whose detail starts with `start`."""
+        return self._pick(np.char.startswith(self.detail, start))
+
+    def events(self) -> list[Event]:
+        return [
+            Event(float(t), str(k), float(v), str(d))
+            for t, k, v, d in zip(self.time_s, self.kind, self.value, self.detail, strict=True)
+        ]
+
+    @property
+    def first_s(self) -> float:
+        """Time of the first event in seconds; nan when there is none."""
+        return float(self.time_s[0]) if len(self) else float("nan")
+
+    # State of the sender, derived from what it sent and received before an instant.
+
+    def highest_sent(self, before_s: float) -> int:
+        """Highest segment number sent before an instant."""
+        sent = (self.kind == "send") & (self.time_s < before_s)
+        return int(self.value[sent].max()) if sent.any() else -1
+
+    def highest_ack(self, before_s: float) -> int:
+        """Highest cumulative acknowledgment received before an instant."""
+        acks = (self.kind == "ack") & (self.time_s < before_s)
+        return int(self.value[acks].max()) if acks.any() else -1
+
+    def flight_size(self, before_s: float) -> int:
+        """Segments outstanding: highest sent minus highest acknowledged."""
+        return self.highest_sent(before_s) - self.highest_ack(before_s)
+
+    def last(self, kind: str, before_s: float) -> float:
+        """Value of the last event of this kind before an instant; nan when there is none."""
+        mask = (self.kind == kind) & (self.time_s < before_s)
+        return float(self.value[mask][-1]) if mask.any() else float("nan")
+
+    def ack_time(self, segment: int, after_s: float = 0.0) -> float:
+        """When the cumulative acknowledgment first reaches `segment`, in seconds; nan if never."""
+        mask = (self.kind == "ack") & (self.value >= segment) & (self.time_s >= after_s)
+        return float(self.time_s[mask][0]) if mask.any() else float("nan")
+
+    def dropped(self, what: str = "data") -> EventLog:
+        """The losses of data segments (or of acknowledgments: `what="ack"`)."""
+        return self.of("drop").detailed(what + " ")
+
+
+def first(values: Sequence[float] | NDArray[np.float64]) -> float:
+    """The first value, or nan."""
+    return float(values[0]) if len(values) else float("nan")

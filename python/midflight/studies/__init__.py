@@ -1,0 +1,46 @@
+"""Studies: one module for each paper, with its scenarios, figures and claims.
+
+`STUDIES` is the registry: the name on the command line and the module that holds `STUDY`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from midflight._core import MidflightError
+from midflight.studies.runs import Progress
+from midflight.studies.study import Study, StudyResult, reproduce_study
+
+__all__ = ["STUDIES", "StudyResult", "load", "reproduce"]
+
+STUDIES: dict[str, str] = {
+    "daniel-kojo-2008": "midflight.studies.daniel_kojo_2008",
+}
+
+
+def load(name: str) -> Study:
+    """The study with this name; raises `MidflightError` when there is none."""
+    if name not in STUDIES:
+        raise MidflightError(f"there is no study {name!r}; there is " + ", ".join(STUDIES))
+    study: Study = importlib.import_module(STUDIES[name]).STUDY
+    return study
+
+
+def reproduce(
+    name: str,
+    *,
+    figure: str | None = None,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> StudyResult:
+    """Reproduce a study and write its figures, data and report under `out` (default: out/<name>).
+
+    With `figure`, run, draw and judge only what belongs to that figure.  `progress` is called with
+    (what, done, total) as the work goes on.
+
+    Raises `MidflightError` for a study or figure that does not exist.
+    """
+    study = load(name)
+    where = Path("out") / name if out is None else Path(out)
+    return reproduce_study(study, figure=figure, out=where, progress=progress)

@@ -1,0 +1,199 @@
+"""The runs that a study asks for, made once and kept.
+
+A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
+handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
+Jobs are plain values, so asking twice for the same one costs nothing, and a figure can list what it
+needs before anything runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from midflight.results import NS_PER_S, EventLog, RunTable
+
+__all__ = ["Cell", "Job", "Kind", "Link", "Progress", "Runs", "Sweep", "Trace"]
+
+Kind = Literal["mbb", "bbm"]
+Progress = Callable[[str, int, int], None]
+Knobs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, order=True)
+class Link:
+    """An access link: rate in kbit/s and one-way propagation delay in milliseconds."""
+
+    kbps: int
+    ms: int
+
+    @property
+    def core(self) -> tuple[int, int]:
+        """The link as the core takes it: bit/s and nanoseconds."""
+        return self.kbps * 1000, self.ms * 1_000_000
+
+    @property
+    def bdp(self) -> float:
+        """Bandwidth times twice the one-way delay, in packets of 1500 bytes."""
+        return self.kbps * 1e3 * 2 * self.ms * 1e-3 / 12_000
+
+    def __str__(self) -> str:
+        return f"{self.kbps}/{self.ms}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A handoff: from which link to which, make-before-break (mbb) or break-before-make (bbm)."""
+
+    old: Link
+    new: Link
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.old} -> {self.new} {self.kind.upper()}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One cell under one scheme, one run per handoff instant.
+
+    `packets` is the number of new segments that the transfer time counts; `extra_packets` are
+    further numbers, in the columns `t_new_extra0_ns` and so on.
+    """
+
+    cell: Cell
+    scheme: str
+    at_ns: tuple[int, ...]
+    notify: bool = True
+    packets: int = 100
+    extra_packets: tuple[int, ...] = ()
+    fixed_delay_ms: int = 2
+    knobs: Knobs = ()
+
+    def __str__(self) -> str:
+        return f"{self.cell}, {self.scheme}"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run with all its events until `until_s` seconds; no handoff if `at_s` is None."""
+
+    cell: Cell
+    scheme: str
+    at_s: float | None
+    until_s: float
+    knobs: Knobs = ()
+
+    def __str__(self) -> str:
+        instant = "no handoff" if self.at_s is None else f"at {self.at_s:g} s"
+        return f"{self.cell} {instant}, {self.scheme}"
+
+
+Job = Sweep | Trace
+
+#: More segments than any traced run transfers: a trace ends at its time.
+WITHOUT_END = 1_000_000_000
+
+
+def to_ns(seconds: float) -> int:
+    """Seconds to integer nanoseconds."""
+    return round(seconds * NS_PER_S)
+
+
+class Runs:
+    """Makes jobs through the core and keeps their results.
+
+    `core` is the simulator's module; by default `midflight._core`.
+    """
+
+    def __init__(self, core: Any = None) -> None:
+        self.core = core if core is not None else importlib.import_module("midflight._core")
+        self._sweeps: dict[Sweep, RunTable] = {}
+        self._traces: dict[Trace, EventLog] = {}
+
+    def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
+        """Make all jobs that are not made yet, telling `progress` (what, done, total).
+
+        The core releases the interpreter while it simulates, so jobs run side by side, one for
+        each processor; what they give does not depend on that.
+        """
+        wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
+        tell = progress or (lambda _what, _done, _total: None)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            try:
+                for done, job in enumerate(pool.map(self._made, wanted)):
+                    tell(str(job), done, len(wanted))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        tell("runs", len(wanted), len(wanted))
+
+    def _has(self, job: Job) -> bool:
+        return job in self._sweeps or job in self._traces
+
+    def _made(self, job: Job) -> Job:
+        self[job]
+        return job
+
+    def __getitem__(self, job: Job) -> Any:
+        return self.sweep(job) if isinstance(job, Sweep) else self.trace(job)
+
+    def sweep(self, job: Sweep) -> RunTable:
+        """The runs of a sweep."""
+        if job not in self._sweeps:
+            self._sweeps[job] = RunTable(
+                self.core.handoff(
+                    old=job.cell.old.core,
+                    new=job.cell.new.core,
+                    kind=job.cell.kind,
+                    at_ns=list(job.at_ns),
+                    schemes=[job.scheme],
+                    packets=job.packets,
+                    extra_packets=list(job.extra_packets),
+                    notify=job.notify,
+                    fixed_delay_ns=job.fixed_delay_ms * 1_000_000,
+                    knobs=dict(job.knobs),
+                )
+            )
+        return self._sweeps[job]
+
+    def trace(self, job: Trace) -> EventLog:
+        """The events of a traced run."""
+        if job not in self._traces:
+            self._traces[job] = EventLog.from_table(
+                self.core.trace(
+                    old=job.cell.old.core,
+                    new=job.cell.new.core,
+                    kind=job.cell.kind,
+                    at_ns=None if job.at_s is None else to_ns(job.at_s),
+                    scheme=job.scheme,
+                    packets=WITHOUT_END,
+                    until_ns=to_ns(job.until_s),
+                    knobs=dict(job.knobs),
+                )
+            )
+        return self._traces[job]
+
+    @property
+    def made(self) -> list[Job]:
+        """All jobs made so far."""
+        return [*self._sweeps, *self._traces]
+
+    def digest(self) -> str:
+        """One digest over the digests of all swept runs, whatever the order they were made in."""
+        total = hashlib.blake2b(digest_size=16)
+        for job in sorted(self._sweeps, key=repr):
+            total.update(repr(job).encode())
+            total.update("".join(self._sweeps[job]["digest"].tolist()).encode())
+        for trace in sorted(self._traces, key=repr):
+            log = self._traces[trace]
+            total.update(repr(trace).encode())
+            total.update(log.time_ns.tobytes())
+            total.update("".join(log.kind.tolist()).encode())
+            total.update(log.value.tobytes())
+        return total.hexdigest()

@@ -1,0 +1,174 @@
+"""What every study is made of, and how one is reproduced.
+
+A study is a paper's scenarios, figures and claims.  Reproducing it makes the runs that its figures
+and claims list, draws the figures, evaluates the claims and writes one report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from midflight._core import MODEL_VERSION, MidflightError
+from midflight.claims import ClaimResult, Ledger
+from midflight.studies.runs import Job, Progress, Runs
+
+__all__ = ["Figure", "FigureResult", "Study", "StudyResult", "reproduce_study"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper: what it needs and how it is drawn.
+
+    `draw` takes the runs and a path without suffix, and returns the files it wrote.
+    """
+
+    id: str
+    title: str
+    caption: str
+    needs: tuple[Job, ...] = field(repr=False)
+    draw: Callable[[Runs, Path], list[Path]] = field(repr=False)
+    wide: bool = False
+
+    @property
+    def stem(self) -> str:
+        """File name without suffix; figures sort as in the paper."""
+        digits = "".join(c for c in self.id if c.isdigit())
+        return f"fig{int(digits):02d}{self.id[len(digits) :]}"
+
+
+@dataclass(frozen=True)
+class FigureResult:
+    """A drawn figure and the files it consists of."""
+
+    figure: Figure
+    files: Sequence[Path]
+
+    @property
+    def id(self) -> str:
+        return self.figure.id
+
+    def file(self, suffix: str) -> Path:
+        """The file with this suffix, e.g. ``.svg``."""
+        return next(path for path in self.files if path.suffix == suffix)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One paper: how it is cited, its figures, its claims, and the assumptions made for it.
+
+    `assumptions` is a Markdown text.  `everything` lists runs that belong to the study although no
+    figure or claim reads them alone.  `extra` writes further files of a complete reproduction and
+    returns Markdown for the report (sensitivities, for example).
+    """
+
+    name: str
+    title: str
+    citation: str
+    summary: str
+    figures: Sequence[Figure]
+    claims: Ledger
+    assumptions: Callable[[], str]
+    everything: tuple[Job, ...] = ()
+    extra: Callable[[Runs, Path], tuple[str, list[Path]]] | None = None
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a reproduction gives: verdicts, figures, the report, and a digest of all its runs."""
+
+    study: str
+    model_version: str
+    digest: str
+    claims: Sequence[ClaimResult]
+    figures: Sequence[FigureResult]
+    report: Path | None = None
+    files: Sequence[Path] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values; figure files are relative to the report's directory."""
+        root = self.report.parent if self.report is not None else Path()
+        return {
+            "study": self.study,
+            "model_version": self.model_version,
+            "digest": self.digest,
+            "claims": [result.to_json() for result in self.claims],
+            "figures": [
+                {
+                    "id": drawn.id,
+                    "files": [path.relative_to(root).as_posix() for path in drawn.files],
+                }
+                for drawn in self.figures
+            ],
+        }
+
+
+def select_figures(study: Study, figure: str | None) -> list[Figure]:
+    """The figures to draw: all, or the one named (`17` selects 17a and 17b)."""
+    if figure is None:
+        return list(study.figures)
+    wanted = figure.strip().lower().removeprefix("figure").removeprefix("fig").strip(" .")
+    chosen = [f for f in study.figures if f.id == wanted]
+    if not chosen and wanted.isdigit():
+        chosen = [f for f in study.figures if f.id.rstrip("abc") == wanted]
+    if not chosen:
+        raise MidflightError(
+            f"study {study.name} has no figure {figure!r}; it has "
+            + ", ".join(f.id for f in study.figures)
+        )
+    return chosen
+
+
+def reproduce_study(
+    study: Study,
+    *,
+    figure: str | None,
+    out: Path,
+    progress: Progress | None,
+    runs: Runs | None = None,
+) -> StudyResult:
+    """Make the runs, draw the figures, evaluate the claims and write the report of one study.
+
+    With `figure`, only that figure and the claims about it are run, drawn and evaluated.
+    """
+    from midflight.report import write_report
+
+    figures = select_figures(study, figure)
+    claims = (
+        list(study.claims)
+        if figure is None
+        else [c for c in study.claims if any(f.id in c.figures for f in figures)]
+    )
+    runs = runs if runs is not None else Runs()
+    jobs = [job for drawn in figures for job in drawn.needs]
+    jobs += [job for claim in claims for job in claim.needs]
+    if figure is None:
+        jobs += study.everything
+    runs.make(jobs, progress)
+
+    drawn = []
+    for done, one in enumerate(figures):
+        if progress is not None:
+            progress(f"figure {one.id}", done, len(figures))
+        drawn.append(FigureResult(one, one.draw(runs, out / "figures" / one.stem)))
+    if progress is not None:
+        progress("figures", len(figures), len(figures))
+
+    results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
+    appendix = ""
+    files: list[Path] = []
+    if figure is None and study.extra is not None:
+        appendix, files = study.extra(runs, out)
+    result = StudyResult(
+        study=study.name,
+        model_version=MODEL_VERSION,
+        digest=runs.digest(),
+        claims=results,
+        figures=drawn,
+        report=out / "report.html",
+        files=files,
+    )
+    write_report(study, result, out / "report.html", appendix=appendix)
+    return result

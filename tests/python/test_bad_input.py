@@ -1,0 +1,134 @@
+"""A user's mistake gives one sentence on standard error and exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import midflight
+from midflight.cli import main
+
+PAIR = {"--old": "6400 kbit/s, 9 ms", "--new": "200 kbit/s, 300 ms", "--at": "8.2s"}
+
+
+def complaint(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run the command line, check the form of its complaint, and return it."""
+    assert main(args) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("midflight: ")
+    return captured.err
+
+
+def handoff(*more: str, **changed: str) -> list[str]:
+    options = {**PAIR, **{f"--{name}": text for name, text in changed.items()}}
+    return ["handoff", *[word for pair in options.items() for word in pair], *more]
+
+
+# What is wrong, the words it must name: what was read, and what would be accepted.
+MISTAKES = {
+    "a rate without a unit": (handoff(old="6400, 9 ms"), ["6400", "kbit/s"]),
+    "a rate in an unknown unit": (handoff(old="6400 kB/s, 9 ms"), ["kB", "kbit/s"]),
+    "a rate of zero": (handoff(old="0 kbit/s, 9 ms"), ["0 kbit/s", "1 bit/s"]),
+    "a delay without a unit": (handoff(new="200 kbit/s, 300"), ["300", "ms"]),
+    "a negative delay": (handoff(old="6400 kbit/s, -9 ms"), ["-9 ms", "9 ms"]),
+    "a link without a delay": (handoff(old="6400 kbit/s"), ["6400 kbit/s", "ms"]),
+    "an unknown scheme": (handoff(scheme="vegas"), ["vegas", "sack"]),
+    "an unknown kind": (handoff(kind="mmb"), ["mmb", "mbb", "bbm"]),
+    "an unknown profile": (handoff(profile="ns3"), ["ns3", "ns2", "rfc"]),
+    "a handoff too late": (handoff(at="1000h"), ["3600000 s", "3600 s"]),
+    "an instant without a unit": (handoff(at="8.2"), ["8.2", "s"]),
+    "a range with two parts": (handoff(at="1s:2s"), ["1s:2s", "0.1s:20s:0.1s"]),
+    "a range with a step of zero": (handoff(at="1s:2s:0s"), ["1s:2s:0s", "step"]),
+    "a range that ends before it starts": (handoff(at="2s:1s:1s"), ["2s:1s:1s", "ends"]),
+    "no packets": (handoff(packets="0"), ["--packets", '"0"', "1"]),
+    "a negative number of packets": (handoff(packets="-5"), ["--packets", '"-5"', "1"]),
+    "packets in words": (handoff(packets="many"), ["--packets", '"many"', "1"]),
+    "a negative gap": (handoff(kind="bbm", gap="-1s"), ["-1s"]),
+    "a negative delay of the notice": (handoff("--notify-delay=-1ms"), ["-1ms"]),
+    "threads in words": (handoff(threads="all"), ["--threads", '"all"', "0"]),
+    "a knob without a value": (handoff("--set", "min_rto"), ["min_rto", "key=value"]),
+    "an unknown knob": (handoff("--set", "speed=9"), ["speed"]),
+    "a knob with a wrong value": (handoff("--set", "min_rto=soon"), ["soon"]),
+    "two ways of output": (handoff("--csv", "-", "--json"), ["--csv", "--json"]),
+    "a missing option": (["handoff", "--at", "1s", "--new", "1 Mbit/s, 1 ms"], ["--old"]),
+    "an unknown option": (handoff("--fast"), ["--fast", "--help"]),
+    "an unknown command": (["fly"], ["fly", "--help"]),
+    "an unknown list": (["list", "links"], ["links", "schemes", "policies", "studies"]),
+    "an unknown study": (["reproduce", "smith-1999"], ["smith-1999", "daniel-kojo-2008"]),
+    "an unknown figure": (
+        ["reproduce", "daniel-kojo-2008", "--figure", "99", "--out", "/dev/null/x"],
+        ["99", "17a"],
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistake_is_named(mistake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args, words = MISTAKES[mistake]
+    text = complaint(args, capsys)
+    for word in words:
+        assert word in text
+
+
+# Places that nobody can write to, not even root.
+PLACES = ["below/file.csv", "/proc/midflight/runs.csv", "/dev/null/runs.csv"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_unwritable_csv(
+    place: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("below").write_text("a file, not a directory")
+    text = complaint(handoff("--csv", place), capsys)
+    assert place in text
+    assert "cannot write" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["below"]
+
+
+def test_csv_onto_a_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert str(tmp_path) in complaint(handoff("--csv", str(tmp_path)), capsys)
+
+
+def test_a_failed_run_leaves_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    complaint(handoff("--csv", str(file), scheme="vegas"), capsys)
+    assert list(tmp_path.iterdir()) == []
+    file.write_text("kept")
+    complaint(handoff("--csv", str(file), scheme="vegas"), capsys)
+    assert file.read_text() == "kept"
+
+
+def test_unwritable_study(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    out = file / "results"
+    args = ["reproduce", "daniel-kojo-2008", "--figure", "8", "--out", str(out)]
+    assert str(out) in complaint(args, capsys)
+
+
+def test_mistake_from_the_shell() -> None:
+    command = [sys.executable, "-m", "midflight", *handoff(old="6400, 9 ms")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("midflight: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_same_mistake_in_python_is_a_value_error() -> None:
+    with pytest.raises(midflight.MidflightError, match="6400"):
+        midflight.parse_link("6400, 9 ms")
+    with pytest.raises(ValueError, match="vegas"):
+        midflight.handoff(
+            old=(6_400_000, 9_000_000),
+            new=(200_000, 300_000_000),
+            kind="mbb",
+            at_ns=[8_200_000_000],
+            schemes=["vegas"],
+        )

@@ -1,0 +1,251 @@
+"""The command line, run as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import midflight
+from midflight.cli import main
+
+PAIR = ["--old", "6400 kbit/s, 9 ms", "--new", "200 kbit/s, 300 ms"]
+COLUMNS = (
+    "scheme,th,t_new100,t_new100_make,t_ack100,t_newpath100,nrto,nspur,first_rto,drops_data,"
+    "drops_all,rexmits,cwnd,ssthresh,flight,rto,hiack,maxseq,sent_in_outage,dupacks,backoff"
+)
+
+
+def run(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "midflight", *args], capture_output=True, text=True, **options
+    )
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_summary_has_a_line_for_each_scheme(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--scheme", "sack", "--scheme", "enhanced"]) == 0
+    out = capsys.readouterr().out
+    assert "make-before-break" in out
+    assert re.search(r"^scheme +q1 +median +q3 +timeouts +spurious +drops +retransm", out, re.M)
+    assert re.search(r"^sack +10\.910 +10\.910 +10\.910 +2\.00 +2\.00 +14\.00 +31\.00$", out, re.M)
+    assert re.search(r"^enhanced ", out, re.M)
+
+
+def test_csv_has_the_columns_of_the_reference(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    at = "0.1s:2s:0.1s"
+    assert main(["handoff", *PAIR, "--at", at, "--scheme", "sack", "--csv", str(file)]) == 0
+    text = file.read_text()
+    assert text.splitlines()[0] == COLUMNS
+    assert "\r" not in text
+    runs = rows(text)
+    assert [run["th"] for run in runs] == [f"{n / 10:.6f}" for n in range(1, 21)]
+    for one in runs:
+        for name in ("t_new100", "t_new100_make", "t_ack100", "t_newpath100", "rto"):
+            assert re.fullmatch(r"\d+\.\d{6}", one[name])
+        assert re.fullmatch(r"(-?\d+\.\d{6})?", one["first_rto"])
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.csv"]
+
+
+def test_csv_agrees_with_ns2_at_one_instant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--csv", "-"]) == 0
+    captured = capsys.readouterr()
+    (one,) = rows(captured.out)
+    expected = {
+        "t_new100": "10.910438",
+        "nrto": "2",
+        "nspur": "2",
+        "first_rto": "0.212083",
+        "drops_data": "14",
+        "drops_all": "14",
+        "rexmits": "31",
+        "cwnd": "22.730",
+        "ssthresh": "12",
+        "flight": "22",
+        "hiack": "4030",
+        "maxseq": "4052",
+    }
+    assert {name: one[name] for name in expected} == expected
+    assert "median" in captured.err
+
+
+def test_columns_keep_their_names_for_other_numbers_of_packets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = []
+    for packets in ("50", "200"):
+        assert main(["handoff", *PAIR, "--at", "8.2s", "--packets", packets, "--csv", "-"]) == 0
+        (one,) = rows(capsys.readouterr().out)
+        times.append(float(one["t_new100"]))
+    assert times[0] < times[1]
+
+
+def test_json_holds_summary_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["handoff", *PAIR, "--kind", "bbm", "--gap", "1s", "--at", "7s,8s", "--json"]
+    assert main(args) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["model_version"] == midflight.MODEL_VERSION
+    assert found["request"]["gap_ns"] == 1_000_000_000
+    assert [one["scheme"] for one in found["schemes"]] == ["sack"]
+    assert [one["th"] for one in found["runs"]] == [7.0, 8.0]
+
+
+def test_results_do_not_depend_on_the_number_of_threads(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = []
+    for threads in ("1", "2"):
+        args = ["handoff", *PAIR, "--at", "1s:3s:0.5s", "--threads", threads, "--csv", "-"]
+        assert main(args) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+def test_without_a_notice_enhanced_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["handoff", *PAIR, "--at", "8.2s", "--scheme", "sack", "--scheme", "enhanced"]
+    assert main([*args, "--no-notice", "--csv", "-"]) == 0
+    plain, enhanced = rows(capsys.readouterr().out)
+    assert plain.pop("scheme") != enhanced.pop("scheme")
+    assert plain == enhanced
+
+
+def test_knobs_are_passed_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--set", "min_rto=1 s", "--csv", "-"]) == 0
+    (one,) = rows(capsys.readouterr().out)
+    assert float(one["rto"]) >= 1.0
+
+
+def test_an_existing_file_is_replaced_and_a_device_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text("old")
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--csv", str(file)]) == 0
+    assert file.read_text().startswith(COLUMNS)
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--csv", os.devnull]) == 0
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("what", ["schemes", "policies", "settings", "profiles", "studies"])
+def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", what, "--json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert main(["list", what]) == 0
+    text = capsys.readouterr().out
+    assert names
+    assert all(name in text for name in names)
+
+
+def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word for one in midflight.schemes() for word in ("--scheme", one["name"])]
+    assert main(["handoff", *PAIR, "--at", "8.2s", *words, "--csv", "-"]) == 0
+    found = [one["scheme"] for one in rows(capsys.readouterr().out)]
+    assert found == [one["name"] for one in midflight.schemes()]
+
+
+def test_reproduce_one_figure(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = run("reproduce", "daniel-kojo-2008", "--figure", "8", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    report = re.search(r"^Report: (.+)$", done.stdout, re.M)
+    assert report is not None
+    assert Path(report[1]).is_file()
+    assert "verdict" in done.stdout
+    assert re.search(r"^1 claim: 1 ", done.stdout, re.M)
+    assert re.search(r"^\d+ of \d+: ", done.stderr, re.M)
+    assert "\x1b" not in done.stderr
+
+
+def test_reproduce_json_is_all_of_standard_output(tmp_path: Path) -> None:
+    done = run("reproduce", "daniel-kojo-2008", "--figure", "8", "--out", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["study"] == "daniel-kojo-2008"
+    assert {"id", "claim", "verdict", "measured"} <= set(found["claims"][0])
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["handoff"], ["reproduce"], ["list"]], ids=lambda words: " ".join(words) or "-"
+)
+def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--help"]) == 0
+    assert "Examples:" in capsys.readouterr().out
+
+
+def examples(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    main([command, "--help"])
+    text = capsys.readouterr().out.replace("\\\n", " ")
+    return re.findall(rf"^ +midflight ({command}\b.*)$", text, re.M)
+
+
+@pytest.mark.parametrize("command", ["handoff", "list"])
+def test_examples_of_the_help_work(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import shlex
+
+    found = examples(command, capsys)
+    assert len(found) >= 3
+    for line in found:
+        done = run(*shlex.split(line), cwd=tmp_path)
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    script = (
+        "import sys, midflight, midflight.cli\n"
+        "midflight.cli.main(['handoff', '--help'])\n"
+        "heavy = {'numpy', 'matplotlib', 'rich', 'jinja2', 'midflight._core'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    out = capsys.readouterr().out
+    assert midflight.__version__ in out
+    assert midflight.MODEL_VERSION in out
+
+
+def test_a_closed_pipe_is_not_an_error() -> None:
+    command = [sys.executable, "-m", "midflight", "handoff", *PAIR]
+    with subprocess.Popen(
+        [*command, "--at", "1s:20s:10ms", "--csv", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == COLUMNS
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_interrupt_ends_with_130(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "midflight", "reproduce", "daniel-kojo-2008"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert "Traceback" not in process.stderr.read()

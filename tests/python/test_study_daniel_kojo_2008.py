@@ -1,0 +1,195 @@
+"""The study of Daniel and Kojo (2008): its grid, its ledger, and a reproduction of one figure."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from midflight import MidflightError
+from midflight.claims import Verdict
+from midflight.studies import STUDIES, load, reproduce
+from midflight.studies.daniel_kojo_2008 import scenarios as sc
+from midflight.studies.daniel_kojo_2008.claims.setup import LIMIT_LINKS, measured_limit
+from midflight.studies.runs import Job, Link, Runs, Sweep, Trace
+from midflight.studies.study import Study
+
+NAME = "daniel-kojo-2008"
+
+#: The rows of the acceptance list, in its order within each section of the paper.
+IDS = """
+S1 S2 S3 S4
+F2a F2b F2c F2d F2e F2f F2g F2h F2i F2j F3a F3b F3c F3d F3e F3f
+F4a F4b F4c F4d F4e F4f F5a F5b F5c F5d F6a F6b F6c F7a F7b
+F8 F9 F10 F11 F13 F15 F16 F25 F12 F14
+F17a-1 F17a-2 F17a-3 F17a-4 F17b-1 F17b-2 F17b-3 F17b-4
+F18-1 F18-2 F18-3 F18-4 F19-1 F19-2 F19-3 F19-4 F20
+F21-1 F21-2 F21-3 F21-4 F21-5 F22-1 F22-2 F22-3
+F23a-1 F23a-2 F23b F24a F24b F24c F26 T6.3a T6.3b F27-1 F27-2 F27-3 T1
+""".split()
+
+FIGURES = "2 3 4 5 6 7 8 9 10 12 14 17a 17b 18 19 20 21 22 23a 23b 24 26 27".split()
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load(NAME)
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    return Runs()
+
+
+def test_every_row_of_the_acceptance_list_is_there(study: Study) -> None:
+    assert [claim.id for claim in study.claims] == [f"D08-{id}" for id in IDS]
+    assert all(claim.claim and claim.rule and claim.needs for claim in study.claims)
+
+
+def test_every_figure_is_there(study: Study) -> None:
+    assert [figure.id for figure in study.figures] == FIGURES
+
+
+def test_claims_name_figures_of_the_paper(study: Study) -> None:
+    listings = {"11", "13", "15", "16", "25"}
+    named = {figure for claim in study.claims for figure in claim.figures}
+    assert named <= set(FIGURES) | listings
+
+
+def test_the_grid_has_the_cells_of_the_paper() -> None:
+    assert [len(cells) for cells in sc.FAMILIES.values()] == [72, 80, 40]
+    assert len(sc.CELLS) == 188
+    assert len(sc.INSTANTS_NS) == 200
+    assert (sc.INSTANTS_NS[0], sc.INSTANTS_NS[-1]) == (100_000_000, 20_000_000_000)
+
+
+def test_links_of_the_third_family_hold_ten_packets() -> None:
+    assert all(link.bdp == pytest.approx(10.0, rel=0.05) for link in sc.SAME_BDP)
+
+
+@pytest.mark.parametrize("link", [Link(6400, 75), Link(1600, 9), Link(200, 300), Link(200, 1)])
+def test_the_buffer_is_measured_from_the_first_overflow(runs: Runs, link: Link) -> None:
+    wanted = LIMIT_LINKS[link]
+    assert measured_limit(runs.trace(sc.start_of(link)), link) == wanted
+
+
+def test_what_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MidflightError, match=NAME):
+        reproduce("nobody-1999", out=tmp_path)
+    with pytest.raises(MidflightError, match="17a"):
+        reproduce(NAME, figure="99", out=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_figure_runs_what_it_needs_and_no_more(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Job] = []
+    for kind, method in ((Sweep, "sweep"), (Trace, "trace")):
+        original = getattr(Runs, method)
+
+        def record(self: Runs, job: Job, _original=original, _kind=kind):
+            assert isinstance(job, _kind)
+            made.append(job)
+            return _original(self, job)
+
+        monkeypatch.setattr(Runs, method, record)
+    told: list[tuple[str, int, int]] = []
+    result = reproduce(
+        NAME, figure="26", out=tmp_path, progress=lambda *progress: told.append(progress)
+    )
+
+    figure = next(f for f in study.figures if f.id == "26")
+    claims = study.claims.of_figure("26")
+    needed = {*figure.needs, *(job for claim in claims for job in claim.needs)}
+    assert set(made) == needed
+    assert [claim.id for claim in result.claims] == ["D08-F26"]
+    assert told[0][1:] == (0, len(needed))
+    assert told[-1] == ("figures", 1, 1)
+    assert all(done <= total for _, done, total in told)
+
+    text = json.loads(json.dumps(result.to_json()))
+    assert set(text) == {"study", "model_version", "digest", "claims", "figures"}
+    assert text["figures"] == [
+        {"id": "26", "files": [f"figures/fig26.{kind}" for kind in ("svg", "png", "csv")]}
+    ]
+    assert set(text["claims"][0]) == {"id", "claim", "rule", "measured", "verdict", "note"}
+    assert re.fullmatch("[0-9a-f]{32}", text["digest"])
+    assert {claim["verdict"] for claim in text["claims"]} <= {str(v) for v in Verdict}
+
+    with (tmp_path / "figures" / "fig26.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10
+    assert all(float(r["q1_s"]) <= float(r["median_s"]) <= float(r["q3_s"]) for r in rows)
+    assert all(int(r["runs"]) == 200 for r in rows)
+
+
+def test_the_report_needs_no_network(tmp_path: Path) -> None:
+    result = reproduce(NAME, figure="14", out=tmp_path)
+    assert result.report is not None
+    html = result.report.read_text(encoding="utf-8")
+    assert "D08-F14" in html
+    assert 'src="data:image/svg+xml;base64,' in html
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", html)
+    assert "@import" not in html
+
+
+def test_a_figure_number_selects_its_parts(tmp_path: Path) -> None:
+    result = reproduce(NAME, figure="Fig 23", out=tmp_path)
+    assert [figure.id for figure in result.figures] == ["23a", "23b"]
+
+
+def test_a_reproduction_repeats_to_the_byte(tmp_path: Path) -> None:
+    one = reproduce(NAME, figure="14", out=tmp_path / "one")
+    two = reproduce(NAME, figure="14", out=tmp_path / "two")
+    assert one.digest == two.digest
+    assert one.report is not None
+    assert two.report is not None
+    assert one.report.read_bytes() == two.report.read_bytes()
+
+
+def test_the_registry_loads() -> None:
+    assert {name: load(name).name for name in STUDIES} == {name: name for name in STUDIES}
+
+
+#: Verdicts of rows that take few runs.  A change here is a change of what the simulator says about
+#: the paper, and needs a reason.
+VERDICTS = {
+    "S1": "reproduced",
+    "S4": "partly",
+    "F2e": "reproduced",
+    "F2f": "partly",
+    "F2j": "reproduced",
+    "F4a": "reproduced",
+    "F5c": "partly",
+    "F8": "reproduced",
+    "F9": "partly",
+    "F10": "reproduced",
+    "F11": "reproduced",
+    "F12": "reproduced",
+    "F13": "reproduced",
+    "F14": "partly",
+    "F15": "reproduced",
+    "F16": "reproduced",
+    "F17b-1": "reproduced",
+    "F18-4": "partly",
+    "F19-2": "not",
+    "F20": "partly",
+    "F23b": "reproduced",
+    "F24a": "reproduced",
+    "F24b": "reproduced",
+    "F24c": "reproduced",
+    "F25": "reproduced",
+    "F27-1": "reproduced",
+}
+
+
+@pytest.mark.parametrize("row", VERDICTS)
+def test_verdicts_stand_and_are_explained(study: Study, runs: Runs, row: str) -> None:
+    finding = study.claims[f"D08-{row}"].evaluate(runs)
+    assert str(finding.verdict) == VERDICTS[row], finding.measured
+    assert finding.note or finding.verdict is Verdict.REPRODUCED
+    assert "nan" not in f"{finding.measured} {finding.note}".split()
