@@ -88,13 +88,15 @@ impl Agenda {
 
     /// The first source due at `at` under `node`, the `index`th of its level.
     fn first_at(&self, at: u64, node: &Node, index: usize, level: usize) -> Option<(usize, Key)> {
+        // One bit for each child that is due then; mostly there is one.
+        let mut due = 0_u32;
+        for (i, &instant) in node.iter().enumerate() {
+            due |= u32::from(instant == at) << i;
+        }
         let mut best: Option<(usize, Key)> = None;
-        for (i, _) in node
-            .iter()
-            .enumerate()
-            .filter(|(_, &instant)| instant == at)
-        {
-            let child = index * WIDTH + i;
+        while due != 0 {
+            let child = index * WIDTH + due.trailing_zeros() as usize;
+            due &= due - 1;
             let candidate = match level.checked_sub(1) {
                 None => self.keys.get(child).map(|&key| (child, key)),
                 Some(down) => {
@@ -102,7 +104,7 @@ impl Agenda {
                     node.and_then(|node| self.first_at(at, node, child, down))
                 }
             };
-            if candidate.is_some_and(|c| best.is_none_or(|b| c.1 < b.1)) {
+            if best.is_none_or(|b| candidate.is_some_and(|c| c.1 < b.1)) {
                 best = candidate;
             }
         }

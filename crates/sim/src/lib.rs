@@ -13,6 +13,7 @@ mod digest;
 mod event;
 mod link;
 mod moment;
+mod pool;
 mod world;
 
 pub use digest::Digest;

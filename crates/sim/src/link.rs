@@ -8,7 +8,8 @@ use midflight_units::{Duration, Instant, Rate};
 
 use crate::event::DropCause;
 use crate::moment::{Moment, Scheduled};
-use crate::world::{NodeId, Packet};
+use crate::pool::PacketId;
+use crate::world::NodeId;
 
 /// Number of a link in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,13 +50,13 @@ pub(crate) struct Transit {
     arrive: Moment,
     /// Its transmission starts, and when that was decided.
     start: Scheduled,
-    pub(crate) packet: Packet,
+    pub(crate) packet: PacketId,
 }
 
 /// What a link does next.
 pub(crate) enum Outcome {
-    Arrived(Packet),
-    Lost(Packet, DropCause),
+    Arrived(PacketId),
+    Lost(PacketId, DropCause),
 }
 
 /// How long packets of one size take.
@@ -88,13 +89,16 @@ pub(crate) struct Link {
     last_start: Instant,
     /// Start of the transmission accepted last.
     newest_start: Instant,
+    delay_seconds: f64,
     times: [TransmissionTime; SIZES],
     oldest: usize,
 }
 
 impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
+        let delay_seconds = config.delay.as_nanos() as f64 / 1e9;
         Self {
+            delay_seconds,
             config,
             next: None,
             down: false,
@@ -163,28 +167,35 @@ impl Link {
             self.starts.push_back(start);
         }
         self.free_at = start.after_transmission(time.seconds);
-        let arrive = start.arrival(time.seconds, self.config.delay);
+        let arrive = start.arrival(time.seconds, self.delay_seconds);
         Some((arrive, Scheduled { at: start.at, by }))
     }
 
-    /// Puts a packet on its way to the far end.
+    /// Puts a packet on its way to the far end; whether it is the next thing to come of the link.
     pub(crate) fn carry(
         &mut self,
         enter: Moment,
         arrive: Moment,
         start: Scheduled,
-        packet: Packet,
-    ) {
+        packet: PacketId,
+    ) -> bool {
         self.ring.push_back(Transit {
             enter,
             arrive,
             start,
             packet,
         });
+        self.ring.len() == 1
     }
 
     /// Loses a packet when its time comes.
-    pub(crate) fn lose(&mut self, enter: Moment, start: Scheduled, packet: Packet, why: DropCause) {
+    pub(crate) fn lose(
+        &mut self,
+        enter: Moment,
+        start: Scheduled,
+        packet: PacketId,
+        why: DropCause,
+    ) {
         self.lost.push_back((
             Transit {
                 enter,

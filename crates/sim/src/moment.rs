@@ -9,7 +9,7 @@
 //! a world carries ns-2's double beside the nanoseconds, computed by the same
 //! operations in the same order, and the nanoseconds are what it rounds to.
 
-use midflight_units::{Duration, Instant};
+use midflight_units::Instant;
 
 /// An instant with ns-2's idea of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl Moment {
     fn plus(self, seconds: f64) -> Self {
         let shadow = f64::from_bits(self.shadow) + seconds;
         Self {
-            at: Instant::from_nanos((shadow * 1e9 + 0.5) as u64),
+            at: Instant::from_nanos((shadow * 1e9 + 0.5) as i64 as u64),
             shadow: shadow.to_bits(),
         }
     }
@@ -65,9 +65,10 @@ impl Moment {
         self.plus(seconds)
     }
 
-    /// The arrival of the packet whose transmission of `seconds` starts now.
-    pub(crate) fn arrival(self, seconds: f64, delay: Duration) -> Self {
-        self.plus(seconds + delay.as_nanos() as f64 / 1e9)
+    /// The arrival of the packet whose transmission of `seconds` starts now, over
+    /// a link with this delay in seconds.
+    pub(crate) fn arrival(self, seconds: f64, delay: f64) -> Self {
+        self.plus(seconds + delay)
     }
 }
 

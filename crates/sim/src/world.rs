@@ -9,6 +9,7 @@ use crate::agenda::{Agenda, Key};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Outcome};
 use crate::moment::{Moment, Scheduled};
+use crate::pool::{PacketId, Pool};
 
 /// Number of a node in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,6 +155,7 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
+    packets: Pool,
     /// Sources of the agenda: for a link where packets meet an event.
     sources: Vec<Source>,
     /// The source of a link, if it has one.
@@ -239,6 +241,7 @@ impl<O: Observer> World<O> {
             scheduled: Scheduled::START,
             nodes,
             links,
+            packets: Pool::default(),
             agenda: Agenda::new(sources.len()),
             sources,
             source_of,
@@ -421,8 +424,15 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
+    /// Sends a new packet from `node`.
+    fn send(&mut self, node: NodeId, packet: Packet) {
+        let id = self.packets.insert(packet);
+        self.forward(node, id);
+    }
+
     /// Hands a packet at `node` to the link of its route.
-    fn forward(&mut self, node: NodeId, mut packet: Packet) {
+    fn forward(&mut self, node: NodeId, id: PacketId) {
+        let packet = self.packets.get_mut(id);
         let at = usize::from(node.0) * self.nodes + usize::from(packet.to.0);
         let Some((link, during_run)) = self.routes[at] else {
             self.error = Some(WorldError::NoRoute {
@@ -432,39 +442,42 @@ impl<O: Observer> World<O> {
             return;
         };
         packet.rerouted |= during_run;
-        self.pass(link, self.moment, self.scheduled, packet);
+        self.pass(link, self.moment, self.scheduled, id);
     }
 
     /// Sends a packet that enters `first` at `enter` through it and the links
     /// chained to it. Past the first link that is ahead of the present, which
     /// is exact: nothing else feeds a chained link, and its queue is first in,
     /// first out.
-    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Scheduled, packet: Packet) {
+    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Scheduled, id: PacketId) {
+        let bytes = self.packets.get(id).bytes;
         let (mut link, mut enter, mut scheduled) = (first, enter, scheduled);
         let lost = loop {
             let l = &mut self.links[link.index()];
             if l.down {
                 break DropCause::Break;
             }
-            let Some((arrive, start)) = l.offer(enter, scheduled, packet.bytes) else {
+            let Some((arrive, start)) = l.offer(enter, scheduled, bytes) else {
                 break DropCause::Queue;
             };
             let Some(next) = l.next else {
-                l.carry(enter, arrive, start, packet);
-                self.sync_link(link.index());
+                if l.carry(enter, arrive, start, id) {
+                    self.sync_link(link.index());
+                }
                 return;
             };
             (link, enter, scheduled) = (next, arrive, start);
         };
         if enter.at <= self.now {
-            self.lose(&packet, link, lost);
+            self.lose(id, link, lost);
         } else {
-            self.links[link.index()].lose(enter, scheduled, packet, lost);
+            self.links[link.index()].lose(enter, scheduled, id, lost);
             self.sync_link(link.index());
         }
     }
 
-    fn lose(&mut self, packet: &Packet, link: LinkId, cause: DropCause) {
+    fn lose(&mut self, id: PacketId, link: LinkId, cause: DropCause) {
+        let packet = self.packets.remove(id);
         let event = Event::Dropped {
             packet,
             link,
@@ -489,29 +502,34 @@ impl<O: Observer> World<O> {
             return;
         };
         self.sync_link(link);
-        let id = LinkId(link as u16);
-        let packet = match outcome {
-            Outcome::Lost(packet, cause) => return self.lose(&packet, id, cause),
-            Outcome::Arrived(packet) => packet,
+        let link_id = LinkId(link as u16);
+        let id = match outcome {
+            Outcome::Lost(id, cause) => return self.lose(id, link_id, cause),
+            Outcome::Arrived(id) => id,
         };
         let node = self.links[link].config.to;
-        if packet.to != node {
-            self.forward(node, packet);
+        if self.packets.get(id).to != node {
+            self.forward(node, id);
             return;
         }
-        match packet.body {
-            Body::Data(segment) => self.deliver_segment(&packet, &segment, id),
-            Body::Ack(ack) => self.deliver_ack(packet.flow, &ack),
+        let Packet {
+            flow,
+            rerouted,
+            body,
+            ..
+        } = *self.packets.remove(id);
+        match body {
+            Body::Data(segment) => self.deliver_segment(flow, rerouted, &segment, link_id),
+            Body::Ack(ack) => self.deliver_ack(flow, &ack),
         }
     }
 
-    fn deliver_segment(&mut self, packet: &Packet, segment: &Segment, link: LinkId) {
-        let flow = packet.flow;
+    fn deliver_segment(&mut self, flow: FlowId, rerouted: bool, segment: &Segment, link: LinkId) {
         let receiver = &mut self.flows[flow.index()].receiver;
         let event = Event::Arrived {
             segment,
             link,
-            rerouted: packet.rerouted,
+            rerouted,
             duplicate: receiver.has(segment.seq),
             overtaken: receiver.highest() > segment.seq + 1,
         };
@@ -530,7 +548,7 @@ impl<O: Observer> World<O> {
                 rerouted: false,
                 body: Body::Ack(ack),
             };
-            self.forward(from, packet);
+            self.send(from, packet);
         }
         let source = self.timer_source(flow) + 1;
         let timer = self.flows[flow.index()].receiver.poll_timer();
@@ -601,7 +619,7 @@ impl<O: Observer> World<O> {
             };
             self.observer.record(now, flow, &Event::Sent(&segment));
             let bytes = segment.bytes;
-            self.forward(
+            self.send(
                 from,
                 Packet {
                     flow,
