@@ -1,6 +1,6 @@
 """The Rust core. Times are nanoseconds from t = 0 unless a name says otherwise; rates, bit/s."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, final, type_check_only
 
 from numpy.typing import NDArray
@@ -117,8 +117,12 @@ def handoff(
     fork: bool = True,
     threads: int = 0,
     end_ns: int = 3_600_000_000_000,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Table:
-    """Run one connection for each scheme and handoff instant; one row each, in that order."""
+    """Run one connection for each scheme and handoff instant; one row each, in that order.
+
+    `progress` is called now and then with the runs done and the runs in all.
+    """
 
 def trace(
     *,

@@ -195,15 +195,17 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
     }
 }
 
-/// One row of measurements for every scheme and handoff instant.
+/// One row of measurements for every scheme and handoff instant. `progress`,
+/// if given, is called now and then with the runs done and the runs in all.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, old, new, kind, at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
     fixed_delay_ns = 2_000_000, knobs = BTreeMap::new(), fork = true, threads = 0,
-    end_ns = 3_600_000_000_000))]
+    end_ns = 3_600_000_000_000, progress = None))]
 #[allow(
     clippy::too_many_arguments,
     clippy::fn_params_excessive_bools,
+    clippy::needless_pass_by_value,
     reason = "keyword arguments of a Python function"
 )]
 fn run_handoff(
@@ -224,6 +226,7 @@ fn run_handoff(
     fork: bool,
     threads: usize,
     end_ns: u64,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     let sweep = Sweep {
         handoff: Handoff {
@@ -243,7 +246,22 @@ fn run_handoff(
         fork,
         threads,
     };
-    let rows = py.detach(|| sweep.run()).map_err(refuse)?;
+    // What Python has to say meanwhile: an interrupt, or an error in `progress`.
+    let mut raised = None;
+    let progress = progress.as_ref();
+    let outcome = py.detach(|| {
+        sweep.run_with(|done, total| {
+            Python::attach(|py| {
+                let told = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
+                raised = told.and_then(|()| py.check_signals()).err();
+                raised.is_none()
+            })
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let rows = outcome.map_err(refuse)?;
     let names = sweep
         .schemes
         .iter()

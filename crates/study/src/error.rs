@@ -65,6 +65,17 @@ pub enum StudyError {
         /// What is missing.
         what: &'static str,
     },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A trace would not fit.
+    #[error("the run has more than {most} events before it ends at {end}; accepted is an earlier end, or fewer packets")]
+    TraceTooLong {
+        /// Most events that a trace may have.
+        most: usize,
+        /// Where the run would have ended.
+        end: Instant,
+    },
     /// Threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

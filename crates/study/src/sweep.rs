@@ -14,7 +14,7 @@ use crate::metrics::{HandoffMetrics, HandoffRow};
 use crate::scheme::Scheme;
 
 /// Worlds held at once while a sweep forks.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 /// Settings by name, of the profile or of policies.
 pub type Knobs = Vec<(String, String)>;
@@ -112,6 +112,18 @@ impl Sweep {
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
     pub fn run(&self) -> Result<Vec<HandoffRow>, StudyError> {
+        self.run_with(|_, _| true)
+    }
+
+    /// As [`Self::run`]; `go_on` is told now and then how many of how many runs
+    /// are done, and may answer that it is enough.
+    ///
+    /// # Errors
+    /// [`StudyError::Interrupted`] when told to stop, or as [`Self::run`].
+    pub fn run_with(
+        &self,
+        go_on: impl FnMut(usize, usize) -> bool + Send,
+    ) -> Result<Vec<HandoffRow>, StudyError> {
         self.check()?;
         let profile = configure(&self.profile, &self.knobs)?;
         let schemes: Vec<Scheme> = self
@@ -123,19 +135,21 @@ impl Sweep {
             scheme.build(&self.knobs)?;
         }
         if self.threads == 0 {
-            return self.run_all(&profile, &schemes);
+            return self.run_all(&profile, &schemes, go_on);
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build()?;
-        pool.install(|| self.run_all(&profile, &schemes))
+        pool.install(|| self.run_all(&profile, &schemes, go_on))
     }
 
     fn run_all(
         &self,
         profile: &Profile,
         schemes: &[Scheme],
+        mut go_on: impl FnMut(usize, usize) -> bool,
     ) -> Result<Vec<HandoffRow>, StudyError> {
+        let mut finished = 0;
         let mut order: Vec<usize> = (0..self.at.len()).collect();
         order.sort_by_key(|&i| self.at[i]);
         let mut rows = vec![HandoffRow::default(); schemes.len() * self.at.len()];
@@ -162,8 +176,12 @@ impl Sweep {
                     })
                 })
                 .collect::<Result<_, _>>()?;
+            finished += done.len();
             for (place, row) in done {
                 rows[place] = row;
+            }
+            if !go_on(finished, rows.len()) {
+                return Err(StudyError::Interrupted);
             }
         }
         Ok(rows)

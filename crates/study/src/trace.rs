@@ -9,6 +9,9 @@ use crate::handoff::{Handoff, LINK_NAMES};
 use crate::scheme::Scheme;
 use crate::sweep::{check_handoff, configure, Knobs};
 
+/// Most events of a trace: a few gigabytes of memory.
+const MOST_EVENTS: usize = 20_000_000;
+
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceRow {
@@ -169,6 +172,12 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         let reached = recorder.target.is_some_and(|target| recorder.una >= target);
         if reached || next.at() >= run.end {
             break;
+        }
+        if recorder.rows.len() > MOST_EVENTS {
+            return Err(StudyError::TraceTooLong {
+                most: MOST_EVENTS,
+                end: run.end,
+            });
         }
         world.process(next)?;
     }

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.output import UserError, align, open_result, seconds
+from midflight.cli.output import UserError, align, open_result, progress_display, seconds
 
 if TYPE_CHECKING:
     from midflight._core import Table
@@ -160,23 +160,29 @@ def handoff(
         "threads": read_whole("--threads", threads, 0, 1024),
     }
 
+    def run() -> Table:
+        with progress_display(lines=False) as progress:
+            return _core.handoff(
+                **request, progress=lambda done, total: progress("handoffs", done, total)
+            )
+
     if as_json:
-        table = _core.handoff(**request)
+        table = run()
         json.dump(as_values(request, table), sys.stdout, indent=2, allow_nan=False)
         print()
     elif csv_file in ("-", "/dev/stdout"):
-        table = _core.handoff(**request)
+        table = run()
         write_csv(table, sys.stdout)
         sys.stdout.flush()
         print(summary(request, table), file=sys.stderr)
     elif csv_file is not None:
         # Opened before the runs, so that a place that cannot be written to shows at once.
         with open_result(Path(csv_file)) as file:
-            table = _core.handoff(**request)
+            table = run()
             write_csv(table, file)
         print(summary(request, table))
     else:
-        print(summary(request, _core.handoff(**request)))
+        print(summary(request, run()))
 
 
 def read_whole(option: str, text: str, least: int, most: int) -> int:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["UserError", "align", "open_result", "seconds"]
+__all__ = [
+    "Progress",
+    "UserError",
+    "align",
+    "open_result",
+    "progress_display",
+    "seconds",
+    "shorten",
+]
+
+Progress = Callable[[str, int, int], None]
 
 
 class UserError(Exception):
@@ -74,3 +85,46 @@ def open_result(path: Path) -> Iterator[IO[str]]:
         raise UserError(
             f'cannot write "{path}": {reason}; give a file in a directory that can be written to'
         ) from error
+
+
+def shorten(text: str, width: int = 90) -> str:
+    """Return a text on one line, cut at a word if it is too long."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0] + " ..."
+
+
+@contextmanager
+def progress_display(*, lines: bool = True) -> Iterator[Progress]:
+    """Show progress on standard error: a bar on a terminal, elsewhere lines, if wanted."""
+    if not sys.stderr.isatty():
+        yield plain_progress() if lines else lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+        yield lambda what, done, total: bars.update(
+            task, description=shorten(what, 60).ljust(60), completed=done, total=total
+        )
+
+
+def plain_progress() -> Progress:
+    """Return a callback that prints a line at each tenth of the work."""
+    shown: tuple[int, int] | None = None
+
+    def show(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        tenth = (total, 10 * done // total if total else 10)
+        if tenth != shown:
+            shown = tenth
+            print(f"{done} of {total}: {what}", file=sys.stderr, flush=True)
+
+    return show

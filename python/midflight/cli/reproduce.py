@@ -6,19 +6,15 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from midflight.cli.output import UserError, align
+from midflight.cli.output import UserError, align, progress_display, shorten
 
 if TYPE_CHECKING:
     from midflight.studies import StudyResult
-
-Progress = Callable[[str, int, int], None]
 
 
 def reproduce(
@@ -85,45 +81,3 @@ def verdicts(result: StudyResult) -> str:
     tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     claims = "1 claim" if len(result.claims) == 1 else f"{len(result.claims)} claims"
     return f"{align(lines, right=False)}\n\n{claims}: {tally or 'none'}"
-
-
-def shorten(text: str, width: int = 90) -> str:
-    """Return a text on one line, cut at a word if it is too long."""
-    text = " ".join(text.split())
-    return text if len(text) <= width else text[: width - 3].rsplit(" ", 1)[0] + " ..."
-
-
-@contextmanager
-def progress_display() -> Iterator[Progress]:
-    """Show progress on standard error: a bar on a terminal, lines elsewhere."""
-    if not sys.stderr.isatty():
-        yield plain_progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("starting", total=None)
-        yield lambda what, done, total: bars.update(
-            task, description=shorten(what, 60).ljust(60), completed=done, total=total
-        )
-
-
-def plain_progress() -> Progress:
-    """Return a callback that prints a line at each tenth of the work."""
-    shown: tuple[int, int] | None = None
-
-    def show(what: str, done: int, total: int) -> None:
-        nonlocal shown
-        tenth = (total, 10 * done // total if total else 10)
-        if tenth != shown:
-            shown = tenth
-            print(f"{done} of {total}: {what}", file=sys.stderr, flush=True)
-
-    return show
