@@ -9,6 +9,7 @@
 //! run in the order in which they were scheduled.
 
 mod agenda;
+mod chain;
 mod digest;
 mod event;
 mod link;

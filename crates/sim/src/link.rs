@@ -72,8 +72,7 @@ const SIZES: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
-    /// The link that every packet takes from the far end, if there is only one
-    /// and nothing else feeds it: then packets go through without an event between.
+    /// The link that packets go on to without an event at the far end.
     pub(crate) next: Option<LinkId>,
     pub(crate) down: bool,
     /// Packets on their way to the far end, where an event awaits them.

@@ -6,6 +6,7 @@ use midflight_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig
 use midflight_units::{Instant, Seq};
 
 use crate::agenda::{Agenda, Key};
+use crate::chain::chains;
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Outcome};
 use crate::moment::{Moment, Scheduled};
@@ -102,8 +103,8 @@ pub enum WorldError {
         /// The destination.
         to: u16,
     },
-    /// The timeline changes a route at a node that was not declared to switch.
-    #[error("the routes at node {node} cannot change during the run")]
+    /// The timeline sets a route that was not declared as an alternative.
+    #[error("the routes at node {node} cannot change so: the new one was not declared")]
     FixedRoute {
         /// The node.
         node: u16,
@@ -160,8 +161,8 @@ pub struct World<O> {
     sources: Vec<Source>,
     /// The source of a link, if it has one.
     source_of: Vec<Option<usize>>,
-    /// Nodes whose routes may change.
-    switching: Vec<NodeId>,
+    /// Routes that may be set during the run.
+    alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// `routes[node * nodes + to]` and whether it was set during the run.
     routes: Vec<Option<(LinkId, bool)>>,
     flows: Vec<Flow>,
@@ -204,8 +205,8 @@ const TIMELINE: usize = 0;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
-    /// (`node`, `to`, `link`), nothing of which has happened yet. Only at the
-    /// nodes of `switching` may routes change.
+    /// (`node`, `to`, `link`), nothing of which has happened yet. During the run
+    /// only the routes of `alternatives` may be set.
     ///
     /// # Errors
     /// [`WorldError::TooManyLinks`].
@@ -213,15 +214,18 @@ impl<O: Observer> World<O> {
         nodes: usize,
         links: Vec<LinkConfig>,
         routes: &[(NodeId, NodeId, LinkId)],
-        switching: &[NodeId],
+        alternatives: &[(NodeId, NodeId, LinkId)],
         flows: Vec<FlowConfig>,
         observer: O,
     ) -> Result<Self, WorldError> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
+        let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
-        chain(&mut links, routes, switching, &flows);
+        for (link, next) in links.iter_mut().zip(chained) {
+            link.next = next;
+        }
         let mut sources = vec![Source::Timeline];
         let mut source_of = vec![None; links.len()];
         for (i, link) in links.iter().enumerate() {
@@ -245,7 +249,7 @@ impl<O: Observer> World<O> {
             agenda: Agenda::new(sources.len()),
             sources,
             source_of,
-            switching: switching.to_vec(),
+            alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
             timers: vec![Timer::default(); 2 * flows.len()],
             first_timer,
@@ -281,8 +285,14 @@ impl<O: Observer> World<O> {
     }
 
     /// Puts an action on the timeline. What is due at an instant happens
-    /// before any packet of that instant moves.
+    /// before any packet of that instant moves. A route that was not declared
+    /// as an alternative is an error of the next [`Self::process`].
     pub fn schedule(&mut self, at: Instant, action: Action) {
+        if let Action::Route { node, to, link } = action {
+            if !self.alternatives.contains(&(node, to, link)) {
+                self.error = Some(WorldError::FixedRoute { node: node.0 });
+            }
+        }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
         self.timeline.insert(place, (at, action));
         self.sync_timeline();
@@ -391,9 +401,6 @@ impl<O: Observer> World<O> {
                 };
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
-            }
-            Action::Route { node, .. } if !self.switching.contains(&node) => {
-                self.error = Some(WorldError::FixedRoute { node: node.0 });
             }
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
             Action::Down(link) | Action::Up(link) if !self.links[link.index()].config.may_break => {
@@ -658,45 +665,5 @@ impl<O: Observer> World<O> {
                 },
             );
         }
-    }
-}
-
-/// Finds the links that packets go through without a choice: the far end is no
-/// endpoint and never switches, all its routes for packets of this link lead to
-/// one link, and nothing else feeds that one. A link that may break can end
-/// such a chain but not be in the middle of it.
-fn chain(
-    links: &mut [Link],
-    routes: &[(NodeId, NodeId, LinkId)],
-    switching: &[NodeId],
-    flows: &[FlowConfig],
-) {
-    let endpoint = |node: NodeId| flows.iter().any(|f| f.from == node || f.to == node);
-    let came_from = |link: &Link| link.config.from;
-    let mut fed = vec![0_u32; links.len()];
-    let mut next: Vec<Option<LinkId>> = vec![None; links.len()];
-    for (i, link) in links.iter().enumerate() {
-        let node = link.config.to;
-        // A route back to where the link comes from is not taken.
-        let mut onward: Vec<LinkId> = routes
-            .iter()
-            .filter(|(at, _, out)| *at == node && links[out.index()].config.to != came_from(link))
-            .map(|&(_, _, out)| out)
-            .collect();
-        onward.sort_unstable();
-        onward.dedup();
-        for out in &onward {
-            fed[out.index()] += 1;
-        }
-        if let ([out], false, false) = (&onward[..], endpoint(node), switching.contains(&node)) {
-            next[i] = Some(*out);
-        }
-    }
-    for i in 0..links.len() {
-        links[i].next = next[i].filter(|out| {
-            let entered_on_the_way = fed[i] == 1 && !endpoint(links[i].config.from);
-            let middle = links[i].config.may_break && entered_on_the_way;
-            fed[out.index()] == 1 && !endpoint(links[out.index()].config.from) && !middle
-        });
     }
 }

@@ -161,6 +161,7 @@ impl Handoff {
         .into_iter()
         .map(|(node, to, link)| (node, to, link_id(link)))
         .collect();
+        let alternatives = [(R, MN, link_id(R_BS2)), (MN, CN, link_id(MN_WIR2))];
         let flow_config = FlowConfig {
             from: CN,
             to: MN,
@@ -172,7 +173,7 @@ impl Handoff {
             NODES,
             self.links(),
             &routes,
-            &[R, MN],
+            &alternatives,
             vec![flow_config],
             observer,
         )?;

@@ -1,0 +1,108 @@
+//! Which links packets go through without an event between.
+//!
+//! Where everything that leaves a link goes on to one link, and nothing else
+//! feeds that one, a packet's way through both is known when it enters the
+//! first: the queues are first in, first out.
+
+use crate::link::{LinkConfig, LinkId};
+use crate::world::{FlowConfig, NodeId};
+
+/// Static or alternative routes: at a node, for a destination, the link.
+pub(crate) type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
+
+/// What packets of all flows can do under any of the routes.
+struct Reach {
+    /// For each link the links that packets take next.
+    onward: Vec<Vec<LinkId>>,
+    /// For each link the links that packets come from; none for an endpoint.
+    feeders: Vec<Vec<Option<LinkId>>>,
+    /// For each link, packets end at its far end.
+    ends: Vec<bool>,
+}
+
+fn insert<T: PartialEq>(set: &mut Vec<T>, item: T) -> bool {
+    let new = !set.contains(&item);
+    if new {
+        set.push(item);
+    }
+    new
+}
+
+impl Reach {
+    fn new(
+        links: &[LinkConfig],
+        routes: Routes,
+        alternatives: Routes,
+        flows: &[FlowConfig],
+    ) -> Self {
+        let none = || vec![Vec::new(); links.len()];
+        let mut reach = Self {
+            onward: none(),
+            feeders: vec![Vec::new(); links.len()],
+            ends: vec![false; links.len()],
+        };
+        for flow in flows {
+            for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+                reach.follow(links, routes, alternatives, from, to);
+            }
+        }
+        reach
+    }
+
+    fn follow(
+        &mut self,
+        links: &[LinkConfig],
+        routes: Routes,
+        alternatives: Routes,
+        from: NodeId,
+        to: NodeId,
+    ) {
+        let out_of = |node: NodeId| {
+            let mut out = Vec::new();
+            for &(at, dest, link) in routes.iter().chain(alternatives) {
+                if at == node && dest == to {
+                    insert(&mut out, link);
+                }
+            }
+            out
+        };
+        let mut seen = Vec::new();
+        let mut open: Vec<(Option<LinkId>, LinkId)> =
+            out_of(from).into_iter().map(|link| (None, link)).collect();
+        while let Some((feeder, link)) = open.pop() {
+            insert(&mut self.feeders[link.index()], feeder);
+            if let Some(feeder) = feeder {
+                insert(&mut self.onward[feeder.index()], link);
+            }
+            if !insert(&mut seen, link) {
+                continue;
+            }
+            let node = links[link.index()].to;
+            if node == to {
+                self.ends[link.index()] = true;
+                continue;
+            }
+            open.extend(out_of(node).into_iter().map(|next| (Some(link), next)));
+        }
+    }
+}
+
+/// For each link the one that its packets go on to without an event, if there
+/// is one. A link that may break can end a chain but not be in the middle of it.
+pub(crate) fn chains(
+    links: &[LinkConfig],
+    routes: Routes,
+    alternatives: Routes,
+    flows: &[FlowConfig],
+) -> Vec<Option<LinkId>> {
+    let reach = Reach::new(links, routes, alternatives, flows);
+    let from = |i: usize| Some(LinkId(i as u16));
+    let next = |i: usize| match reach.onward[i][..] {
+        [next] if !reach.ends[i] && reach.feeders[next.index()] == [from(i)] => Some(next),
+        _ => None,
+    };
+    let entered_on_the_way = |i: usize| reach.feeders[i].iter().any(Option::is_some);
+    (0..links.len())
+        .map(|i| next(i).filter(|_| !(links[i].may_break && entered_on_the_way(i))))
+        .collect()
+}
