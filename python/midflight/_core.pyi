@@ -1,12 +1,15 @@
 """The Rust core. Times are nanoseconds from t = 0 unless a name says otherwise; rates, bit/s."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, final, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 from numpy.typing import NDArray
 
 MODEL_VERSION: str
 """Changes whenever the digest of a run may change."""
+
+Link: TypeAlias = tuple[int, int] | str
+"""Rate in bit/s and one-way delay in nanoseconds, or a text such as "6400 kbit/s, 9 ms"."""
 
 class MidflightError(ValueError):
     """A request that cannot be carried out; the message is one sentence for the user."""
@@ -84,26 +87,26 @@ def profiles() -> list[Profile]:
 def settings() -> list[Knob]:
     """Return the settings of sender and receiver that `handoff(knobs=...)` takes."""
 
-def queue_limit_packets(of: tuple[int, int]) -> int:
+def queue_limit_packets(of: Link) -> int:
     """Return the queue limit of an access link in packets."""
 
-def bdp_packets(of: tuple[int, int]) -> int:
+def bdp_packets(of: Link) -> int:
     """Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets."""
 
-def rtt_old_newlink_ms(old: tuple[int, int], new: tuple[int, int]) -> float:
+def rtt_old_newlink_ms(old: Link, new: Link) -> float:
     """Return the round trip out on the old link and back on the new one, in milliseconds."""
 
-def rtt_newlink_ms(new: tuple[int, int]) -> float:
+def rtt_newlink_ms(new: Link) -> float:
     """Return the round trip on the new link, in milliseconds."""
 
-def a1_min_rto_ms(case: int, old: tuple[int, int], new: tuple[int, int], flight_size: int) -> float:
+def a1_min_rto_ms(case: int, old: Link, new: Link, flight_size: int) -> float:
     """Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds."""
 
 def handoff(
     *,
-    old: tuple[int, int],
-    new: tuple[int, int],
-    kind: Literal["mbb", "bbm"] | str,
+    old: Link,
+    new: Link,
+    kind: Literal["mbb", "bbm"] | str = "mbb",
     at_ns: Sequence[int],
     schemes: Sequence[str],
     profile: Literal["ns2", "rfc"] | str = "ns2",
@@ -112,7 +115,7 @@ def handoff(
     extra_packets: Sequence[int] = ...,
     notify: bool = True,
     notify_delay_ns: int = 0,
-    fixed_delay_ns: int = 2_000_000,
+    fixed: Link = ...,
     knobs: Mapping[str, str] = ...,
     fork: bool = True,
     threads: int = 0,
@@ -126,9 +129,9 @@ def handoff(
 
 def trace(
     *,
-    old: tuple[int, int],
-    new: tuple[int, int],
-    kind: Literal["mbb", "bbm"] | str,
+    old: Link,
+    new: Link,
+    kind: Literal["mbb", "bbm"] | str = "mbb",
     at_ns: int | None,
     scheme: str,
     profile: Literal["ns2", "rfc"] | str = "ns2",
@@ -137,7 +140,7 @@ def trace(
     until_ns: int | None = None,
     notify: bool = True,
     notify_delay_ns: int = 0,
-    fixed_delay_ns: int = 2_000_000,
+    fixed: Link = ...,
     knobs: Mapping[str, str] = ...,
 ) -> Table:
     """Return every event of one run: `time_ns`, `event`, `value`, `detail`."""

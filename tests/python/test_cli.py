@@ -249,3 +249,55 @@ def test_interrupt_ends_with_130(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert "Traceback" not in process.stderr.read()
+
+
+def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    extra = ["--gap", "2s", "--set", "a2_flight=highest"]
+    assert main(["handoff", *PAIR, "--at", "8.2s", *extra]) == 0
+    captured = capsys.readouterr()
+    assert "--gap has no effect" in captured.err
+    assert "a2_flight has no effect" in captured.err
+    assert "a2_flight=highest" in captured.out
+
+
+def test_a_link_as_fast_as_the_fixed_ones_is_pointed_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fast = ["--old", "300 Mbit/s, 2 ms", "--new", "20 Mbit/s, 30 ms", "--at", "2s"]
+    assert main(["handoff", *fast]) == 0
+    assert '--fixed "100 Gbit/s, 2 ms"' in capsys.readouterr().err
+    assert main(["handoff", *fast, "--fixed", "10 Gbit/s, 2 ms"]) == 0
+    assert "bottleneck" not in capsys.readouterr().err
+
+
+def test_an_end_leaves_runs_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--end", "9s"]) == 0
+    assert re.search(r"unfinished\n.* 1$", capsys.readouterr().out.rstrip(), re.S)
+
+
+def test_full_disk_behind_standard_output_is_one_sentence() -> None:
+    device = Path("/dev/full")
+    if not device.exists():
+        pytest.skip("no /dev/full here")
+    with device.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "midflight", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("midflight: cannot write to standard output")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminated_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    many = ["--at", "0.1s:3000s:0.01s", "--csv", str(file)]
+    process = subprocess.Popen([sys.executable, "-m", "midflight", "handoff", *PAIR, *many])
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 143
+    assert list(tmp_path.iterdir()) == []

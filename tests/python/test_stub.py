@@ -15,7 +15,11 @@ def stub_names() -> set[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        elif (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and node.value is None  # an alias of a type has a value
+        ):
             names.add(node.target.id)
         elif isinstance(node, ast.ClassDef) and not any(
             ast.unparse(one) == "type_check_only" for one in node.decorator_list

@@ -27,15 +27,24 @@ create_exception!(
     "Input that midflight does not accept, in one sentence."
 );
 
-/// A link in Python: rate in bit/s and one-way delay in nanoseconds.
-type Link = (u64, u64);
+/// A link in Python: rate in bit/s and one-way delay in nanoseconds, or a text
+/// such as "6400 kbit/s, 9 ms".
+#[derive(FromPyObject)]
+enum Link {
+    Numbers(u64, u64),
+    Text(String),
+}
 
 fn refuse(error: impl Into<StudyError>) -> PyErr {
     MidflightError::new_err(error.into().to_string())
 }
 
 fn link(of: Link) -> PyResult<LinkInfo> {
-    let rate = Rate::from_bps(of.0).ok_or_else(|| {
+    let (rate, delay) = match of {
+        Link::Numbers(rate, delay) => (rate, delay),
+        Link::Text(text) => read_link(&text)?,
+    };
+    let rate = Rate::from_bps(rate).ok_or_else(|| {
         refuse(StudyError::Range {
             what: "the rate of a link",
             value: "0 bit/s".into(),
@@ -44,13 +53,17 @@ fn link(of: Link) -> PyResult<LinkInfo> {
     })?;
     Ok(LinkInfo {
         rate,
-        delay: Duration::from_nanos(of.1),
+        delay: Duration::from_nanos(delay),
     })
 }
 
 /// Reads a link such as "6400 kbit/s, 9 ms"; returns bit/s and nanoseconds.
 #[pyfunction]
-fn parse_link(text: &str) -> PyResult<Link> {
+fn parse_link(text: &str) -> PyResult<(u64, u64)> {
+    read_link(text)
+}
+
+fn read_link(text: &str) -> PyResult<(u64, u64)> {
     let Some((rate, delay)) = text.split_once(',') else {
         return Err(refuse(StudyError::Link { text: text.into() }));
     };
@@ -175,10 +188,20 @@ fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Settings of sender and receiver that can be changed one at a time.
+/// Settings of sender and receiver that can be changed one at a time; `values`
+/// has the value in each profile.
 #[pyfunction]
 fn settings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    knob_list(py, SETTINGS)
+    let list = knob_list(py, SETTINGS)?;
+    for (entry, setting) in list.iter().zip(SETTINGS) {
+        let values = PyDict::new(py);
+        for profile in PROFILES {
+            values.set_item(profile.name, profile.get(setting.name))?;
+        }
+        entry.set_item("values", values)?;
+        entry.del_item("default")?;
+    }
+    Ok(list)
 }
 
 fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
@@ -198,9 +221,9 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 /// One row of measurements for every scheme and handoff instant. `progress`,
 /// if given, is called now and then with the runs done and the runs in all.
 #[pyfunction(name = "handoff")]
-#[pyo3(signature = (*, old, new, kind, at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
+#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
-    fixed_delay_ns = 2_000_000, knobs = BTreeMap::new(), fork = true, threads = 0,
+    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), fork = true, threads = 0,
     end_ns = 3_600_000_000_000, progress = None))]
 #[allow(
     clippy::too_many_arguments,
@@ -221,7 +244,7 @@ fn run_handoff(
     extra_packets: Vec<u64>,
     notify: bool,
     notify_delay_ns: u64,
-    fixed_delay_ns: u64,
+    fixed: Link,
     knobs: BTreeMap<String, String>,
     fork: bool,
     threads: usize,
@@ -234,7 +257,7 @@ fn run_handoff(
             new: link(new)?,
             kind: self::kind(kind, gap_ns)?,
             notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            fixed_delay: Duration::from_nanos(fixed_delay_ns),
+            fixed: link(fixed)?,
         },
         at: at_ns.into_iter().map(Instant::from_nanos).collect(),
         schemes,
@@ -347,9 +370,9 @@ fn handoff_table(schemes: Vec<String>, rows: &[HandoffRow], extra: usize) -> PyR
 
 /// Every event of one run, and the digest of the run.
 #[pyfunction(name = "trace")]
-#[pyo3(signature = (*, old, new, kind, at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
+#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
-    fixed_delay_ns = 2_000_000, knobs = BTreeMap::new()))]
+    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new()))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -367,7 +390,7 @@ fn run_trace(
     until_ns: Option<u64>,
     notify: bool,
     notify_delay_ns: u64,
-    fixed_delay_ns: u64,
+    fixed: Link,
     knobs: BTreeMap<String, String>,
 ) -> PyResult<Table> {
     if at_ns.is_none() && until_ns.is_none() {
@@ -381,7 +404,7 @@ fn run_trace(
             new: link(new)?,
             kind: self::kind(kind, gap_ns)?,
             notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            fixed_delay: Duration::from_nanos(fixed_delay_ns),
+            fixed: link(fixed)?,
         },
         at: at_ns.map(Instant::from_nanos),
         scheme: scheme.into(),

@@ -41,11 +41,13 @@ pub enum StudyError {
         /// The text as it was read.
         text: String,
     },
-    /// The handoff would come after the end of the run.
-    #[error("the handoff at {at} comes after the end of the run at {end}; accepted is an earlier handoff or a later end")]
+    /// The handoff would come, or be complete and notified, after the end of the run.
+    #[error("the handoff at {at} is complete, its notice delivered, at {complete}, but the run ends at {end}; accepted is an earlier handoff, a shorter gap or notice delay, or a later end")]
     AfterEnd {
         /// The handoff.
         at: Instant,
+        /// When the new route is in use and the notice delivered.
+        complete: Instant,
         /// The end of the run.
         end: Instant,
     },

@@ -41,8 +41,9 @@ pub struct Handoff {
     pub kind: HandoffKind,
     /// How long after the handoff completes the sender learns of it; none if never.
     pub notice_delay: Option<Duration>,
-    /// One-way delay of each of the two fixed links CN-R and R-BS.
-    pub fixed_delay: Duration,
+    /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
+    /// mobile node's interfaces.
+    pub fixed: LinkInfo,
 }
 
 const CN: NodeId = NodeId(0);
@@ -65,8 +66,11 @@ const R_BS2: usize = 4;
 const MN_WIR1: usize = 7;
 const MN_WIR2: usize = 10;
 
-/// Rate of the fixed links and of the mobile node's interfaces.
-const FIXED_RATE: Rate = Rate::from_mbps(100);
+/// The fixed links that the reference runs have.
+pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
+    rate: Rate::from_mbps(100),
+    delay: Duration::from_millis(2),
+};
 /// Smallest queue of an access link, in packets (Daniel & Kojo 2008, section 4).
 const LEAST_LIMIT: u64 = 5;
 
@@ -98,8 +102,8 @@ impl Handoff {
     }
 
     fn links(&self) -> Vec<LinkConfig> {
-        let fixed = |from, to| (from, to, FIXED_RATE, self.fixed_delay, None);
-        let local = |from, to| (from, to, FIXED_RATE, Duration::ZERO, None);
+        let fixed = |from, to| (from, to, self.fixed.rate, self.fixed.delay, None);
+        let local = |from, to| (from, to, self.fixed.rate, Duration::ZERO, None);
         let access =
             |from, to, link: &LinkInfo| (from, to, link.rate, link.delay, Some(queue_limit(link)));
         let links = [
@@ -224,7 +228,7 @@ mod tests {
     #[test]
     fn the_papers_queue_limits() {
         let limit = |kbps: u64, ms| {
-            let rate = Rate::from_bps(kbps * 1000).unwrap_or(FIXED_RATE);
+            let rate = Rate::from_bps(kbps * 1000).unwrap_or(REFERENCE_FIXED.rate);
             queue_limit(&LinkInfo {
                 rate,
                 delay: Duration::from_millis(ms),

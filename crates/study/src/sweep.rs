@@ -2,7 +2,7 @@
 //! handoff share one past: the world runs once, and at each instant a copy of
 //! it takes the handoff, once for every scheme.
 
-use midflight_control::policy::POLICIES;
+use midflight_control::policy::{Policy, POLICIES};
 use midflight_sim::{Digest, World};
 use midflight_tcp::{profile, Profile, SETTINGS};
 use midflight_units::{Duration, Instant};
@@ -15,6 +15,9 @@ use crate::scheme::Scheme;
 
 /// Worlds held at once while a sweep forks.
 const BATCH: usize = 64;
+
+/// Most threads that a sweep starts.
+const MOST_THREADS: usize = 256;
 
 /// Settings by name, of the profile or of policies.
 pub type Knobs = Vec<(String, String)>;
@@ -59,12 +62,21 @@ pub(crate) fn configure(name: &str, knobs: &Knobs) -> Result<Profile, StudyError
     for (knob, value) in knobs {
         if SETTINGS.iter().any(|k| k.name == knob) {
             chosen.set(knob, value)?;
-        } else if !known().any(|k| k == knob) {
-            return Err(StudyError::UnknownKnob {
-                name: knob.clone(),
-                near: nearest(knob, known()),
-                known: known().collect::<Vec<_>>().join(", "),
-            });
+            continue;
+        }
+        // The value is checked even if no scheme of this run has the policy.
+        let owner = POLICIES
+            .iter()
+            .find(|p| p.knobs.iter().any(|k| k.name == knob));
+        match owner.and_then(|p| Policy::named(p.name)) {
+            Some(mut policy) => policy.set_knob(knob, value)?,
+            None => {
+                return Err(StudyError::UnknownKnob {
+                    name: knob.clone(),
+                    near: nearest(knob, known()),
+                    known: known().collect::<Vec<_>>().join(", "),
+                })
+            }
         }
     }
     Ok(chosen)
@@ -76,9 +88,9 @@ pub(crate) fn check_handoff(
     at: Instant,
     end: Instant,
 ) -> Result<(), StudyError> {
-    let make = handoff.make(at) + handoff.notice_delay.unwrap_or(Duration::ZERO);
-    if make >= end {
-        return Err(StudyError::AfterEnd { at, end });
+    let complete = handoff.make(at) + handoff.notice_delay.unwrap_or(Duration::ZERO);
+    if complete >= end {
+        return Err(StudyError::AfterEnd { at, complete, end });
     }
     Ok(())
 }
@@ -137,8 +149,10 @@ impl Sweep {
         if self.threads == 0 {
             return self.run_all(&profile, &schemes, go_on);
         }
+        // More threads than runs would only wait.
+        let threads = self.threads.min(MOST_THREADS).min(self.at.len());
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads)
+            .num_threads(threads)
             .build()?;
         pool.install(|| self.run_all(&profile, &schemes, go_on))
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::{schemes, Handoff, HandoffKind, HandoffRow, Sweep};
+use midflight_study::{schemes, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 
@@ -40,7 +40,7 @@ fn handoffs() -> Vec<Handoff> {
                     new,
                     kind,
                     notice_delay,
-                    fixed_delay: Duration::from_millis(2),
+                    fixed: REFERENCE_FIXED,
                 });
             }
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use midflight_control::LinkInfo;
-use midflight_study::{trace, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun};
+use midflight_study::{trace, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
 
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
@@ -54,7 +54,7 @@ fn handoff(kind: &str, old: (f64, f64), new: (f64, f64)) -> Handoff {
         new: link(new.0, new.1),
         kind,
         notice_delay: None,
-        fixed_delay: Duration::from_millis(2),
+        fixed: REFERENCE_FIXED,
     }
 }
 

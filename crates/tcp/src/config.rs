@@ -351,6 +351,53 @@ pub const SETTINGS: &[Knob] = &[
 ];
 
 impl Profile {
+    /// The value of one setting of [`SETTINGS`], as [`Self::set`] reads it.
+    pub fn get(&self, name: &str) -> String {
+        let switch = |on| if on { "on" } else { "off" }.to_string();
+        let (tx, rx) = (&self.sender, &self.receiver);
+        match name {
+            "recovery" => match tx.recovery {
+                RecoveryKind::Tahoe => "tahoe",
+                RecoveryKind::Reno => "reno",
+                RecoveryKind::NewReno => "newreno",
+                RecoveryKind::Sack1 => "sack1",
+                RecoveryKind::Sack => "sack",
+            }
+            .into(),
+            "initial_window" => tx.initial_window.to_string(),
+            "initial_ssthresh" => tx.initial_ssthresh.to_string(),
+            "receiver_window" => tx.receiver_window.to_string(),
+            "dup_threshold" => tx.dup_threshold.to_string(),
+            "limited_transmit" => switch(tx.limited_transmit),
+            "initial_rto" => tx.rto.initial.to_string(),
+            "min_rto" => tx.rto.min.to_string(),
+            "max_rto" => tx.rto.max.to_string(),
+            "rtt_tick" => match tx.rto.estimator {
+                EstimatorKind::Ticks { tick, .. } => tick.to_string(),
+                EstimatorKind::Rfc6298 { .. } => "none".into(),
+            },
+            "rtt_tick_phase" => match tx.rto.estimator {
+                EstimatorKind::Ticks { phase, .. } => phase.to_string(),
+                EstimatorKind::Rfc6298 { .. } => String::new(),
+            },
+            "rtt_sampling" => match tx.rtt_sampling {
+                RttSampling::OnePerWindow => "one-per-window",
+                RttSampling::Timestamps => "timestamps",
+            }
+            .into(),
+            "delayed_ack" => rx
+                .delayed_ack
+                .map_or_else(|| "off".into(), |d| d.to_string()),
+            "dsack" => switch(rx.dsack),
+            "rto_recovery_end" => match tx.rto_recovery_end {
+                RtoRecoveryEnd::NewAck => "new-ack",
+                RtoRecoveryEnd::RecoveryPoint => "recovery-point",
+            }
+            .into(),
+            _ => String::new(),
+        }
+    }
+
     /// Changes one setting of [`SETTINGS`].
     ///
     /// # Errors
@@ -462,6 +509,20 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_setting_of_every_profile_reads_back() {
+        for profile in PROFILES {
+            for setting in SETTINGS {
+                let value = profile.get(setting.name);
+                let mut again = *profile;
+                if !value.is_empty() {
+                    assert_eq!(again.set(setting.name, &value), Ok(()), "{}", setting.name);
+                }
+                assert_eq!(again.get(setting.name), value, "{}", setting.name);
+            }
+        }
+    }
 
     #[test]
     fn every_setting_refuses_nonsense_and_says_what_it_accepts() {

@@ -7,6 +7,7 @@ holds results only, so that it can be piped. Nothing heavy is imported before a 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -21,6 +22,7 @@ from midflight.cli.reproduce import reproduce
 __all__ = ["main"]
 
 INTERRUPTED = 130
+TERMINATED = 143
 
 app = typer.Typer(
     name="midflight",
@@ -65,6 +67,8 @@ def complain(message: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    # A batch system ends a job so; what is being written is then taken back.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
     try:
         status = app(args=args, prog_name="midflight", standalone_mode=False)
         sys.stdout.flush()
@@ -81,6 +85,11 @@ def main(args: Sequence[str] | None = None) -> int:
         # The reader of a pipe has seen enough. The interpreter is not to complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # Files have their own sentence; this is standard output.
+        complain(f"cannot write to standard output: {error.strerror or error}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
     except ValueError as error:
         from midflight import MidflightError
 

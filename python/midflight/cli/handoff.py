@@ -92,8 +92,9 @@ def handoff(
         ),
     ] = "ns2",
     gap: Annotated[
-        str, typer.Option(metavar="TIME", help="Time without any link; for bbm only.")
-    ] = "500ms",
+        str | None,
+        typer.Option(metavar="TIME", help="Time without any link; for bbm only.  [default: 500ms]"),
+    ] = None,
     packets: Annotated[
         str,
         typer.Option(metavar="N", help="How many new packets must be acknowledged to end a run."),
@@ -109,9 +110,24 @@ def handoff(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set a knob, see `midflight list policies`. May be repeated.",
+            help="Set a knob of a policy or a setting of the profile, see `midflight list "
+            "policies` and `midflight list settings`. May be repeated.",
         ),
     ] = None,
+    fixed: Annotated[
+        str,
+        typer.Option(
+            metavar="LINK",
+            help="Each of the two links between the sender and the access link; the rate is also "
+            "that of the mobile node's interfaces.",
+        ),
+    ] = "100 Mbit/s, 2 ms",
+    end: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Runs that have not finished by then are given up (unfinished)."
+        ),
+    ] = "1h",
     threads: Annotated[
         str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
     ] = "0",
@@ -120,7 +136,8 @@ def handoff(
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Write one row per scheme and instant; - is standard output.",
+            help="Write one row per scheme and instant; - is standard output. The 100 in the "
+            "names of columns stands for --packets.",
         ),
     ] = None,
     as_json: Annotated[
@@ -130,7 +147,12 @@ def handoff(
     """Simulate one connection for each scheme and handoff instant.
 
     Prints for each scheme the quartiles of the transfer time, which is the time from the handoff
-    until 100 packets that were never sent before it are acknowledged, and mean counts per run.
+    until 100 packets that were never sent before it are acknowledged, and mean counts per run
+    (drops: data packets lost until then).
+
+    The network: sender - fixed link - router - fixed link - access link - mobile node. Packets of
+    1500 B; the queue of an access link holds its bandwidth-delay product, at least 5 packets; the
+    receiver delays ACKs; delays are one-way.
 
     \b
     Examples:
@@ -146,19 +168,23 @@ def handoff(
     from midflight import _core
 
     request: dict[str, Any] = {
-        "old": _core.parse_link(old),
-        "new": _core.parse_link(new),
+        "old": read("--old", _core.parse_link, old),
+        "new": read("--new", _core.parse_link, new),
         "kind": kind,
-        "at_ns": _core.parse_instants(at),
+        "at_ns": read("--at", _core.parse_instants, at),
         "schemes": scheme or ["sack"],
         "profile": profile,
-        "gap_ns": _core.parse_duration(gap),
+        "gap_ns": read("--gap", _core.parse_duration, gap or "500ms"),
         "packets": read_whole("--packets", packets, 1, 1_000_000),
         "notify": not no_notice,
-        "notify_delay_ns": _core.parse_duration(notify_delay),
+        "notify_delay_ns": read("--notify-delay", _core.parse_duration, notify_delay),
+        "fixed": read("--fixed", _core.parse_link, fixed),
+        "end_ns": read("--end", _core.parse_duration, end),
         "knobs": read_knobs(knobs or []),
         "threads": read_whole("--threads", threads, 0, 1024),
     }
+    for warning in warnings(request, gap_given=gap is not None):
+        print(f"midflight: note: {warning}", file=sys.stderr)
 
     def run() -> Table:
         with progress_display(lines=False) as progress:
@@ -183,6 +209,37 @@ def handoff(
         print(summary(request, table))
     else:
         print(summary(request, run()))
+
+
+def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
+    """Read a quantity; an error names the option."""
+    from midflight import MidflightError
+
+    try:
+        return parse(text)
+    except MidflightError as error:
+        raise UserError(f"{option}: {error}") from error
+
+
+def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:
+    """Yield what a user should know before trusting the result."""
+    from midflight import _core
+
+    if gap_given and request["kind"] == "mbb":
+        yield "--gap has no effect on a make-before-break handoff; it is for --kind bbm"
+    for which in ("old", "new"):
+        if request[which][0] >= request["fixed"][0]:
+            yield (
+                f"the {which} access link is as fast as the fixed links before it "
+                f"({link_text(request['fixed'])}), which then are the bottleneck, with an "
+                'unlimited queue; give faster ones, such as --fixed "100 Gbit/s, 2 ms"'
+            )
+    chosen = [one for one in _core.schemes() if one["name"] in request["schemes"]]
+    parts = {part for one in chosen for part in one["parts"]}
+    for policy in _core.policies():
+        for knob in policy["knobs"]:
+            if knob["name"] in request["knobs"] and policy["name"] not in parts:
+                yield f"{knob['name']} has no effect: no scheme of this run has {policy['name']}"
 
 
 def read_whole(option: str, text: str, least: int, most: int) -> int:
@@ -249,6 +306,16 @@ def link_text(link: tuple[int, int]) -> str:
     return f"{link[0] / 1e3:.12g} kbit/s, {link[1] / 1e6:.12g} ms"
 
 
+def settings_text(request: dict[str, Any]) -> str:
+    """Return the profile and what differs from it."""
+    changed = [f"{name}={value}" for name, value in request["knobs"].items()]
+    if not request["notify"]:
+        changed.append("no notice")
+    elif request["notify_delay_ns"]:
+        changed.append(f"notice after {request['notify_delay_ns'] / 1e6:.12g} ms")
+    return f"profile {request['profile']}" + (f" with {', '.join(changed)}" if changed else "")
+
+
 def summary(request: dict[str, Any], table: Table) -> str:
     """Return the summary as a few lines and a table."""
     at = request["at_ns"]
@@ -260,7 +327,7 @@ def summary(request: dict[str, Any], table: Table) -> str:
         kind += f" with a gap of {request['gap_ns'] / 1e6:.12g} ms"
     lines = [
         f"{link_text(request['old'])}  ->  {link_text(request['new'])}",
-        f"{kind}, {instants}, profile {request['profile']}",
+        f"{kind}, {instants}, {settings_text(request)}",
         f"Seconds from the handoff until {request['packets']} new packets are acknowledged; "
         "means per run.",
         "",
@@ -304,8 +371,8 @@ def as_values(request: dict[str, Any], table: Table) -> dict[str, Any]:
     runs = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
-    asked = {key: value for key, value in request.items() if key not in ("at_ns", "threads")}
-    for end in ("old", "new"):
+    asked = {key: value for key, value in request.items() if key != "threads"}
+    for end in ("old", "new", "fixed"):
         asked[end] = {"rate_bit_s": request[end][0], "delay_ns": request[end][1]}
     return {
         "model_version": _core.MODEL_VERSION,

@@ -86,4 +86,9 @@ def section(kind: str, items: list[dict[str, Any]]) -> str:
 
 def setting(indent: str, knob: dict[str, Any]) -> list[str]:
     """Return how a knob is set and what it takes."""
-    return [f"{indent}  --set {knob['name']}={knob['default'] or '...'}  accepts {knob['accepts']}"]
+    if "values" in knob:
+        values = ", ".join(
+            f"{profile}: {value or '-'}" for profile, value in knob["values"].items()
+        )
+        return [f"{indent}  {values}; accepts {knob['accepts']}"]
+    return [f"{indent}  --set {knob['name']}={knob['default']}  accepts {knob['accepts']}"]

@@ -156,7 +156,7 @@ class Runs:
                     packets=job.packets,
                     extra_packets=list(job.extra_packets),
                     notify=job.notify,
-                    fixed_delay_ns=job.fixed_delay_ms * 1_000_000,
+                    fixed=(100_000_000, job.fixed_delay_ms * 1_000_000),
                     knobs=dict(job.knobs),
                 )
             )

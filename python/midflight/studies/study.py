@@ -6,8 +6,11 @@ and claims list, draws the figures, evaluates the claims and writes one report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,27 +151,53 @@ def reproduce_study(
         jobs += study.everything
     runs.make(jobs, progress)
 
-    drawn = []
-    for done, one in enumerate(figures):
+    with unfinished(out) as work:
+        drawn = []
+        for done, one in enumerate(figures):
+            if progress is not None:
+                progress(f"figure {one.id}", done, len(figures))
+            drawn.append(FigureResult(one, one.draw(runs, work / "figures" / one.stem)))
         if progress is not None:
-            progress(f"figure {one.id}", done, len(figures))
-        drawn.append(FigureResult(one, one.draw(runs, out / "figures" / one.stem)))
-    if progress is not None:
-        progress("figures", len(figures), len(figures))
+            progress("figures", len(figures), len(figures))
 
-    results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
-    appendix = ""
-    files: list[Path] = []
-    if figure is None and study.extra is not None:
-        appendix, files = study.extra(runs, out)
-    result = StudyResult(
-        study=study.name,
-        model_version=MODEL_VERSION,
-        digest=runs.digest(),
-        claims=results,
-        figures=drawn,
+        results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
+        appendix = ""
+        files: list[Path] = []
+        if figure is None and study.extra is not None:
+            appendix, files = study.extra(runs, work)
+        result = StudyResult(
+            study=study.name,
+            model_version=MODEL_VERSION,
+            digest=runs.digest(),
+            claims=results,
+            figures=drawn,
+            report=work / "report.html",
+            files=files,
+        )
+        write_report(study, result, work / "report.html", appendix=appendix)
+
+    def finished(path: Path) -> Path:
+        return out / path.relative_to(work)
+
+    return replace(
+        result,
+        figures=[replace(one, files=[finished(path) for path in one.files]) for one in drawn],
         report=out / "report.html",
-        files=files,
+        files=[finished(path) for path in files],
     )
-    write_report(study, result, out / "report.html", appendix=appendix)
-    return result
+
+
+@contextmanager
+def unfinished(out: Path) -> Iterator[Path]:
+    """A folder to write in; its files take their places under `out` when all are written."""
+    out.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out))
+    try:
+        (work / "figures").mkdir()
+        yield work
+        for path in sorted(p for p in work.rglob("*") if p.is_file()):
+            target = out / path.relative_to(work)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -186,6 +186,19 @@ impl Core {
         ssthresh
     }
 
+    /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
+    /// retransmission is lost: SND.UNA has stood still while new data went, so
+    /// FlightSize counts what has long arrived. In flight was at most the
+    /// window that recovery aimed at.
+    fn reduce_after_timeout(&mut self, log: &mut impl Log) {
+        let mut load = self.load();
+        if self.in_fast_recovery && self.config.response_load == ResponseLoad::FlightSize {
+            load = load.min(self.window.ssthresh);
+        }
+        let ssthresh = self.congestion.ssthresh_after_loss(load);
+        self.set_ssthresh(ssthresh, log);
+    }
+
     // ---- timer and RTT --------------------------------------------------
 
     /// Arms the timer from now, or stops it when nothing is in flight.
@@ -237,7 +250,7 @@ impl Core {
     /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self, log: &mut impl Log) {
         if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
-            self.reduce_ssthresh(log);
+            self.reduce_after_timeout(log);
         }
         self.set_cwnd(1.0, log);
         self.rto.back_off();
