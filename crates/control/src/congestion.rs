@@ -26,7 +26,10 @@ pub trait Congestion {
 pub enum AckCounting {
     /// One segment for each ACK that advances (ns-2; RFC 5681 without ABC on delayed ACKs).
     PerAck,
-    /// RFC 3465: one segment for each segment acknowledged, at most `L` for an ACK.
+    /// RFC 3465: in slow start one segment for each segment acknowledged, at
+    /// most `L` for an ACK (1 is RFC 5681's `min(N, SMSS)`; more is
+    /// experimental, and not allowed after a timeout); in congestion avoidance
+    /// as much as was acknowledged, a segment a window.
     AppropriateBytes {
         /// The limit `L` in segments.
         limit: u32,
@@ -48,14 +51,14 @@ impl Reno {
 
 impl Congestion for Reno {
     fn on_ack(&mut self, window: &mut Window, segments: u64) {
-        let credit = match self.counting {
-            AckCounting::PerAck => 1,
-            AckCounting::AppropriateBytes { limit } => segments.min(u64::from(limit)),
-        } as f64;
+        let (slow_start, avoidance) = match self.counting {
+            AckCounting::PerAck => (1, 1),
+            AckCounting::AppropriateBytes { limit } => (segments.min(u64::from(limit)), segments),
+        };
         if window.cwnd < window.ssthresh {
-            window.cwnd += credit;
+            window.cwnd += slow_start as f64;
         } else {
-            window.cwnd += credit / window.cwnd;
+            window.cwnd += avoidance as f64 / window.cwnd;
         }
     }
 

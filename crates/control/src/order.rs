@@ -1,6 +1,6 @@
 use std::fmt;
 
-use midflight_units::{Duration, Instant, Seq};
+use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
 /// What a policy may ask of a sender. The vocabulary grows here and nowhere else.
@@ -31,8 +31,8 @@ pub enum Order {
     },
     /// Answer to entering fast recovery: retransmit, but leave `cwnd` and `ssthresh` alone.
     KeepWindow,
-    /// Do not grow the window on ACKs until everything below this segment is acknowledged.
-    HoldGrowth(Seq),
+    /// Do not grow the window until a segment last sent at this instant or later is acknowledged.
+    HoldGrowth(Instant),
 }
 
 impl fmt::Display for Order {
@@ -47,8 +47,11 @@ impl fmt::Display for Order {
                 write!(f, "restart RTT estimation with an RTO of {initial_rto}")
             }
             Self::KeepWindow => write!(f, "enter fast recovery without reducing the window"),
-            Self::HoldGrowth(seq) => {
-                write!(f, "hold window growth until segment {seq} is acknowledged")
+            Self::HoldGrowth(since) => {
+                write!(
+                    f,
+                    "hold window growth for ACKs of what was sent before {since}"
+                )
             }
         }
     }

@@ -26,6 +26,9 @@ pub struct SenderView {
     pub in_fast_recovery: bool,
     /// A retransmission timer has expired and no ACK for new data has come since.
     pub in_rto_recovery: bool,
+    /// The segment for which the timer last expired, and the threshold after
+    /// the first expiry for it.
+    pub first_timeout: Option<(Seq, f64)>,
     /// Retransmission timeout with back-off, as the timer would be armed now.
     pub rto: Duration,
     /// Lower bound of the retransmission timeout in force.

@@ -37,7 +37,7 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// Most packets at the link, the one in transmission included; none for no limit.
     pub limit: Option<u32>,
-    /// The timeline may take the link down and up.
+    /// The timeline may take the link down.
     pub may_break: bool,
 }
 
@@ -235,33 +235,23 @@ impl Link {
     pub(crate) fn take_down(&mut self, now: Moment) {
         self.down = true;
         let from = self.ring.partition_point(|t| t.enter < now);
-        for transit in self.ring.split_off(from) {
-            self.lose(
-                transit.enter,
-                transit.start,
-                transit.packet,
-                DropCause::Break,
-            );
-        }
-    }
-
-    /// The link comes up at `now`; returns what was given up for lost but enters later.
-    pub(crate) fn take_up(&mut self, now: Moment) -> Vec<Transit> {
-        self.down = false;
-        let from = self.lost.partition_point(|(t, _)| t.enter < now);
-        let (broken, queue): (Vec<_>, Vec<_>) = self
-            .lost
-            .split_off(from)
+        let announced = self.ring.split_off(from);
+        let queued = std::mem::take(&mut self.lost);
+        let mut all: Vec<_> = announced
             .into_iter()
-            .partition(|(_, why)| *why == DropCause::Break);
-        self.lost.extend(queue);
-        broken.into_iter().map(|(transit, _)| transit).collect()
-    }
-}
-
-impl Transit {
-    pub(crate) fn start(&self) -> Scheduled {
-        self.start
+            .map(|t| {
+                (
+                    Transit {
+                        arrive: t.enter,
+                        ..t
+                    },
+                    DropCause::Break,
+                )
+            })
+            .chain(queued)
+            .collect();
+        all.sort_by_key(|(t, _)| t.enter);
+        self.lost = all.into();
     }
 }
 

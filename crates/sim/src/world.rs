@@ -65,10 +65,8 @@ pub enum Action {
         /// The next link.
         link: LinkId,
     },
-    /// The link loses every packet that is handed to it.
+    /// From now on the link loses every packet that is handed to it.
     Down(LinkId),
-    /// The link carries packets again.
-    Up(LinkId),
     /// Tell the sender of a flow.
     Notify(FlowId, Notice),
     /// Record that the old link breaks.
@@ -403,18 +401,12 @@ impl<O: Observer> World<O> {
                 self.pump(flow);
             }
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
-            Action::Down(link) | Action::Up(link) if !self.links[link.index()].config.may_break => {
+            Action::Down(link) if !self.links[link.index()].config.may_break => {
                 let link = self.link_name(link);
                 self.error = Some(WorldError::UnbreakableLink { link });
             }
             Action::Down(link) => {
                 self.links[link.index()].take_down(self.moment);
-                self.sync_link(link.index());
-            }
-            Action::Up(link) => {
-                for transit in self.links[link.index()].take_up(self.moment) {
-                    self.pass(link, transit.enter, transit.start(), transit.packet);
-                }
                 self.sync_link(link.index());
             }
             Action::Notify(flow, notice) => {

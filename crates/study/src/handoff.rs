@@ -71,6 +71,8 @@ pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
     rate: Rate::from_mbps(100),
     delay: Duration::from_millis(2),
 };
+/// Queue of a fixed link, in packets.
+const FIXED_LIMIT: u32 = 10_000;
 /// Smallest queue of an access link, in packets (Daniel & Kojo 2008, section 4).
 const LEAST_LIMIT: u64 = 5;
 
@@ -102,7 +104,15 @@ impl Handoff {
     }
 
     fn links(&self) -> Vec<LinkConfig> {
-        let fixed = |from, to| (from, to, self.fixed.rate, self.fixed.delay, None);
+        let fixed = |from, to| {
+            (
+                from,
+                to,
+                self.fixed.rate,
+                self.fixed.delay,
+                Some(FIXED_LIMIT),
+            )
+        };
         let local = |from, to| (from, to, self.fixed.rate, Duration::ZERO, None);
         let access =
             |from, to, link: &LinkInfo| (from, to, link.rate, link.delay, Some(queue_limit(link)));

@@ -4,7 +4,9 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::{schemes, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
+use midflight_study::{
+    schemes, trace, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
+};
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 
@@ -169,5 +171,47 @@ fn timing_further_packets_changes_no_other_measurement() {
             };
             assert_eq!(format!("{a:?}"), format!("{b:?}"));
         }
+    }
+}
+
+/// A sweep attaches the policies at the handoff, a trace at the start: nothing may hang on that, such
+/// as what a policy should have seen before the notice.
+#[test]
+fn a_sweep_measures_what_a_trace_shows() {
+    let handoff = Handoff {
+        old: link(800, 300),
+        new: link(6400, 9),
+        kind: HandoffKind::BreakBeforeMake {
+            gap: Duration::from_secs(5),
+        },
+        notice_delay: Some(Duration::ZERO),
+        fixed: REFERENCE_FIXED,
+    };
+    let at = Instant::from_nanos(12_877_252_480);
+    for scheme in schemes() {
+        let sweep = Sweep {
+            at: vec![at],
+            schemes: vec![scheme.name.into()],
+            ..sweep(handoff, "ns2")
+        };
+        let row = &run(&sweep)[0];
+        let (rows, _) = trace(&TraceRun {
+            handoff,
+            at: Some(at),
+            scheme: scheme.name.into(),
+            profile: "ns2".into(),
+            knobs: Vec::new(),
+            packets: sweep.packets,
+            end: sweep.end,
+        })
+        .unwrap_or_else(|e| panic!("{e}"));
+        let target = (row.maxseq + 60) as f64;
+        let reached = rows.iter().find(|r| r.event == "ack" && r.value >= target);
+        assert_eq!(
+            row.t_new,
+            reached.map(|r| r.at.since(at)),
+            "{}",
+            scheme.name
+        );
     }
 }

@@ -57,8 +57,13 @@ pub struct SenderConfig {
     pub syn_bytes: u32,
     /// Window after the SYN is acknowledged, in segments.
     pub initial_window: f64,
-    /// The same if the SYN timed out (RFC 5681 section 3.1: 1).
+    /// The same after lost SYNs (RFC 5681 section 3.1: 1).
     pub initial_window_after_syn_timeout: f64,
+    /// Timeouts of the SYN that lead to that window (RFC 6928 section 2: more than one).
+    pub syn_timeouts_for_small_window: u32,
+    /// Timeout with which data starts after a timeout of the SYN (RFC 6298
+    /// (5.7): 3 s); none to go on with what there is.
+    pub rto_after_syn_timeout: Option<Duration>,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments.
@@ -128,6 +133,8 @@ const NS2: Profile = Profile {
         syn_bytes: 40,
         initial_window: 3.0,
         initial_window_after_syn_timeout: 1.0,
+        syn_timeouts_for_small_window: 1,
+        rto_after_syn_timeout: None,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         recovery: RecoveryKind::Sack1,
@@ -163,21 +170,23 @@ const NS2: Profile = Profile {
 /// Today's standards.
 const RFC: Profile = Profile {
     name: "rfc",
-    summary: "RFC 5681, 6675, 6298, 3042, 3465, 6928, 7323, 2018 and 2883",
+    summary: "RFC 5681, 6675, 6298, 3042, 6928, 7323, 2018 and 2883",
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,
         // RFC 6928 section 2.
         initial_window: 10.0,
         initial_window_after_syn_timeout: 1.0,
+        syn_timeouts_for_small_window: 2,
+        rto_after_syn_timeout: Some(Duration::from_secs(3)),
         // RFC 5681 section 3.1: arbitrarily high.
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
         recovery: RecoveryKind::Sack,
         dup_threshold: 3,
         limited_transmit: true,
-        // RFC 3465 section 2.2: L = 2.
-        ack_counting: AckCounting::AppropriateBytes { limit: 2 },
+        // RFC 5681 (2): min(N, SMSS) in slow start; what was acknowledged in congestion avoidance.
+        ack_counting: AckCounting::AppropriateBytes { limit: 1 },
         response_load: ResponseLoad::FlightSize,
         hold_ssthresh_on_repeat: true,
         rto: RtoConfig {

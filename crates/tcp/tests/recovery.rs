@@ -110,7 +110,8 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     course
 }
 
-/// With limited transmit 22 are outstanding at the third duplicate: half is 11.
+/// Half of the 20 in flight is 10: the two segments of limited transmit do not
+/// count (RFC 5681 section 3.2 step 2).
 #[test]
 fn one_loss_costs_one_retransmission_and_half_the_flight() {
     for recovery in ["reno", "newreno", "sack"] {
@@ -123,7 +124,7 @@ fn one_loss_costs_one_retransmission_and_half_the_flight() {
         );
         assert_eq!(
             (course.ssthresh, course.cwnd_after),
-            (11.0, 11.0),
+            (10.0, 10.0),
             "{recovery}"
         );
     }
@@ -141,15 +142,14 @@ fn the_first_two_duplicates_send_new_data_and_the_third_retransmits() {
     }
 }
 
-/// RFC 6675 section 5 (C): in recovery new data goes once the pipe is below cwnd = 11.
+/// RFC 6675 section 5 (C), as worked out in RFC 9937 section 8, figure 1: in
+/// recovery new data goes once the pipe is below cwnd = 10, from the thirteenth duplicate on.
 #[test]
 fn sack_sends_again_when_the_pipe_has_drained() {
     let course = run("sack", &[1], 22);
-    // Outstanding 22 with one lost and resent: the pipe is 22 - SACKed, so the
-    // twelfth duplicate takes it to 10 and lets one go, and so does each one after.
     let first = course.sent[24];
-    assert_eq!((first, course.after_ack[24]), ((23, false), 12));
-    assert_eq!((course.sent[25], course.after_ack[25]), ((24, false), 13));
+    assert_eq!((first, course.after_ack[24]), ((23, false), 13));
+    assert_eq!((course.sent[25], course.after_ack[25]), ((24, false), 14));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn tahoe_goes_back_to_a_window_of_one() {
         0,
         "nothing more before its ACK"
     );
-    assert_eq!(course.ssthresh, 11.0);
+    assert_eq!(course.ssthresh, 10.0);
 }
 
 /// A retransmission that is lost as well needs the timer, which takes the window to one.
@@ -201,5 +201,211 @@ fn a_lost_retransmission_needs_a_timeout() {
     for recovery in ["reno", "newreno", "sack", "sack1"] {
         let course = run(recovery, &[1, 1], 40);
         assert_eq!(course.timeouts, 1, "{recovery}");
+    }
+}
+
+/// RFC 9937 section 8, figure 2: 15 of 20 segments are lost. RFC 6675 halves to
+/// 10 and resends six segments at once when the pipe has been found to be short.
+#[test]
+fn sack_with_fifteen_losses_follows_the_worked_example() {
+    let lost: Vec<Seq> = (1..=15).collect();
+    let course = run("sack", &lost, 22);
+    assert_eq!(course.ssthresh, 10.0);
+    assert_eq!(course.retransmissions(), lost);
+    assert_eq!((course.fast_recoveries, course.timeouts), (1, 0));
+    let at_third = course.after_ack.iter().filter(|&&n| n == 3).count();
+    assert!(at_third >= 6, "{at_third} segments at the third duplicate");
+}
+
+/// RFC 6582 section 4: duplicates caused by a needless go-back-N start no recovery.
+#[test]
+fn duplicates_of_a_needless_timeout_start_no_recovery() {
+    for recovery in ["tahoe", "reno", "newreno"] {
+        let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
+        for (name, value) in [("recovery", recovery), ("rtt_sampling", "one-per-window")] {
+            p.set(name, value).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let mut sender = Sender::new(p.sender, []);
+        let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let fast = std::cell::Cell::new(0);
+        let log = &mut |_: Instant, e: SenderEvent<'_>| {
+            fast.set(fast.get() + u32::from(matches!(e, SenderEvent::FastRetransmit(_))));
+        };
+        let ack = |number| Ack {
+            ack: number,
+            sack: midflight_tcp::SackBlocks::default(),
+            echo: None,
+            cause_sent: Instant::ZERO,
+        };
+        sender.open(ms(0), log);
+        while sender.poll_transmit(ms(0), log).is_some() {}
+        sender.on_ack(ms(20), &ack(1), log);
+        while sender.poll_transmit(ms(20), log).is_some() {}
+        let (due, _) = sender
+            .poll_timer()
+            .unwrap_or_else(|| panic!("{recovery}: no timer"));
+        sender.on_timer(due, log);
+        while sender.poll_transmit(due, log).is_some() {}
+        // The ACKs of the first transmissions come late, then those of the needless ones.
+        for number in 2..=11 {
+            sender.on_ack(due, &ack(number), log);
+            while sender.poll_transmit(due, log).is_some() {}
+        }
+        for _ in 0..10 {
+            sender.on_ack(due, &ack(11), log);
+            while sender.poll_transmit(due, log).is_some() {}
+        }
+        assert_eq!(fast.get(), 0, "{recovery}");
+    }
+}
+
+fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Instant) {
+    use midflight_control::policy::Policy;
+    use midflight_control::{LinkInfo, Notice};
+    use midflight_units::Rate;
+
+    let link = |(mbps, ms)| LinkInfo {
+        rate: Rate::from_mbps(mbps),
+        delay: Duration::from_millis(ms),
+    };
+    let p = profile(profile_name).unwrap_or_else(|e| panic!("{e}"));
+    let mut sender = Sender::new(p.sender, Policy::named(policy));
+    let mut receiver = Receiver::new(midflight_tcp::ReceiverConfig {
+        delayed_ack: None,
+        ..p.receiver
+    });
+    let mut now = Instant::ZERO;
+    sender.open(now, &mut ());
+    // Five rounds of slow start, then everything in flight stays unacknowledged.
+    let mut flying: Vec<Segment> = Vec::new();
+    for _ in 0..6 {
+        while let Some(segment) = sender.poll_transmit(now, &mut ()) {
+            flying.push(segment);
+        }
+        if now < Instant::ZERO + Duration::from_millis(500) {
+            now += Duration::from_millis(100);
+            for segment in std::mem::take(&mut flying) {
+                if let Some(ack) = receiver.on_segment(now, &segment) {
+                    sender.on_ack(now, &ack, &mut ());
+                }
+            }
+        }
+    }
+    while sender.poll_transmit(now, &mut ()).is_some() {}
+    now += Duration::from_millis(1);
+    let notice = Notice {
+        old: link((50, 10)),
+        new: link(new),
+        flows: 1,
+    };
+    sender.on_notice(now, &notice, &mut ());
+    while sender.poll_transmit(now, &mut ()).is_some() {}
+    (sender, now)
+}
+
+/// A2: a fast recovery for segments sent before the handoff leaves the window alone.
+#[test]
+fn a2_is_not_halved_again_for_what_was_sent_before_the_handoff() {
+    for profile_name in ["ns2", "rfc"] {
+        let (mut sender, now) = notified("a2", profile_name, (2, 10));
+        let reduced = sender.view().cwnd;
+        assert!(reduced < sender.view().flight_size() as f64, "A2 acted");
+        let una = sender.view().snd_una;
+        for n in 1..=4 {
+            let mut sack = midflight_tcp::SackBlocks::default();
+            let block = midflight_tcp::SackBlock {
+                left: una + 1,
+                right: una + 1 + n,
+            };
+            sack.push(una, block);
+            let ack = Ack {
+                ack: una,
+                sack,
+                echo: None,
+                cause_sent: Instant::ZERO,
+            };
+            sender.on_ack(now, &ack, &mut ());
+        }
+        assert!(sender.view().in_fast_recovery, "{profile_name}");
+        assert_eq!(sender.view().cwnd, reduced, "{profile_name}");
+    }
+}
+
+/// RLCI: ACKs of what was sent before the notice do not grow the window, the first of what was sent
+/// after it does; and the old path gives no RTT sample any more.
+#[test]
+fn rlci_grows_and_samples_from_the_new_path_only() {
+    for profile_name in ["ns2", "rfc"] {
+        let (mut sender, now) = notified("rlci", profile_name, (2, 10));
+        let initial = sender.config().initial_window;
+        assert_eq!(sender.view().cwnd, initial);
+        let old = sender.view().snd_max;
+        let later = now + Duration::from_millis(50);
+        let samples = std::cell::Cell::new(0);
+        let log = &mut |_: Instant, e: SenderEvent<'_>| {
+            samples.set(samples.get() + u32::from(matches!(e, SenderEvent::RttSample(_))));
+        };
+        let ack = |number, echo| Ack {
+            ack: number,
+            sack: midflight_tcp::SackBlocks::default(),
+            echo: Some(echo),
+            cause_sent: Instant::ZERO,
+        };
+        sender.on_ack(later, &ack(old, Instant::from_nanos(1)), log);
+        assert_eq!(
+            (sender.view().cwnd, samples.get()),
+            (initial, 0),
+            "{profile_name}"
+        );
+        while sender.poll_transmit(later, log).is_some() {}
+        let new = sender.view().snd_max;
+        assert!(new > old);
+        sender.on_ack(later + Duration::from_millis(50), &ack(new, later), log);
+        assert!(sender.view().cwnd > initial, "{profile_name}");
+        assert_eq!(samples.get(), 1, "{profile_name}");
+    }
+}
+
+/// RetransmitNow drops the back-off.
+#[test]
+fn the_trigger_ends_the_back_off() {
+    let (mut sender, _) = notified("a1", "ns2", (50, 10));
+    for _ in 0..3 {
+        let (due, _) = sender.poll_timer().unwrap_or_else(|| panic!("no timer"));
+        sender.on_timer(due, &mut ());
+        while sender.poll_transmit(due, &mut ()).is_some() {}
+    }
+    assert_eq!(sender.backoff(), 8);
+    sender.set_policies(midflight_control::policy::Policy::named("trigger"));
+    let link = midflight_control::LinkInfo {
+        rate: midflight_units::Rate::from_mbps(1),
+        delay: Duration::from_millis(1),
+    };
+    let notice = midflight_control::Notice {
+        old: link,
+        new: link,
+        flows: 1,
+    };
+    let now = Instant::from_nanos(30_000_000_000);
+    let una = sender.view().snd_una;
+    sender.on_notice(now, &notice, &mut ());
+    assert_eq!(sender.backoff(), 1);
+    let segment = sender.poll_transmit(now, &mut ());
+    assert!(segment.is_some_and(|s| s.seq == una && s.retransmission));
+}
+
+/// RFC 5681 section 3.1: a further timeout of the same segment holds the threshold; ns-2 halves again.
+#[test]
+fn a_repeated_timeout_holds_the_threshold_in_the_rfc_profile_only() {
+    for (profile_name, held) in [("rfc", true), ("ns2", false)] {
+        let (mut sender, _) = notified("a1", profile_name, (50, 10));
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let (due, _) = sender.poll_timer().unwrap_or_else(|| panic!("no timer"));
+            sender.on_timer(due, &mut ());
+            while sender.poll_transmit(due, &mut ()).is_some() {}
+            seen.push(sender.view().ssthresh);
+        }
+        assert_eq!(seen[0] == seen[1], held, "{profile_name}: {seen:?}");
     }
 }

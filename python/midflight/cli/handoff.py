@@ -43,7 +43,7 @@ CSV_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 # What the summary counts: its heading and the core's column.
 COUNTS = (
-    ("timeouts", "nrto"),
+    ("timeouts", "timeouts"),
     ("spurious", "nspur"),
     ("drops", "drops_data"),
     ("retransmissions", "rexmits"),

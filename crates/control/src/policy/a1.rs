@@ -62,11 +62,15 @@ pub fn min_rto(case: u32, notice: &Notice, segments: u64) -> Duration {
     }
 }
 
-fn raise(min: Duration, why: String) -> Orders {
-    Orders::none().with(Order::SetMinRto(min), why).with(
-        Order::RestartTimer,
-        "the new minimum RTO takes effect at once",
-    )
+/// Raises the minimum RTO, never below the `floor` of the sender: the 200 ms of
+/// the formula are ns-2's minimum, RFC 6298 has 1 s.
+fn raise(min: Duration, floor: Duration, why: String) -> Orders {
+    Orders::none()
+        .with(Order::SetMinRto(min.max(floor)), why)
+        .with(
+            Order::RestartTimer,
+            "the new minimum RTO takes effect at once",
+        )
 }
 
 impl HandoffPolicy for A1 {
@@ -97,35 +101,41 @@ impl HandoffPolicy for A1 {
     };
 
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        // An earlier handoff says nothing of this one.
+        let mut orders = Orders::none();
+        let mut min_rto_before = view.min_rto;
+        if let Some(earlier) = self.active.take() {
+            min_rto_before = earlier.saved_min_rto;
+            let why = "a later notice ends what an earlier one began";
+            orders.push(Order::SetMinRto(min_rto_before), why);
+            orders.push(Order::RestartTimer, why);
+        }
         let triggered =
             notice.delay_increases() || (!self.delay_only && notice.bandwidth_decreases());
         if !triggered || view.in_rto_recovery {
-            return Orders::none();
+            return orders;
         }
         self.active = Some(Active {
             notice: *notice,
             at: view.now,
             handoff_max: view.snd_max,
-            saved_min_rto: self.active.map_or(view.min_rto, |a| a.saved_min_rto),
+            saved_min_rto: min_rto_before,
             stage: Stage::Draining,
         });
         let flight = view.flight_size();
         let old_new = notice.round_trip_old_new();
         if view.in_fast_recovery {
-            let min = min_rto(2, notice, flight);
-            raise(
-                min,
-                format!("case 2: in fast recovery with flight {flight}"),
-            )
+            let why = format!("case 2: in fast recovery with flight {flight}");
+            raise(min_rto(2, notice, flight), min_rto_before, why)
         } else if old_new > view.rto {
             let case = if self.case1_newlink { 2 } else { 1 };
             let why = format!(
                 "case 1: old-new round trip {old_new} exceeds the RTO {}, flight {flight}",
                 view.rto
             );
-            raise(min_rto(case, notice, flight), why)
+            raise(min_rto(case, notice, flight), min_rto_before, why)
         } else {
-            Orders::none()
+            orders
         }
     }
 
@@ -138,7 +148,7 @@ impl HandoffPolicy for A1 {
                     view.pipe
                 };
                 let why = format!("case 3: fast recovery with segments sent before the handoff outstanding, {queue} in the new queue");
-                raise(min_rto(3, &a.notice, queue), why)
+                raise(min_rto(3, &a.notice, queue), a.saved_min_rto, why)
             }
             _ => Orders::none(),
         }
@@ -297,6 +307,25 @@ mod tests {
         let mut delay_only = A1::default();
         assert_eq!(delay_only.set_knob("a1_trigger", "delay"), Ok(()));
         assert!(delay_only.on_notice(&n, &view(12, 10)).is_empty());
+    }
+
+    #[test]
+    fn the_minimum_of_the_sender_is_never_lowered() {
+        let mut sender = view(21, 200);
+        sender.min_rto = Duration::from_secs(1);
+        let orders = A1::default().on_notice(&notice((6400, 9), (200, 300)), &sender);
+        assert_eq!(set_to(&orders), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_later_notice_ends_the_earlier_episode() {
+        let mut a1 = A1::default();
+        let mut sender = view(21, 200);
+        let _ = a1.on_notice(&notice((6400, 9), (200, 300)), &sender);
+        sender.min_rto = Duration::from_micros(551_850);
+        let orders = a1.on_notice(&notice((200, 300), (6400, 9)), &sender);
+        assert_eq!(set_to(&orders), Some(Duration::from_millis(200)));
+        assert!(!a1.watches_acks() && a1.on_recovery(&sender).is_empty());
     }
 
     #[test]

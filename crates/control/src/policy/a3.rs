@@ -6,15 +6,13 @@
 //! unacknowledged segment at once instead of waiting for the backed-off timer,
 //! and takes the saved threshold back: the later timeouts were caused by the
 //! disconnection, not by congestion. After a significant change of delay the
-//! RTT estimate starts afresh, and the next ACK of new data gives a sample: the
-//! copies sent before the notice were lost with the link, so the ACK of the
-//! retransmission is not ambiguous here.
+//! RTT estimate starts afresh, and the ACK of the first segment of the new path
+//! gives a sample. The ACK of the retransmission does not: after a
+//! make-before-break handoff it may answer a copy sent before (a knob).
 //!
 //! The paper does not define "significant"; a factor of two either way holds
 //! for every pair it uses. The bandwidth-estimation report of the same authors
 //! sets the threshold to the new link's BDP instead: a knob.
-
-use midflight_units::Seq;
 
 use super::{choose, refuse, HandoffPolicy, Knob, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
 use crate::{Notice, Order, Orders, SenderView};
@@ -24,9 +22,7 @@ use crate::{Notice, Order, Orders, SenderView};
 pub struct A3 {
     to_bdp: bool,
     delay_ratio: u64,
-    sample_new_only: bool,
-    /// The segment whose first timeout was last seen, and the threshold after it.
-    first_timeout: Option<(Seq, f64)>,
+    sample_first_ack: bool,
 }
 
 impl Default for A3 {
@@ -34,8 +30,7 @@ impl Default for A3 {
         Self {
             to_bdp: false,
             delay_ratio: 2,
-            sample_new_only: false,
-            first_timeout: None,
+            sample_first_ack: false,
         }
     }
 }
@@ -60,22 +55,12 @@ impl HandoffPolicy for A3 {
             },
             Knob {
                 name: "a3_sample",
-                default: "first-ack",
-                accepts: "first-ack, new-segment",
-                summary: "what gives the first RTT sample of the new path: the ACK of the retransmission, or only of a segment never sent before",
+                default: "new-segment",
+                accepts: "new-segment, first-ack",
+                summary: "what gives the first RTT sample of the new path: a segment never sent before, or already the ACK of the retransmission",
             },
         ],
     };
-
-    fn on_timeout(&mut self, view: &SenderView) -> Orders {
-        if self
-            .first_timeout
-            .is_none_or(|(segment, _)| segment != view.snd_una)
-        {
-            self.first_timeout = Some((view.snd_una, view.ssthresh));
-        }
-        Orders::none()
-    }
 
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         if !view.in_rto_recovery {
@@ -88,7 +73,7 @@ impl HandoffPolicy for A3 {
                 Order::RestartRtt {
                     initial_rto: NEW_CONNECTION_RTO,
                     sample_since: view.now,
-                    sample_retransmitted: !self.sample_new_only,
+                    sample_retransmitted: self.sample_first_ack,
                 },
                 format!("the delay changes from {old} to {new}"),
             );
@@ -97,7 +82,7 @@ impl HandoffPolicy for A3 {
         if self.to_bdp {
             let bdp = notice.new.bdp_packets() / u64::from(notice.flows.max(1));
             orders.push(Order::SetSsthresh(bdp.max(2) as f64), "BDP of the new link");
-        } else if let Some((segment, ssthresh)) = self.first_timeout {
+        } else if let Some((segment, ssthresh)) = view.first_timeout {
             if segment == view.snd_una {
                 let why = format!("threshold after the first timeout of segment {segment}");
                 orders.push(Order::SetSsthresh(ssthresh), why);
@@ -110,8 +95,8 @@ impl HandoffPolicy for A3 {
         if name == "a3_ssthresh" {
             self.to_bdp = choose(&Self::INFO, name, value, &[("saved", false), ("bdp", true)])?;
         } else if name == "a3_sample" {
-            let choices = [("first-ack", false), ("new-segment", true)];
-            self.sample_new_only = choose(&Self::INFO, name, value, &choices)?;
+            let choices = [("new-segment", false), ("first-ack", true)];
+            self.sample_first_ack = choose(&Self::INFO, name, value, &choices)?;
         } else {
             let ratio = value.parse().ok().filter(|&r| r >= 1);
             self.delay_ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;
@@ -125,9 +110,11 @@ mod tests {
     use super::*;
     use crate::policy::testing::{notice, view};
 
-    fn timed_out(ssthresh: f64) -> SenderView {
+    /// Stalled at segment 100 with this threshold, after a first timeout that left `first`.
+    fn timed_out(first: f64, ssthresh: f64) -> SenderView {
         SenderView {
             in_rto_recovery: true,
+            first_timeout: Some((100, first)),
             cwnd: 1.0,
             ssthresh,
             ..view(20, 400)
@@ -137,9 +124,7 @@ mod tests {
     #[test]
     fn figure_14_restores_the_threshold_of_the_first_timeout() {
         let mut a3 = A3::default();
-        let _ = a3.on_timeout(&timed_out(10.0));
-        let _ = a3.on_timeout(&timed_out(2.0));
-        let orders = a3.on_notice(&notice((6400, 9), (6400, 300)), &timed_out(2.0));
+        let orders = a3.on_notice(&notice((6400, 9), (6400, 300)), &timed_out(10.0, 2.0));
         assert!(orders.contains(&Order::RetransmitNow));
         assert!(orders.contains(&Order::SetSsthresh(10.0)));
         assert!(orders
@@ -150,8 +135,7 @@ mod tests {
     #[test]
     fn a_similar_delay_keeps_the_estimate() {
         let mut a3 = A3::default();
-        let _ = a3.on_timeout(&timed_out(10.0));
-        let orders = a3.on_notice(&notice((6400, 9), (200, 9)), &timed_out(10.0));
+        let orders = a3.on_notice(&notice((6400, 9), (200, 9)), &timed_out(10.0, 10.0));
         assert!(!orders
             .iter()
             .any(|(o, _)| matches!(o, Order::RestartRtt { .. })));
@@ -169,7 +153,7 @@ mod tests {
     fn the_bdp_variant_sets_the_new_links_bdp() {
         let mut a3 = A3::default();
         assert_eq!(a3.set_knob("a3_ssthresh", "bdp"), Ok(()));
-        let orders = a3.on_notice(&notice((200, 300), (400, 150)), &timed_out(2.0));
+        let orders = a3.on_notice(&notice((200, 300), (400, 150)), &timed_out(10.0, 2.0));
         assert!(orders.contains(&Order::SetSsthresh(11.0)));
     }
 }

@@ -62,7 +62,7 @@ pub trait HandoffPolicy {
     /// Name, source and knobs.
     const INFO: PolicyInfo;
 
-    /// A notice has arrived. The view is the sender before any order.
+    /// A notice has arrived. The orders of the policies before this one are in the view.
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
 
     /// An ACK has been processed. Called only while [`Self::watches_acks`].
@@ -233,6 +233,7 @@ pub(crate) mod testing {
             pipe: flight,
             in_fast_recovery: false,
             in_rto_recovery: false,
+            first_timeout: None,
             rto: Duration::from_millis(rto_ms),
             min_rto: Duration::from_millis(200),
             rtt_sampled: false,

@@ -36,7 +36,7 @@ impl HandoffPolicy for Rlci {
                 WHY,
             )
             .with(
-                Order::HoldGrowth(view.snd_max),
+                Order::HoldGrowth(view.now),
                 "ACKs of the old path say nothing of the new one",
             );
         if view.in_rto_recovery {
@@ -61,7 +61,7 @@ mod tests {
         let n = notice((6400, 9), (200, 300));
         let orders = Rlci.on_notice(&n, &view(21, 200));
         assert!(orders.contains(&Order::SetCwnd(3.0)));
-        assert!(orders.contains(&Order::HoldGrowth(121)));
+        assert!(orders.contains(&Order::HoldGrowth(view(21, 200).now)));
         assert!(!orders.contains(&Order::RetransmitNow));
         let stalled = SenderView {
             in_rto_recovery: true,

@@ -116,7 +116,8 @@ impl Rto {
         }
     }
 
-    /// Ends the back-off. Karn's algorithm: call only for an ACK that gives a valid sample.
+    /// Ends the back-off. By Karn's algorithm that takes an ACK with a valid
+    /// sample; ns-2 does it on a partial ACK too, and a policy may order it.
     pub fn end_back_off(&mut self) {
         self.backoff = 1;
     }

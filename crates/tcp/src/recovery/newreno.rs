@@ -61,7 +61,7 @@ impl LossRecovery for NewReno {
             core.dupacks += 1;
             core.pipe -= 1;
             core.set_cwnd(core.cwnd() + 1.0, log);
-        } else if self.cumulative.duplicate(core) && core.una >= self.recover {
+        } else if self.cumulative.duplicate(core) && core.una > self.recover {
             self.recover = core.max;
             self.timer_restarted = false;
             reno::enter(core, log);

@@ -38,7 +38,7 @@ impl LossRecovery for Reno {
             core.dupacks += 1;
             core.pipe -= 1;
             core.set_cwnd(core.cwnd() + 1.0, log);
-        } else if self.cumulative.duplicate(core) && core.una >= self.recover {
+        } else if self.cumulative.duplicate(core) && core.una > self.recover {
             enter(core, log);
         }
     }

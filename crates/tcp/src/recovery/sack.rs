@@ -144,7 +144,8 @@ impl Sack {
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.recovery_point = core.nxt;
-        self.rescue_rxt = None;
+        // (4.3): the retransmission below counts as the rescue's predecessor.
+        self.rescue_rxt = Some(core.una + 1);
         self.high_rxt = core.una + 1;
         self.set_pipe(core);
         core.in_fast_recovery = true;

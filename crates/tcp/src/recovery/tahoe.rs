@@ -26,7 +26,7 @@ impl LossRecovery for Tahoe {
             core.grow(segments, log);
         } else if Cumulative::is_duplicate(core, ack)
             && self.cumulative.duplicate(core)
-            && core.una >= self.recover
+            && core.una > self.recover
         {
             self.recover = core.max;
             log.record(core.now, SenderEvent::FastRetransmit(core.una));

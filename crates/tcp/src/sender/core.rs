@@ -54,13 +54,19 @@ pub(crate) struct Core {
     timeout_point: Seq,
     /// A segment to send before anything else.
     pub(crate) resend: Option<Seq>,
-    syn_timed_out: bool,
+    syn_timeouts: u32,
+    /// The segment for which the timer last expired, and the threshold after the first expiry for it.
+    first_timeout: Option<(Seq, f64)>,
+    /// New segments that limited transmit has sent since the last advance.
+    limited_sent: u64,
     rtt_sampled: bool,
     /// After an order to restart: take a sample of any segment sent from here on.
     sample_since: Option<Instant>,
     /// That sample may come from a retransmission.
     sample_retransmitted: bool,
-    hold_growth: Option<Seq>,
+    /// Segments sent before this give no sample.
+    rtt_epoch: Instant,
+    hold_growth: Option<Instant>,
     policies: SmallVec<[Policy; 4]>,
     watching: bool,
 }
@@ -89,10 +95,13 @@ impl Core {
             repeated_timeout: false,
             timeout_point: 0,
             resend: None,
-            syn_timed_out: false,
+            syn_timeouts: 0,
+            first_timeout: None,
+            limited_sent: 0,
             rtt_sampled: false,
             sample_since: None,
             sample_retransmitted: false,
+            rtt_epoch: Instant::ZERO,
             hold_growth: None,
             policies: policies.into_iter().collect(),
             watching: false,
@@ -147,35 +156,40 @@ impl Core {
 
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if let Some(edge) = self.hold_growth {
-            if self.una <= edge {
-                return;
+        if self.hold_growth.is_none() {
+            let before = self.window.cwnd;
+            self.congestion.on_ack(&mut self.window, segments);
+            if self.window.cwnd != before {
+                log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
             }
-            self.hold_growth = None;
-        }
-        let before = self.window.cwnd;
-        self.congestion.on_ack(&mut self.window, segments);
-        if self.window.cwnd != before {
-            log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
         }
         if self.una == 1 {
             // The SYN is acknowledged: the initial window replaces what the ACK opened.
-            let initial = if self.syn_timed_out {
+            let small = self.syn_timeouts >= self.config.syn_timeouts_for_small_window;
+            let initial = if small {
                 self.config.initial_window_after_syn_timeout
             } else {
                 self.config.initial_window
             };
             self.set_cwnd(initial, log);
+            if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
+                self.end_back_off(log);
+                self.rto.restart(rto);
+            }
         }
     }
 
     /// The load that a congestion event halves. While the sender goes back
     /// after a timeout, FlightSize is what it has sent since: what was
-    /// outstanding before is taken for lost, and is not in flight.
+    /// outstanding before is taken for lost, and is not in flight. Segments of
+    /// limited transmit do not count (RFC 5681 section 3.2 step 2).
     fn load(&self) -> f64 {
         match self.config.response_load {
             ResponseLoad::Window => self.usable_window() as f64,
-            ResponseLoad::FlightSize => self.nxt.saturating_sub(self.una) as f64,
+            ResponseLoad::FlightSize => {
+                let flight = self.nxt.saturating_sub(self.una);
+                flight.saturating_sub(self.limited_sent) as f64
+            }
         }
     }
 
@@ -241,7 +255,7 @@ impl Core {
         self.stalled = true;
         self.timeout_point = self.max;
         self.dupacks = 0;
-        self.syn_timed_out |= self.una == 0;
+        self.syn_timeouts += u32::from(self.una == 0);
         log.record(now, SenderEvent::Timeout(self.una));
         true
     }
@@ -273,17 +287,25 @@ impl Core {
     /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
     pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
         let segments = ack.saturating_sub(self.una);
+        if segments > 0 {
+            self.limited_sent = 0;
+        }
         let mut fresh = None;
         for _ in 0..segments {
             if let Some(o) = self.outstanding.pop_front() {
+                if self.hold_growth.is_some_and(|since| o.sent >= since) {
+                    self.hold_growth = None;
+                }
                 if !o.retransmitted || self.sample_retransmitted {
                     fresh = Some(o.sent);
                 }
             }
         }
         self.una = self.una.max(ack);
+        self.resend = self.resend.filter(|&seq| seq >= self.una);
         self.stalled &= segments == 0;
-        if let (Some(since), Some(sent)) = (self.sample_since, fresh) {
+        let timestamps = self.config.rtt_sampling == RttSampling::Timestamps;
+        if let (Some(since), Some(sent), false) = (self.sample_since, fresh, timestamps) {
             if sent >= since {
                 self.sample_since = None;
                 self.sample_retransmitted = false;
@@ -303,7 +325,11 @@ impl Core {
         self.dupacks = 0;
         self.nxt = self.nxt.max(self.una);
         match (self.config.rtt_sampling, ack.echo) {
-            (RttSampling::Timestamps, Some(echo)) => self.sample(self.now.since(echo), echo, log),
+            (RttSampling::Timestamps, Some(echo)) => {
+                if echo >= self.rtt_epoch {
+                    self.sample(self.now.since(echo), echo, log);
+                }
+            }
             _ => {
                 if let Some((seq, sent)) = self.timed {
                     if ack.ack > seq {
@@ -342,6 +368,7 @@ impl Core {
                 retransmitted: false,
             });
             self.max = seq + 1;
+            self.limited_sent += u64::from(self.dupacks > 0 && !self.in_fast_recovery);
             if self.timed.is_none() {
                 self.timed = Some((seq, self.now));
             }
@@ -385,6 +412,7 @@ impl Core {
                 RtoRecoveryEnd::NewAck => self.stalled,
                 RtoRecoveryEnd::RecoveryPoint => self.una < self.timeout_point,
             },
+            first_timeout: self.first_timeout,
             rto: self.rto.timeout(),
             min_rto: self.rto.min(),
             rtt_sampled: self.rtt_sampled,
@@ -426,6 +454,9 @@ impl Core {
     }
 
     pub(crate) fn consult_timeout(&mut self, log: &mut impl Log) {
+        if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
+            self.first_timeout = Some((self.una, self.window.ssthresh));
+        }
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_timeout(&view);
@@ -486,13 +517,15 @@ impl Core {
                         log.record(self.now, SenderEvent::Backoff(1));
                     }
                     self.rto.restart(initial_rto);
+                    self.rtt_epoch = sample_since;
+                    self.timed = self.timed.filter(|(_, sent)| *sent >= sample_since);
                     self.sample_since = Some(sample_since);
                     self.sample_retransmitted = sample_retransmitted;
                     self.restart_timer();
                 }
                 // Answered by the recovery that asked.
                 Order::KeepWindow => {}
-                Order::HoldGrowth(edge) => self.hold_growth = Some(edge),
+                Order::HoldGrowth(since) => self.hold_growth = Some(since),
             }
         }
     }

@@ -81,6 +81,10 @@ impl Sender {
         if let Some(seq) = self.core.resend.take() {
             return Some(self.core.transmit(seq));
         }
+        if self.core.una == 0 && self.core.nxt > 0 {
+            // The handshake is under way: nothing but the SYN may go.
+            return None;
+        }
         let seq = self.recovery.next_segment(&mut self.core)?;
         Some(self.core.transmit(seq))
     }
