@@ -421,9 +421,10 @@ def f3f(runs: Runs) -> Finding:
             idle = int((false & (rows["flight"] < cell.old.bdp)).sum())
             parts.append(f"{name} {idle} of {int(false.sum())}")
     note = (
-        "At these instants less is outstanding than the old link holds, so it idles between the "
-        "bursts of a window, and three overtaking segments reach the mobile node with none in "
-        "order between them. Instants with a false fast retransmit and less than the old link's "
-        "bandwidth-delay product outstanding: " + ", ".join(parts) + "."
+        "When less is outstanding than the old link holds, it idles between the bursts of a "
+        "window, and three segments can overtake one burst together. Instants with a false fast "
+        "retransmit and less than the old link's bandwidth-delay product outstanding: "
+        + ", ".join(parts)
+        + "."
     )
     return found(checks, note=note)

@@ -290,7 +290,7 @@ def f5c(runs: Runs) -> Finding:
         ],
         note=f"{window} segments are outstanding at the fast retransmit, of which {lost} are lost: "
         "with delayed ACKs slow start sends three segments for every two that leave the queue, so "
-        "one in three finds it full. The paper's number is that of the window.",
+        "one in three finds it full. The paper's number may be that of the window.",
     )
 
 
