@@ -87,17 +87,8 @@ def profiles() -> list[Profile]:
 def settings() -> list[Knob]:
     """Return the settings of sender and receiver that `handoff(knobs=...)` takes."""
 
-def queue_limit_packets(of: Link) -> int:
-    """Return the queue limit of an access link in packets."""
-
 def bdp_packets(of: Link) -> int:
     """Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets."""
-
-def rtt_old_newlink_ms(old: Link, new: Link) -> float:
-    """Return the round trip out on the old link and back on the new one, in milliseconds."""
-
-def rtt_newlink_ms(new: Link) -> float:
-    """Return the round trip on the new link, in milliseconds."""
 
 def a1_min_rto_ms(case: int, old: Link, new: Link, flight_size: int) -> float:
     """Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds."""

@@ -5,7 +5,6 @@ The core returns columns (`midflight._core.Table`); everything here works on who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -216,8 +215,3 @@ class EventLog:
     def dropped(self, what: str = "data") -> EventLog:
         """The losses of data segments (or of acknowledgments: `what="ack"`)."""
         return self.of("drop").detailed(what + " ")
-
-
-def first(values: Sequence[float] | NDArray[np.float64]) -> float:
-    """The first value, or nan."""
-    return float(values[0]) if len(values) else float("nan")

@@ -8,8 +8,7 @@ use std::str::FromStr;
 use midflight_control::policy::{a1_min_rto, Knob, POLICIES};
 use midflight_control::{LinkInfo, Notice};
 use midflight_study::{
-    queue_limit, schemes, Handoff, HandoffKind, HandoffRow, StudyError, Sweep, TraceRun,
-    MODEL_VERSION,
+    schemes, Handoff, HandoffKind, HandoffRow, StudyError, Sweep, TraceRun, MODEL_VERSION,
 };
 use midflight_tcp::{PROFILES, SETTINGS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -87,12 +86,6 @@ fn parse_instants(text: &str) -> PyResult<Vec<u64>> {
     Ok(instants.into_iter().map(Instant::as_nanos).collect())
 }
 
-/// Queue limit of an access link in packets: its BDP, at least 5.
-#[pyfunction]
-fn queue_limit_packets(of: Link) -> PyResult<u32> {
-    Ok(queue_limit(&link(of)?))
-}
-
 /// BDP of a link by its own round trip, in whole 1500-byte packets.
 #[pyfunction]
 fn bdp_packets(of: Link) -> PyResult<u64> {
@@ -101,23 +94,6 @@ fn bdp_packets(of: Link) -> PyResult<u64> {
 
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e6
-}
-
-/// `RTT_old_newlink` in milliseconds.
-#[pyfunction]
-fn rtt_old_newlink_ms(old: Link, new: Link) -> PyResult<f64> {
-    let notice = Notice {
-        old: link(old)?,
-        new: link(new)?,
-        flows: 1,
-    };
-    Ok(milliseconds(notice.round_trip_old_new()))
-}
-
-/// `RTT_newlink` in milliseconds.
-#[pyfunction]
-fn rtt_newlink_ms(new: Link) -> PyResult<f64> {
-    Ok(milliseconds(link(new)?.round_trip()))
 }
 
 /// Minimum RTO of A1's case 1, 2 or 3 in milliseconds, for this many segments
@@ -436,10 +412,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(parse_link, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
     m.add_function(wrap_pyfunction!(parse_instants, m)?)?;
-    m.add_function(wrap_pyfunction!(queue_limit_packets, m)?)?;
     m.add_function(wrap_pyfunction!(bdp_packets, m)?)?;
-    m.add_function(wrap_pyfunction!(rtt_old_newlink_ms, m)?)?;
-    m.add_function(wrap_pyfunction!(rtt_newlink_ms, m)?)?;
     m.add_function(wrap_pyfunction!(a1_min_rto_ms, m)?)?;
     m.add_function(wrap_pyfunction!(list_schemes, m)?)?;
     m.add_function(wrap_pyfunction!(policies, m)?)?;

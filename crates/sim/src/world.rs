@@ -296,11 +296,6 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
-    /// The present.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
     /// The sender of a flow.
     pub fn sender(&self, flow: FlowId) -> &Sender {
         &self.flows[flow.index()].sender

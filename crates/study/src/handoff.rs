@@ -78,7 +78,7 @@ const LEAST_LIMIT: u64 = 5;
 
 /// Queue limit of an access link: its BDP, rate x 2 delay, in 1500-byte
 /// packets rounded up, and at least five (Daniel & Kojo 2008, section 4).
-pub fn queue_limit(link: &LinkInfo) -> u32 {
+fn queue_limit(link: &LinkInfo) -> u32 {
     let bits = u128::from(link.rate.as_bps()) * u128::from(link.delay.as_nanos()) * 2;
     let packets = bits.div_ceil(12_000 * 1_000_000_000);
     u32::try_from(packets)

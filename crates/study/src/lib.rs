@@ -9,7 +9,7 @@ mod sweep;
 mod trace;
 
 pub use error::StudyError;
-pub use handoff::{queue_limit, Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
+pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
 pub use metrics::{HandoffRow, Phase};
 pub use scheme::{schemes, Scheme};
 pub use sweep::{Knobs, Sweep};

@@ -6,7 +6,7 @@
 //! the segment that caused the ACK first, then the blocks most recently
 //! reported, as many as fit. DSACK follows RFC 2883 section 4.
 
-use midflight_units::{Duration, Instant, Seq};
+use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
@@ -53,11 +53,6 @@ impl Receiver {
             ts_recent: Instant::ZERO,
             last_ack_sent: 0,
         }
-    }
-
-    /// Next segment expected: everything below has arrived.
-    pub fn next_expected(&self) -> Seq {
-        self.next
     }
 
     /// One past the highest segment that has arrived.
@@ -120,11 +115,6 @@ impl Receiver {
     /// When the delayed ACK is due and when its timer was set.
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         self.delayed.map(|d| (d.deadline, d.armed))
-    }
-
-    /// How long an ACK may be delayed.
-    pub fn delayed_ack(&self) -> Option<Duration> {
-        self.config.delayed_ack
     }
 
     fn insert(&mut self, seq: Seq) {

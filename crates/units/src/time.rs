@@ -1,5 +1,5 @@
 use std::fmt;
-use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in simulated time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,12 +83,6 @@ impl Duration {
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
-
-    /// The absolute difference of two durations.
-    #[must_use]
-    pub const fn abs_diff(self, other: Self) -> Self {
-        Self(self.0.abs_diff(other.0))
-    }
 }
 
 impl Add<Duration> for Instant {
@@ -122,13 +116,6 @@ impl Mul<u64> for Duration {
     type Output = Self;
     fn mul(self, factor: u64) -> Self {
         self.saturating_mul(factor)
-    }
-}
-
-impl Div<u64> for Duration {
-    type Output = Self;
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0 / divisor)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use midflight_units::Seq;
 
+use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::Core;
 
@@ -11,17 +12,36 @@ use crate::sender::Core;
 pub(super) struct Cumulative {
     /// Segments beyond the window that limited transmit allows for the present ACK.
     limited: u64,
+    /// One past the highest segment sent at the last loss: duplicate ACKs below
+    /// it are its echoes (RFC 6582 section 3.2, `recover`). Reno, which leaves
+    /// recovery with the first ACK of new data, sets it at timeouts only.
+    pub(super) recover: Seq,
 }
 
 impl Cumulative {
     /// Counts a duplicate ACK (RFC 5681 section 2); whether it is the one that
-    /// reaches the threshold. The ones before may send a new segment (RFC 3042).
+    /// tells of a loss. The ones before may send a new segment (RFC 3042).
     pub(super) fn duplicate(&mut self, core: &mut Core) -> bool {
         core.dupacks += 1;
         if core.dupacks < core.config.dup_threshold && core.config.limited_transmit {
             self.limited = u64::from(core.dupacks);
         }
-        core.dupacks == core.config.dup_threshold
+        core.dupacks == core.config.dup_threshold && core.una > self.recover
+    }
+
+    /// A duplicate ACK in fast recovery: inflates the window by the segment
+    /// that has left the network (RFC 5681 section 3.2, step 4).
+    pub(super) fn inflate(core: &mut Core, log: &mut impl Log) {
+        core.dupacks += 1;
+        core.pipe -= 1;
+        core.set_cwnd(core.cwnd() + 1.0, log);
+    }
+
+    /// The timer has expired: goes back to the first unacknowledged segment.
+    pub(super) fn timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.begin();
+        self.recover = core.max;
+        core.go_back(log);
     }
 
     /// Whether the ACK is a duplicate: nothing new, while something is outstanding.

@@ -14,15 +14,13 @@ use crate::sender::Core;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno {
     cumulative: Cumulative,
-    /// One past the highest segment sent at the last loss or timeout (section 3.2, `recover`).
-    recover: Seq,
     /// A partial ACK has restarted the timer in this recovery.
     timer_restarted: bool,
 }
 
 impl NewReno {
     fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        if ack.ack >= self.recover {
+        if ack.ack >= self.cumulative.recover {
             // Section 3.2 step 3, full acknowledgement, option 1.
             core.accept(ack, log);
             core.in_fast_recovery = false;
@@ -58,21 +56,17 @@ impl LossRecovery for NewReno {
         } else if !Cumulative::is_duplicate(core, ack) {
             // Old.
         } else if core.in_fast_recovery {
-            core.dupacks += 1;
-            core.pipe -= 1;
-            core.set_cwnd(core.cwnd() + 1.0, log);
-        } else if self.cumulative.duplicate(core) && core.una > self.recover {
-            self.recover = core.max;
+            Cumulative::inflate(core, log);
+        } else if self.cumulative.duplicate(core) {
+            self.cumulative.recover = core.max;
             self.timer_restarted = false;
             reno::enter(core, log);
         }
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.cumulative.begin();
         // Section 3.2 step 4.
-        self.recover = core.max;
-        core.go_back(log);
+        self.cumulative.timeout(core, log);
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {

@@ -13,9 +13,6 @@ use crate::sender::Core;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno {
     cumulative: Cumulative,
-    /// One past the highest segment sent when the timer last expired:
-    /// duplicates below it are echoes of going back.
-    recover: Seq,
 }
 
 impl LossRecovery for Reno {
@@ -34,19 +31,14 @@ impl LossRecovery for Reno {
         } else if !Cumulative::is_duplicate(core, ack) {
             // Old.
         } else if core.in_fast_recovery {
-            // Step 4: inflate by the segment that has left the network.
-            core.dupacks += 1;
-            core.pipe -= 1;
-            core.set_cwnd(core.cwnd() + 1.0, log);
-        } else if self.cumulative.duplicate(core) && core.una > self.recover {
+            Cumulative::inflate(core, log);
+        } else if self.cumulative.duplicate(core) {
             enter(core, log);
         }
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.cumulative.begin();
-        self.recover = core.max;
-        core.go_back(log);
+        self.cumulative.timeout(core, log);
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {

@@ -14,8 +14,6 @@ use crate::sender::Core;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe {
     cumulative: Cumulative,
-    /// One past the highest segment sent at the last loss: duplicates below it are its echoes.
-    recover: Seq,
 }
 
 impl LossRecovery for Tahoe {
@@ -24,11 +22,8 @@ impl LossRecovery for Tahoe {
         if ack.ack > core.una {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
-        } else if Cumulative::is_duplicate(core, ack)
-            && self.cumulative.duplicate(core)
-            && core.una > self.recover
-        {
-            self.recover = core.max;
+        } else if Cumulative::is_duplicate(core, ack) && self.cumulative.duplicate(core) {
+            self.cumulative.recover = core.max;
             log.record(core.now, SenderEvent::FastRetransmit(core.una));
             if !core.consult_recovery(log) {
                 core.reduce_ssthresh(log);
@@ -41,9 +36,7 @@ impl LossRecovery for Tahoe {
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.cumulative.begin();
-        self.recover = core.max;
-        core.go_back(log);
+        self.cumulative.timeout(core, log);
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
