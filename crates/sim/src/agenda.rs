@@ -1,9 +1,10 @@
 //! The next event among a fixed set of sources.
 //!
-//! A tree with sixteen children a node over the sources' instants: setting a
-//! key looks at one node a level, and sixteen integers are compared faster than
-//! one mispredicted branch costs. A world of one flow has one or two levels.
-//! Ties are rare and are settled by the full key.
+//! A world has few sources that change all the time (its links) and many that
+//! hardly do (timers, which mostly move back before they are due). The first
+//! are compared one by one, which costs less than keeping them in order; the
+//! timers are in a tree and count as one. Ties are rare and are settled by the
+//! full key, then by the number of the source.
 
 use crate::moment::{Moment, Scheduled};
 
@@ -21,9 +22,77 @@ impl Key {
     };
 }
 
+#[derive(Clone, Debug)]
+pub(crate) struct Agenda {
+    /// Instants of the busy sources in nanoseconds, and last of the earliest timer.
+    busy: Vec<u64>,
+    keys: Vec<Key>,
+    timers: Timers,
+}
+
+impl Agenda {
+    /// An agenda of `busy` sources, numbered from 0, and of `timers` numbered from there on.
+    pub(crate) fn new(busy: usize, timers: usize) -> Self {
+        Self {
+            busy: vec![u64::MAX; busy + 1],
+            keys: vec![Key::NEVER; busy],
+            timers: Timers::new(timers),
+        }
+    }
+
+    pub(crate) fn set(&mut self, source: usize, key: Key) {
+        self.keys[source] = key;
+        self.busy[source] = key.due.at.as_nanos();
+    }
+
+    pub(crate) fn timer(&self, timer: usize) -> Key {
+        self.timers.keys[timer]
+    }
+
+    pub(crate) fn set_timer(&mut self, timer: usize, key: Key) {
+        let earliest = self.timers.set(timer, key);
+        self.busy[self.keys.len()] = earliest;
+    }
+
+    /// The source whose event comes first, and its instant in nanoseconds.
+    #[inline]
+    pub(crate) fn first(&self) -> (usize, u64) {
+        let mut at = u64::MAX;
+        let mut first = 0;
+        for (source, &due) in self.busy.iter().enumerate() {
+            if due < at {
+                at = due;
+                first = source;
+            }
+        }
+        let tied = self.busy.iter().filter(|&&due| due == at).count() > 1;
+        if tied || first == self.keys.len() {
+            first = self.first_by_key(at);
+        }
+        (first, at)
+    }
+
+    /// The key of a source that [`Self::first`] named.
+    #[inline]
+    pub(crate) fn key(&self, source: usize) -> Key {
+        match self.keys.get(source) {
+            Some(&key) => key,
+            None => self.timers.keys[source - self.keys.len()],
+        }
+    }
+
+    #[cold]
+    fn first_by_key(&self, at: u64) -> usize {
+        let busy = (0..self.keys.len()).filter(|&s| self.busy[s] == at);
+        let timer = self.timers.first_at(at).map(|t| t + self.keys.len());
+        // A timer's number is higher than any other, so it comes last among equals.
+        busy.chain(timer).min_by_key(|&s| self.key(s)).unwrap_or(0)
+    }
+}
+
 const WIDTH: usize = 16;
 
-/// Sixteen instants in nanoseconds: of sources on the lowest level, of the
+/// Sixteen instants in nanoseconds: of timers on the lowest level, of the
 /// earliest in each node below on the others.
 type Node = [u64; WIDTH];
 
@@ -33,82 +102,59 @@ fn earliest(node: &Node) -> u64 {
     lane(0).min(lane(1)).min(lane(2).min(lane(3)))
 }
 
+/// A tree with sixteen children a node: setting a key looks at one node a level.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+struct Timers {
     keys: Vec<Key>,
-    /// The root: over the sources themselves when there are at most sixteen.
-    top: Node,
-    /// The levels below the root; the first is over the sources.
-    below: Vec<Vec<Node>>,
+    /// The first level is over the timers; the last one has a single node.
+    levels: Vec<Vec<Node>>,
 }
 
-impl Agenda {
-    pub(crate) fn new(sources: usize) -> Self {
-        let mut below = Vec::new();
-        let mut width = sources;
-        while width > WIDTH {
-            width = width.div_ceil(WIDTH);
-            below.push(vec![[u64::MAX; WIDTH]; width]);
+impl Timers {
+    fn new(timers: usize) -> Self {
+        let mut levels = Vec::new();
+        let mut width = timers;
+        loop {
+            width = width.div_ceil(WIDTH).max(1);
+            levels.push(vec![[u64::MAX; WIDTH]; width]);
+            if width == 1 {
+                break;
+            }
         }
         Self {
-            keys: vec![Key::NEVER; sources],
-            top: [u64::MAX; WIDTH],
-            below,
+            keys: vec![Key::NEVER; timers],
+            levels,
         }
     }
 
-    pub(crate) fn key(&self, source: usize) -> Key {
-        self.keys[source]
-    }
-
-    pub(crate) fn set(&mut self, source: usize, key: Key) {
-        self.keys[source] = key;
+    /// Sets a timer; returns the instant of the earliest one.
+    fn set(&mut self, timer: usize, key: Key) -> u64 {
+        self.keys[timer] = key;
         let mut at = key.due.at.as_nanos();
-        let mut child = source;
-        for level in &mut self.below {
+        let mut child = timer;
+        for level in &mut self.levels {
             let node = &mut level[child / WIDTH];
-            let slot = &mut node[child % WIDTH];
-            if *slot == at {
-                return;
-            }
-            *slot = at;
+            node[child % WIDTH] = at;
             at = earliest(node);
             child /= WIDTH;
         }
-        self.top[child % WIDTH] = at;
+        at
     }
 
-    /// The source whose event comes first, with its key; [`Key::NEVER`] if no
-    /// event is due. A tie of the full key goes to the lower source.
-    pub(crate) fn first(&self) -> (usize, Key) {
-        let at = earliest(&self.top);
-        self.first_at(at, &self.top, 0, self.below.len())
-            .unwrap_or((0, Key::NEVER))
+    /// The timer due at `at` with the lowest key, if there is one.
+    fn first_at(&self, at: u64) -> Option<usize> {
+        self.first_under(at, 0, self.levels.len() - 1)
     }
 
-    /// The first source due at `at` under `node`, the `index`th of its level.
-    fn first_at(&self, at: u64, node: &Node, index: usize, level: usize) -> Option<(usize, Key)> {
-        // One bit for each child that is due then; mostly there is one.
-        let mut due = 0_u32;
-        for (i, &instant) in node.iter().enumerate() {
-            due |= u32::from(instant == at) << i;
-        }
-        let mut best: Option<(usize, Key)> = None;
-        while due != 0 {
-            let child = index * WIDTH + due.trailing_zeros() as usize;
-            due &= due - 1;
-            let candidate = match level.checked_sub(1) {
-                None => self.keys.get(child).map(|&key| (child, key)),
-                Some(down) => {
-                    let node = self.below[down].get(child);
-                    node.and_then(|node| self.first_at(at, node, child, down))
-                }
-            };
-            if best.is_none_or(|b| candidate.is_some_and(|c| c.1 < b.1)) {
-                best = candidate;
-            }
-        }
-        best
+    fn first_under(&self, at: u64, index: usize, level: usize) -> Option<usize> {
+        let node = self.levels[level].get(index)?;
+        let due = (0..WIDTH).filter(|&i| node[i] == at);
+        let children = due.map(|i| index * WIDTH + i);
+        let first = |child: usize| match level.checked_sub(1) {
+            None => (child < self.keys.len()).then_some(child),
+            Some(down) => self.first_under(at, child, down),
+        };
+        children.filter_map(first).min_by_key(|&t| self.keys[t])
     }
 }
 
@@ -119,26 +165,35 @@ mod tests {
     use super::*;
 
     fn key(at: u64, scheduled: u64) -> Key {
+        let written = |ns| Moment::written(Instant::from_nanos(ns));
         Key {
-            due: Moment::written(Instant::from_nanos(at)),
-            scheduled: Scheduled::alone(Instant::from_nanos(scheduled)),
+            due: written(at),
+            scheduled: Scheduled::alone(written(scheduled).shadow),
         }
     }
 
     #[test]
     fn order_is_time_then_schedule_then_source() {
-        for sources in [5, 300] {
-            let far = sources - 1;
-            let mut agenda = Agenda::new(sources);
-            assert_eq!(agenda.first().1, Key::NEVER);
-            agenda.set(far, key(10, 1));
-            agenda.set(2, key(10, 2));
-            agenda.set(3, key(10, 1));
-            assert_eq!(agenda.first(), (3, key(10, 1)));
-            agenda.set(3, Key::NEVER);
-            assert_eq!(agenda.first().0, far);
+        for timers in [5, 300] {
+            let far = timers - 1;
+            let mut agenda = Agenda::new(2, timers);
+            let first = |agenda: &Agenda| {
+                let (source, at) = agenda.first();
+                (source, at, agenda.key(source))
+            };
+            assert_eq!(agenda.first().1, u64::MAX);
+            agenda.set_timer(far, key(10, 1));
+            agenda.set_timer(2, key(10, 2));
+            agenda.set_timer(3, key(10, 1));
+            assert_eq!(first(&agenda), (2 + 3, 10, key(10, 1)));
+            agenda.set_timer(3, Key::NEVER);
+            assert_eq!(first(&agenda), (2 + far, 10, key(10, 1)));
+            agenda.set(1, key(10, 1));
+            assert_eq!(first(&agenda).0, 1);
+            agenda.set(0, key(10, 0));
+            assert_eq!(first(&agenda).0, 0);
             agenda.set(0, key(9, 9));
-            assert_eq!(agenda.first(), (0, key(9, 9)));
+            assert_eq!(first(&agenda), (0, 9, key(9, 9)));
         }
     }
 }

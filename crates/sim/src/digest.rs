@@ -9,8 +9,8 @@ use std::fmt;
 use midflight_tcp::SenderEvent;
 use midflight_units::Instant;
 
-use crate::event::{DropCause, Event, Observer};
-use crate::world::{Body, FlowId};
+use crate::event::{DropCause, Event, Observer, Payload};
+use crate::world::FlowId;
 
 /// The running digest of a world's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +59,13 @@ impl Observer for Digest {
             Event::AckArrived(a) => (2, a.ack),
             Event::Arrived { segment, .. } => (3, segment.seq),
             Event::Dropped {
-                packet,
+                payload,
                 link,
                 cause,
             } => {
-                let number = match &packet.body {
-                    Body::Data(s) => s.seq << 1,
-                    Body::Ack(a) => a.ack << 1 | 1,
+                let number = match payload {
+                    Payload::Data(seq) => seq << 1,
+                    Payload::Ack(ack) => ack << 1 | 1,
                 };
                 let cause = u64::from(*cause == DropCause::Break);
                 (4 + cause, number ^ (link.index() as u64) << 48)

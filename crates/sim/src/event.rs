@@ -4,7 +4,16 @@ use midflight_tcp::{Ack, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::link::LinkId;
-use crate::world::{FlowId, Packet};
+use crate::world::FlowId;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// The segment of this number, towards the receiver.
+    Data(Seq),
+    /// The ACK of this number, towards the sender.
+    Ack(Seq),
+}
 
 /// Why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +46,8 @@ pub enum Event<'a> {
     },
     /// A packet was lost.
     Dropped {
-        /// The packet.
-        packet: &'a Packet,
+        /// What it carried.
+        payload: Payload,
         /// The link that lost it.
         link: LinkId,
         /// Why.

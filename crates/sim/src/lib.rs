@@ -13,11 +13,12 @@ mod chain;
 mod digest;
 mod event;
 mod link;
+mod loss;
 mod moment;
-mod pool;
+mod packet;
 mod world;
 
 pub use digest::Digest;
-pub use event::{DropCause, Event, Observer};
+pub use event::{DropCause, Event, Observer, Payload};
 pub use link::{LinkConfig, LinkId};
-pub use world::{Action, Body, FlowConfig, FlowId, NextEvent, NodeId, Packet, World, WorldError};
+pub use world::{Action, FlowConfig, FlowId, NextEvent, NodeId, World, WorldError};

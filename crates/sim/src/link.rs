@@ -4,11 +4,11 @@
 
 use std::collections::VecDeque;
 
-use midflight_units::{Duration, Instant, Rate};
+use midflight_units::{Duration, Rate};
 
-use crate::event::DropCause;
-use crate::moment::{Moment, Scheduled};
-use crate::pool::PacketId;
+use crate::agenda::Key;
+use crate::moment::{Moment, Scheduled, Shadow};
+use crate::packet::Packet;
 use crate::world::NodeId;
 
 /// Number of a link in its world.
@@ -41,222 +41,176 @@ pub struct LinkConfig {
     pub may_break: bool,
 }
 
-/// A packet that will be at the far end of a link, or is lost on entering it.
+/// A packet on its way to the far end of a link.
 #[derive(Clone, Debug)]
-pub(crate) struct Transit {
-    /// It is handed to the link.
-    pub(crate) enter: Moment,
+struct Transit {
     /// It is at the far end.
     arrive: Moment,
     /// Its transmission starts, and when that was decided.
     start: Scheduled,
-    pub(crate) packet: PacketId,
+    packet: Packet,
 }
 
-/// What a link does next.
-pub(crate) enum Outcome {
-    Arrived(PacketId),
-    Lost(PacketId, DropCause),
+/// What a link does with a packet that it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    /// Its transmission starts, and when that was decided.
+    pub(crate) start: Scheduled,
+    /// It is at the far end.
+    pub(crate) arrive: Shadow,
 }
-
-/// How long packets of one size take.
-#[derive(Clone, Copy, Debug, Default)]
-struct TransmissionTime {
-    bytes: u32,
-    seconds: f64,
-}
-
-/// Sizes remembered: data or SYN one way, ACKs with up to three blocks the other.
-const SIZES: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
     /// The link that packets go on to without an event at the far end.
     pub(crate) next: Option<LinkId>,
+    /// Where the agenda keeps the next arrival.
+    pub(crate) source: usize,
     pub(crate) down: bool,
-    /// Packets on their way to the far end, where an event awaits them.
-    ring: VecDeque<Transit>,
-    /// Packets that a link before this one has announced and that are lost here.
-    lost: VecDeque<(Transit, DropCause)>,
+    bps: f64,
+    delay_seconds: f64,
+    /// Most packets that wait.
+    room: usize,
+    /// The transmitter is free from here on.
+    free_at: Shadow,
+    /// Start of the transmission accepted last.
+    newest_start: Shadow,
+    /// Start of the transmission before the first of `starts`.
+    last_start: Shadow,
     /// When the transmissions that may not have started yet will start; kept
     /// where there is a limit.
-    starts: VecDeque<Moment>,
-    /// The transmitter is free from here on.
-    free_at: Moment,
-    /// Start of the transmission before the first of `starts`.
-    last_start: Instant,
-    /// Start of the transmission accepted last.
-    newest_start: Instant,
-    delay_seconds: f64,
-    times: [TransmissionTime; SIZES],
-    oldest: usize,
+    starts: VecDeque<Shadow>,
+    /// Packets on their way to the far end, where an event awaits them.
+    ring: VecDeque<Transit>,
+    /// When each packet of `ring` enters; kept where the link may break.
+    entries: VecDeque<Shadow>,
 }
 
 impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
-        let delay_seconds = config.delay.as_nanos() as f64 / 1e9;
         Self {
-            delay_seconds,
-            config,
             next: None,
+            source: 0,
             down: false,
-            ring: VecDeque::new(),
-            lost: VecDeque::new(),
+            bps: config.rate.as_bps() as f64,
+            delay_seconds: config.delay.as_nanos() as f64 / 1e9,
+            room: config.limit.map_or(usize::MAX, |l| (l as usize).saturating_sub(1)),
+            free_at: Shadow::ZERO,
+            newest_start: Shadow::ZERO,
+            last_start: Shadow::ZERO,
             starts: VecDeque::new(),
-            free_at: Moment::ZERO,
-            last_start: Instant::ZERO,
-            newest_start: Instant::ZERO,
-            times: [TransmissionTime::default(); SIZES],
-            oldest: 0,
+            ring: VecDeque::new(),
+            entries: VecDeque::new(),
+            config,
         }
     }
 
-    /// Packets that wait for transmission at `now`. A transmission that starts
-    /// at this very instant has begun unless its start was decided (when the
-    /// packet before it started) after the present event was scheduled.
-    fn waiting(&mut self, now: Moment, scheduled: Scheduled) -> usize {
+    /// Packets that wait for transmission at `now`, while one is in
+    /// transmission. A transmission that starts at this very instant has begun
+    /// unless its start was decided (when the packet before it started) after
+    /// the present event was scheduled.
+    fn waiting(&mut self, now: Shadow, scheduled: Scheduled) -> usize {
         while let Some(&next) = self.starts.front() {
             if next > now || (next == now && self.last_start > scheduled.at) {
                 break;
             }
-            self.last_start = next.at;
+            self.last_start = next;
             self.starts.pop_front();
         }
         self.starts.len()
     }
 
-    fn transmission_time(&mut self, bytes: u32) -> TransmissionTime {
-        if let Some(known) = self.times.iter().find(|t| t.bytes == bytes) {
-            return *known;
-        }
-        let rate = self.config.rate;
-        let seconds = 8.0 * f64::from(bytes) / rate.as_bps() as f64;
-        let time = TransmissionTime { bytes, seconds };
-        self.times[self.oldest] = time;
-        self.oldest = (self.oldest + 1) % SIZES;
-        time
-    }
-
     /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
-    /// but never before an earlier call's. Returns when it is at the far end
-    /// and when its transmission starts; none when there is no room.
-    /// `scheduled` is when the event of its coming was put on the agenda.
+    /// but never before an earlier call's. None when the queue has no room.
+    #[inline]
     pub(crate) fn offer(
         &mut self,
-        now: Moment,
+        now: Shadow,
         scheduled: Scheduled,
         bytes: u32,
-    ) -> Option<(Moment, Scheduled)> {
-        let busy = self.free_at > now;
-        if let Some(limit) = self.config.limit {
-            let waiting = self.waiting(now, scheduled);
-            if busy && waiting + 1 >= limit as usize {
-                return None;
+    ) -> Option<Passage> {
+        let start = if self.free_at > now {
+            if self.config.limit.is_some() {
+                if self.waiting(now, scheduled) >= self.room {
+                    return None;
+                }
+                self.starts.push_back(self.free_at);
             }
-        }
-        let (start, by) = if busy {
-            (self.free_at, self.newest_start)
+            Scheduled {
+                at: self.free_at,
+                by: self.newest_start,
+            }
         } else {
-            (now, scheduled.at)
+            self.starts.clear();
+            self.last_start = now;
+            Scheduled {
+                at: now,
+                by: scheduled.at,
+            }
         };
+        let seconds = 8.0 * f64::from(bytes) / self.bps;
         self.newest_start = start.at;
-        let time = self.transmission_time(bytes);
-        if self.config.limit.is_some() {
-            self.starts.push_back(start);
-        }
-        self.free_at = start.after_transmission(time.seconds);
-        let arrive = start.arrival(time.seconds, self.delay_seconds);
-        Some((arrive, Scheduled { at: start.at, by }))
+        self.free_at = start.at.plus(seconds);
+        Some(Passage {
+            start,
+            arrive: start.at.plus(seconds + self.delay_seconds),
+        })
     }
 
-    /// Puts a packet on its way to the far end; whether it is the next thing to come of the link.
-    pub(crate) fn carry(
-        &mut self,
-        enter: Moment,
-        arrive: Moment,
-        start: Scheduled,
-        packet: PacketId,
-    ) -> bool {
+    /// Puts a packet that enters at `enter` on its way to the far end; whether
+    /// it is the next to arrive there.
+    #[inline]
+    pub(crate) fn carry(&mut self, enter: Shadow, passage: Passage, packet: Packet) -> bool {
+        if self.config.may_break {
+            self.entries.push_back(enter);
+        }
         self.ring.push_back(Transit {
-            enter,
-            arrive,
-            start,
+            arrive: passage.arrive.moment(),
+            start: passage.start,
             packet,
         });
         self.ring.len() == 1
     }
 
-    /// Loses a packet when its time comes.
-    pub(crate) fn lose(
-        &mut self,
-        enter: Moment,
-        start: Scheduled,
-        packet: PacketId,
-        why: DropCause,
-    ) {
-        self.lost.push_back((
-            Transit {
-                enter,
-                arrive: enter,
-                start,
-                packet,
-            },
-            why,
-        ));
+    /// When the next packet arrives at the far end.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Key {
+        self.ring.front().map_or(Key::NEVER, |t| Key {
+            due: t.arrive,
+            scheduled: t.start,
+        })
     }
 
-    /// When the next packet arrives at the far end or is lost, and when that was scheduled.
-    pub(crate) fn next_outcome(&self) -> Option<(Moment, Scheduled)> {
-        let arrival = self.ring.front().map(|t| (t.arrive, t.start));
-        match self.lost.front() {
-            Some((t, _)) if arrival.is_none_or(|a| (t.arrive, t.start) < a) => {
-                Some((t.arrive, t.start))
-            }
-            _ => arrival,
+    /// Takes the packet that [`Self::next_arrival`] announced.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Packet> {
+        if self.config.may_break {
+            self.entries.pop_front();
         }
+        self.ring.pop_front().map(|t| t.packet)
     }
 
-    /// Takes what [`Self::next_outcome`] announced.
-    pub(crate) fn take(&mut self) -> Option<Outcome> {
-        let next = self.next_outcome();
-        if let Some((t, _)) = self.lost.front() {
-            if next == Some((t.arrive, t.start)) {
-                return self
-                    .lost
-                    .pop_front()
-                    .map(|(t, why)| Outcome::Lost(t.packet, why));
-            }
-        }
-        self.ring.pop_front().map(|t| Outcome::Arrived(t.packet))
-    }
-
-    /// The link goes down at `now`: what was announced to enter it later is lost.
-    pub(crate) fn take_down(&mut self, now: Moment) {
+    /// The link goes down at `now`: what was announced to enter it later is
+    /// lost then. Calls `lose` with each such packet.
+    pub(crate) fn take_down(&mut self, now: Shadow, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
-        let from = self.ring.partition_point(|t| t.enter < now);
-        let announced = self.ring.split_off(from);
-        let queued = std::mem::take(&mut self.lost);
-        let mut all: Vec<_> = announced
-            .into_iter()
-            .map(|t| {
-                (
-                    Transit {
-                        arrive: t.enter,
-                        ..t
-                    },
-                    DropCause::Break,
-                )
-            })
-            .chain(queued)
-            .collect();
-        all.sort_by_key(|(t, _)| t.enter);
-        self.lost = all.into();
+        let from = self.entries.partition_point(|enter| *enter < now);
+        let announced = self.ring.drain(from..).zip(self.entries.drain(from..));
+        for (transit, enter) in announced {
+            let key = Key {
+                due: enter.moment(),
+                scheduled: transit.start,
+            };
+            lose(key, transit.packet);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use midflight_units::Instant;
+
     use super::*;
 
     fn link(limit: u32) -> Link {
@@ -273,13 +227,10 @@ mod tests {
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
-        let at = |us: u64| Instant::from_nanos(us * 1_000);
-        let sent = l.offer(
-            Moment::written(at(us)),
-            Scheduled::alone(at(scheduled_us)),
-            1500,
-        );
-        sent.map(|(arrive, start)| (arrive.at.as_nanos() / 1_000, start.at.as_nanos() / 1_000))
+        let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
+        let sent = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500);
+        let us = |s: Shadow| s.moment().at.as_nanos() / 1_000;
+        sent.map(|p| (us(p.arrive), us(p.start.at)))
     }
 
     #[test]

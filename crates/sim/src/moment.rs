@@ -11,38 +11,51 @@
 
 use midflight_units::Instant;
 
+/// ns-2's idea of an instant: the bits of a double in seconds that is never
+/// negative, so that they compare as the double does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shadow(u64);
+
+impl Shadow {
+    pub(crate) const ZERO: Self = Self(0);
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+
+    /// ns-2's sum.
+    #[inline]
+    pub(crate) fn plus(self, seconds: f64) -> Self {
+        Self((f64::from_bits(self.0) + seconds).to_bits())
+    }
+
+    /// The nanosecond that this rounds to, so that both order events alike.
+    #[inline]
+    pub(crate) fn moment(self) -> Moment {
+        let at = Instant::from_nanos((f64::from_bits(self.0) * 1e9 + 0.5) as i64 as u64);
+        Moment { at, shadow: self }
+    }
+}
+
 /// An instant with ns-2's idea of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
-    /// Bits of a double that is never negative: they compare as the double does.
-    shadow: u64,
+    pub(crate) shadow: Shadow,
 }
 
 impl Moment {
     pub(crate) const ZERO: Self = Self {
         at: Instant::ZERO,
-        shadow: 0,
+        shadow: Shadow::ZERO,
     };
     pub(crate) const NEVER: Self = Self {
         at: Instant::NEVER,
-        shadow: u64::MAX,
+        shadow: Shadow::NEVER,
     };
 
     /// A moment written down as a decimal number of seconds.
     pub(crate) fn written(at: Instant) -> Self {
         Self {
             at,
-            shadow: (at.as_nanos() as f64 / 1e9).to_bits(),
-        }
-    }
-
-    /// ns-2's sum; the nanoseconds are what it rounds to, so that both order events alike.
-    fn plus(self, seconds: f64) -> Self {
-        let shadow = f64::from_bits(self.shadow) + seconds;
-        Self {
-            at: Instant::from_nanos((shadow * 1e9 + 0.5) as i64 as u64),
-            shadow: shadow.to_bits(),
+            shadow: Shadow((at.as_nanos() as f64 / 1e9).to_bits()),
         }
     }
 
@@ -56,19 +69,8 @@ impl Moment {
         };
         Self {
             at: deadline,
-            shadow: self.plus(seconds).shadow,
+            shadow: self.shadow.plus(seconds),
         }
-    }
-
-    /// The end of a transmission that starts now and takes `seconds`.
-    pub(crate) fn after_transmission(self, seconds: f64) -> Self {
-        self.plus(seconds)
-    }
-
-    /// The arrival of the packet whose transmission of `seconds` starts now, over
-    /// a link with this delay in seconds.
-    pub(crate) fn arrival(self, seconds: f64, delay: f64) -> Self {
-        self.plus(seconds + delay)
     }
 }
 
@@ -79,15 +81,15 @@ impl Moment {
 /// were put there at one instant too; then the step before decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scheduled {
-    pub(crate) at: Instant,
-    pub(crate) by: Instant,
+    pub(crate) at: Shadow,
+    pub(crate) by: Shadow,
 }
 
 impl Scheduled {
-    pub(crate) const START: Self = Self::alone(Instant::ZERO);
-    pub(crate) const NEVER: Self = Self::alone(Instant::NEVER);
+    pub(crate) const START: Self = Self::alone(Shadow::ZERO);
+    pub(crate) const NEVER: Self = Self::alone(Shadow::NEVER);
 
-    pub(crate) const fn alone(at: Instant) -> Self {
+    pub(crate) const fn alone(at: Shadow) -> Self {
         Self { at, by: at }
     }
 }

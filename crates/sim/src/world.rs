@@ -8,9 +8,10 @@ use midflight_units::{Instant, Seq};
 use crate::agenda::{Agenda, Key};
 use crate::chain::chains;
 use crate::event::{DropCause, Event, Observer};
-use crate::link::{Link, LinkConfig, LinkId, Outcome};
+use crate::link::{Link, LinkConfig, LinkId};
+use crate::loss::{Loss, Losses};
 use crate::moment::{Moment, Scheduled};
-use crate::pool::{PacketId, Pool};
+use crate::packet::{Delivery, Packet, Sacks};
 
 /// Number of a node in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,30 +26,6 @@ impl FlowId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// What a packet carries.
-#[derive(Clone, Copy, Debug)]
-pub enum Body {
-    /// A segment towards the receiver.
-    Data(Segment),
-    /// An ACK towards the sender.
-    Ack(Ack),
-}
-
-/// A packet on its way.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet {
-    /// Its flow.
-    pub flow: FlowId,
-    /// The node it goes to.
-    pub to: NodeId,
-    /// Size on the wire.
-    pub bytes: u32,
-    /// It was sent over a route that was set during the run.
-    pub rerouted: bool,
-    /// What it carries.
-    pub body: Body,
 }
 
 /// Something that the timeline does to the network.
@@ -131,17 +108,15 @@ struct Flow {
 /// A timer as its owner last set it.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    due: Moment,
-    armed: Instant,
+    deadline: Instant,
+    armed: Moment,
 }
 
-impl Default for Timer {
-    fn default() -> Self {
-        Self {
-            due: Moment::NEVER,
-            armed: Instant::NEVER,
-        }
-    }
+impl Timer {
+    const OFF: Self = Self {
+        deadline: Instant::NEVER,
+        armed: Moment::NEVER,
+    };
 }
 
 /// The network, its flows and its future. `O` watches.
@@ -154,11 +129,9 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    packets: Pool,
-    /// Sources of the agenda: for a link where packets meet an event.
-    sources: Vec<Source>,
-    /// The source of a link, if it has one.
-    source_of: Vec<Option<usize>>,
+    /// Blocks of the ACKs on their way.
+    sacks: Sacks,
+    losses: Losses,
     /// Routes that may be set during the run.
     alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// `routes[node * nodes + to]` and whether it was set during the run.
@@ -170,8 +143,6 @@ pub struct World<O> {
     agenda: Agenda,
     /// Timers of senders and receivers as last set.
     timers: Vec<Timer>,
-    /// The source of the first timer.
-    first_timer: usize,
     observer: O,
     error: Option<WorldError>,
 }
@@ -180,26 +151,20 @@ pub struct World<O> {
 #[derive(Clone, Copy, Debug)]
 pub struct NextEvent {
     source: usize,
-    key: Key,
+    at: Instant,
 }
 
 impl NextEvent {
     /// When it is due.
     pub fn at(&self) -> Instant {
-        self.key.due.at
+        self.at
     }
 }
 
-/// Where an event comes from, in the order that settles a full tie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Timeline,
-    Link(usize),
-    SenderTimer(FlowId),
-    ReceiverTimer(FlowId),
-}
-
+/// Sources of the agenda: the timeline, the links in their order, announced
+/// losses, the timers of each flow's sender and receiver.
 const TIMELINE: usize = 0;
+const FIRST_LINK: usize = 1;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -224,33 +189,22 @@ impl<O: Observer> World<O> {
         for (link, next) in links.iter_mut().zip(chained) {
             link.next = next;
         }
-        let mut sources = vec![Source::Timeline];
-        let mut source_of = vec![None; links.len()];
-        for (i, link) in links.iter().enumerate() {
-            // A packet leaves a chain at its last link, or is lost at a queue on the way.
-            if link.next.is_none() || link.config.limit.is_some() {
-                source_of[i] = Some(sources.len());
-                sources.push(Source::Link(i));
-            }
+        for (i, link) in links.iter_mut().enumerate() {
+            link.source = FIRST_LINK + i;
         }
-        let first_timer = sources.len();
-        for flow in (0..flows.len()).map(|f| FlowId(f as u32)) {
-            sources.extend([Source::SenderTimer(flow), Source::ReceiverTimer(flow)]);
-        }
+        let timers = 2 * flows.len();
         let mut world = Self {
             now: Instant::ZERO,
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
+            agenda: Agenda::new(FIRST_LINK + links.len() + 1, timers),
             links,
-            packets: Pool::default(),
-            agenda: Agenda::new(sources.len()),
-            sources,
-            source_of,
+            sacks: Sacks::default(),
+            losses: Losses::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
-            timers: vec![Timer::default(); 2 * flows.len()],
-            first_timer,
+            timers: vec![Timer::OFF; timers],
             flows: flows
                 .into_iter()
                 .map(|f| Flow {
@@ -296,6 +250,11 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
+    /// Number of flows.
+    pub fn flows(&self) -> u32 {
+        self.flows.len() as u32
+    }
+
     /// The sender of a flow.
     pub fn sender(&self, flow: FlowId) -> &Sender {
         &self.flows[flow.index()].sender
@@ -322,27 +281,38 @@ impl<O: Observer> World<O> {
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
+    #[inline]
     pub fn next_event(&self) -> NextEvent {
-        let (source, key) = self.agenda.first();
-        NextEvent { source, key }
+        let (source, at) = self.agenda.first();
+        NextEvent {
+            source,
+            at: Instant::from_nanos(at),
+        }
     }
 
     /// Lets the event that [`Self::next_event`] has just announced happen.
     ///
     /// # Errors
     /// [`WorldError::NoRoute`] when a packet was stranded.
+    #[inline]
     pub fn process(&mut self, next: NextEvent) -> Result<(), WorldError> {
-        if next.key.due == Moment::NEVER {
+        if next.at == Instant::NEVER {
             return Ok(());
         }
-        self.now = next.key.due.at;
-        self.moment = next.key.due;
-        self.scheduled = next.key.scheduled;
-        match self.sources[next.source] {
-            Source::Timeline => self.act(),
-            Source::Link(link) => self.outcome(link),
-            Source::SenderTimer(flow) => self.sender_timer(flow),
-            Source::ReceiverTimer(flow) => self.receiver_timer(flow),
+        let key = self.agenda.key(next.source);
+        self.now = next.at;
+        self.moment = key.due;
+        self.scheduled = key.scheduled;
+        if let Some(link) = next.source.checked_sub(FIRST_LINK) {
+            if link < self.links.len() {
+                self.arrival(link);
+            } else if let Some(timer) = link.checked_sub(self.links.len() + 1) {
+                self.timer(timer);
+            } else {
+                self.announced_loss();
+            }
+        } else {
+            self.act();
         }
         self.error.take().map_or(Ok(()), Err)
     }
@@ -401,8 +371,17 @@ impl<O: Observer> World<O> {
                 self.error = Some(WorldError::UnbreakableLink { link });
             }
             Action::Down(link) => {
-                self.links[link.index()].take_down(self.moment);
+                let losses = &mut self.losses;
+                self.links[link.index()].take_down(self.moment.shadow, |key, packet| {
+                    losses.push(Loss {
+                        key,
+                        link,
+                        cause: DropCause::Break,
+                        packet,
+                    });
+                });
                 self.sync_link(link.index());
+                self.sync_losses();
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
@@ -418,15 +397,9 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
-    /// Sends a new packet from `node`.
-    fn send(&mut self, node: NodeId, packet: Packet) {
-        let id = self.packets.insert(packet);
-        self.forward(node, id);
-    }
-
     /// Hands a packet at `node` to the link of its route.
-    fn forward(&mut self, node: NodeId, id: PacketId) {
-        let packet = self.packets.get_mut(id);
+    #[inline]
+    fn forward(&mut self, node: NodeId, mut packet: Packet) {
         let at = usize::from(node.0) * self.nodes + usize::from(packet.to.0);
         let Some((link, during_run)) = self.routes[at] else {
             self.error = Some(WorldError::NoRoute {
@@ -436,85 +409,89 @@ impl<O: Observer> World<O> {
             return;
         };
         packet.rerouted |= during_run;
-        self.pass(link, self.moment, self.scheduled, id);
+        self.pass(link, packet);
     }
 
-    /// Sends a packet that enters `first` at `enter` through it and the links
-    /// chained to it. Past the first link that is ahead of the present, which
-    /// is exact: nothing else feeds a chained link, and its queue is first in,
-    /// first out.
-    fn pass(&mut self, first: LinkId, enter: Moment, scheduled: Scheduled, id: PacketId) {
-        let bytes = self.packets.get(id).bytes;
-        let (mut link, mut enter, mut scheduled) = (first, enter, scheduled);
-        let lost = loop {
+    /// Sends a packet that enters `first` now through it and the links chained
+    /// to it. Past the first link that is ahead of the present, which is exact:
+    /// nothing else feeds a chained link, and its queue is first in, first out.
+    #[inline]
+    fn pass(&mut self, first: LinkId, packet: Packet) {
+        let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
+        let cause = loop {
             let l = &mut self.links[link.index()];
             if l.down {
                 break DropCause::Break;
             }
-            let Some((arrive, start)) = l.offer(enter, scheduled, bytes) else {
+            let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
             };
             let Some(next) = l.next else {
-                if l.carry(enter, arrive, start, id) {
+                if l.carry(enter, passage, packet) {
                     self.sync_link(link.index());
                 }
                 return;
             };
-            (link, enter, scheduled) = (next, arrive, start);
+            (link, enter, scheduled) = (next, passage.arrive, passage.start);
         };
-        if enter.at <= self.now {
-            self.lose(id, link, lost);
+        let due = enter.moment();
+        if due.at <= self.now {
+            self.lose(&packet, link, cause);
         } else {
-            self.links[link.index()].lose(enter, scheduled, id, lost);
-            self.sync_link(link.index());
+            self.losses.push(Loss {
+                key: Key { due, scheduled },
+                link,
+                cause,
+                packet,
+            });
+            self.sync_losses();
         }
     }
 
-    fn lose(&mut self, id: PacketId, link: LinkId, cause: DropCause) {
-        let packet = self.packets.remove(id);
+    fn lose(&mut self, packet: &Packet, link: LinkId, cause: DropCause) {
+        packet.discard(&mut self.sacks);
         let event = Event::Dropped {
-            packet,
+            payload: packet.payload(),
             link,
             cause,
         };
         self.observer.record(self.now, packet.flow, &event);
     }
 
-    fn sync_link(&mut self, link: usize) {
-        let Some(source) = self.source_of[link] else {
-            return;
-        };
-        let key = match self.links[link].next_outcome() {
-            Some((due, scheduled)) => Key { due, scheduled },
-            None => Key::NEVER,
-        };
-        self.agenda.set(source, key);
+    fn announced_loss(&mut self) {
+        if let Some(loss) = self.losses.pop() {
+            self.lose(&loss.packet, loss.link, loss.cause);
+        }
+        self.sync_losses();
     }
 
-    fn outcome(&mut self, link: usize) {
-        let Some(outcome) = self.links[link].take() else {
-            return;
-        };
-        self.sync_link(link);
-        let link_id = LinkId(link as u16);
-        let id = match outcome {
-            Outcome::Lost(id, cause) => return self.lose(id, link_id, cause),
-            Outcome::Arrived(id) => id,
-        };
-        let node = self.links[link].config.to;
-        if self.packets.get(id).to != node {
-            self.forward(node, id);
+    #[inline]
+    fn sync_link(&mut self, link: usize) {
+        let link = &self.links[link];
+        self.agenda.set(link.source, link.next_arrival());
+    }
+
+    fn sync_losses(&mut self) {
+        self.agenda
+            .set(FIRST_LINK + self.links.len(), self.losses.next());
+    }
+
+    #[inline]
+    fn arrival(&mut self, link: usize) {
+        let l = &mut self.links[link];
+        let Some(packet) = l.take() else { return };
+        let node = l.config.to;
+        self.agenda.set(l.source, l.next_arrival());
+        if packet.to != node {
+            self.forward(node, packet);
             return;
         }
-        let Packet {
-            flow,
-            rerouted,
-            body,
-            ..
-        } = *self.packets.remove(id);
-        match body {
-            Body::Data(segment) => self.deliver_segment(flow, rerouted, &segment, link_id),
-            Body::Ack(ack) => self.deliver_ack(flow, &ack),
+        let flow = packet.flow;
+        match packet.open(&mut self.sacks) {
+            Delivery::Segment(segment) => {
+                self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
+            }
+            Delivery::Ack(ack) => self.deliver_ack(flow, &ack),
         }
     }
 
@@ -535,18 +512,11 @@ impl<O: Observer> World<O> {
     fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
         if let Some(ack) = ack {
             let (from, to) = (self.flows[flow.index()].to, self.flows[flow.index()].from);
-            let packet = Packet {
-                flow,
-                to,
-                bytes: ack.bytes(),
-                rerouted: false,
-                body: Body::Ack(ack),
-            };
-            self.send(from, packet);
+            let packet = Packet::ack(flow, to, &ack, &mut self.sacks);
+            self.forward(from, packet);
         }
-        let source = self.timer_source(flow) + 1;
         let timer = self.flows[flow.index()].receiver.poll_timer();
-        self.sync_timer(source, timer);
+        self.sync_timer(2 * flow.index() + 1, timer);
     }
 
     fn deliver_ack(&mut self, flow: FlowId, ack: &Ack) {
@@ -576,6 +546,18 @@ impl<O: Observer> World<O> {
         self.pump(flow);
     }
 
+    /// The timer of a sender (even) or a receiver (odd) is due, or was.
+    fn timer(&mut self, timer: usize) {
+        self.agenda.set_timer(timer, Key::NEVER);
+        let flow = FlowId((timer / 2) as u32);
+        if timer.is_multiple_of(2) {
+            self.sender_timer(flow);
+        } else {
+            let ack = self.flows[flow.index()].receiver.on_timer(self.now);
+            self.acknowledge(flow, ack);
+        }
+    }
+
     fn sender_timer(&mut self, flow: FlowId) {
         let now = self.now;
         let state = &mut self.flows[flow.index()];
@@ -590,14 +572,7 @@ impl<O: Observer> World<O> {
             self.observer.record(at, flow, &Event::Sender(event));
         };
         state.sender.on_timer(now, log);
-        self.agenda.set(self.timer_source(flow), Key::NEVER);
         self.pump(flow);
-    }
-
-    fn receiver_timer(&mut self, flow: FlowId) {
-        self.agenda.set(self.timer_source(flow) + 1, Key::NEVER);
-        let ack = self.flows[flow.index()].receiver.on_timer(self.now);
-        self.acknowledge(flow, ack);
     }
 
     /// Sends what the sender has to send, and notes when it wants to be woken.
@@ -612,45 +587,31 @@ impl<O: Observer> World<O> {
                 break;
             };
             self.observer.record(now, flow, &Event::Sent(&segment));
-            let bytes = segment.bytes;
-            self.send(
-                from,
-                Packet {
-                    flow,
-                    to,
-                    bytes,
-                    rerouted: false,
-                    body: Body::Data(segment),
-                },
-            );
+            self.forward(from, Packet::data(flow, to, &segment));
         }
         let timer = self.flows[flow.index()].sender.poll_timer();
-        self.sync_timer(self.timer_source(flow), timer);
-    }
-
-    fn timer_source(&self, flow: FlowId) -> usize {
-        self.first_timer + 2 * flow.index()
+        self.sync_timer(2 * flow.index(), timer);
     }
 
     /// Puts a timer on the agenda. A deadline that moved back is left where it
     /// was: the early call does nothing and puts the timer right.
-    fn sync_timer(&mut self, source: usize, set: Option<(Instant, Instant)>) {
+    #[inline]
+    fn sync_timer(&mut self, timer: usize, set: Option<(Instant, Instant)>) {
         let Some((deadline, armed)) = set else { return };
-        let timer = &mut self.timers[source - self.first_timer];
-        if (timer.due.at, timer.armed) != (deadline, armed) {
-            *timer = Timer {
-                due: self.moment.after_timer(deadline),
-                armed,
+        let known = &mut self.timers[timer];
+        if (known.deadline, known.armed.at) != (deadline, armed) {
+            *known = Timer {
+                deadline,
+                armed: self.moment,
             };
         }
-        if timer.due <= self.agenda.key(source).due {
-            self.agenda.set(
-                source,
-                Key {
-                    due: timer.due,
-                    scheduled: Scheduled::alone(armed),
-                },
-            );
+        let planned = self.agenda.timer(timer).due;
+        if deadline <= planned.at {
+            let due = known.armed.after_timer(deadline);
+            if due <= planned {
+                let scheduled = Scheduled::alone(known.armed.shadow);
+                self.agenda.set_timer(timer, Key { due, scheduled });
+            }
         }
     }
 }

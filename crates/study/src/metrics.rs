@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use midflight_sim::{Body, DropCause, Event, FlowId, Observer};
+use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
 use midflight_tcp::{Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
@@ -354,10 +354,10 @@ impl Observer for HandoffMetrics {
                     a.row.reordered += u32::from(*overtaken && !segment.retransmission);
                 }
             }
-            Event::Dropped { packet, cause, .. } => {
-                if let Body::Data(segment) = &packet.body {
-                    self.dropped.insert(segment.seq);
-                    self.highest_dropped = self.highest_dropped.max(Some(segment.seq));
+            Event::Dropped { payload, cause, .. } => {
+                if let Payload::Data(seq) = *payload {
+                    self.dropped.insert(seq);
+                    self.highest_dropped = self.highest_dropped.max(Some(seq));
                     if let Some(a) = after {
                         a.row.drops_data += 1;
                         a.row.drops_all += 1;

@@ -1,6 +1,6 @@
 //! One run as a complete list of events.
 
-use midflight_sim::{Body, Digest, DropCause, Event, FlowId, LinkId, Observer, World};
+use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
 use midflight_tcp::SenderEvent;
 use midflight_units::{Instant, Seq};
 
@@ -86,13 +86,13 @@ impl Observer for Recorder {
                 self.push(now, "rcv", segment.seq as f64, name_of(*link));
             }
             Event::Dropped {
-                packet,
+                payload,
                 link,
                 cause,
             } => {
-                let (kind, number) = match &packet.body {
-                    Body::Data(s) => ("data", s.seq as f64),
-                    Body::Ack(a) => ("ack", a.ack as f64 - 1.0),
+                let (kind, number) = match *payload {
+                    Payload::Data(seq) => ("data", seq as f64),
+                    Payload::Ack(ack) => ("ack", ack as f64 - 1.0),
                 };
                 let cause = match cause {
                     DropCause::Queue => "queue",

@@ -1,0 +1,152 @@
+//! The workloads that midflight's speed is measured with.
+
+use midflight_control::LinkInfo;
+use midflight_sim::{Action, Digest, FlowConfig, LinkConfig, NodeId, World};
+use midflight_study::{Handoff, HandoffKind, Sweep, REFERENCE_FIXED};
+use midflight_tcp::{profile, Profile};
+use midflight_units::{Duration, Instant, Rate};
+
+/// A link of this many kbit/s and milliseconds.
+pub fn link(kbps: u64, ms: u64) -> LinkInfo {
+    LinkInfo {
+        rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+        delay: Duration::from_millis(ms),
+    }
+}
+
+fn ns2() -> Profile {
+    profile("ns2").unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+/// Flows over one bottleneck of 100 Mbit/s with 10 ms each way and a queue of
+/// one bandwidth-delay product. Flow `i` opens `i` milliseconds after the start.
+pub fn bottleneck(flows: u32) -> World<Digest> {
+    let there_and_back = |name, from, to| LinkConfig {
+        name,
+        from: NodeId(from),
+        to: NodeId(to),
+        rate: Rate::from_mbps(100),
+        delay: Duration::from_millis(10),
+        limit: Some(167),
+        may_break: false,
+    };
+    let links = vec![
+        there_and_back("there", 0, 1),
+        there_and_back("back", 1, 0),
+    ];
+    let link_id = World::<Digest>::link_id;
+    let routes = [
+        (NodeId(0), NodeId(1), link_id(0)),
+        (NodeId(1), NodeId(0), link_id(1)),
+    ];
+    let profile = ns2();
+    let flow = FlowConfig {
+        from: NodeId(0),
+        to: NodeId(1),
+        sender: profile.sender,
+        receiver: profile.receiver,
+        policies: Vec::new(),
+    };
+    let flow_configs = vec![flow; flows as usize];
+    let mut world = World::new(2, links, &routes, &[], flow_configs, Digest::default())
+        .unwrap_or_else(|e| unreachable!("{e}"));
+    for i in 0..flows {
+        let at = Instant::ZERO + Duration::from_millis(u64::from(i));
+        world.schedule(at, Action::Open(World::<Digest>::flow_id(i)));
+    }
+    world
+}
+
+/// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s.
+pub fn handoff() -> World<Digest> {
+    let handoff = Handoff {
+        old: link(6400, 9),
+        new: link(200, 300),
+        kind: HandoffKind::MakeBeforeBreak,
+        notice_delay: None,
+        fixed: REFERENCE_FIXED,
+    };
+    let mut world = handoff
+        .world(&ns2(), Vec::new(), Digest::default())
+        .unwrap_or_else(|e| unreachable!("{e}"));
+    handoff.plan(&mut world, Instant::from_nanos(8_200_000_000));
+    world
+}
+
+/// Runs for so many seconds; returns how many segments were sent.
+pub fn run(mut world: World<Digest>, seconds: u64) -> u64 {
+    let flows = world.flows();
+    world
+        .run_before(Instant::from_nanos(seconds * 1_000_000_000))
+        .unwrap_or_else(|e| unreachable!("{e}"));
+    (0..flows)
+        .map(|i| world.sender(World::<Digest>::flow_id(i)).view().snd_max)
+        .sum()
+}
+
+/// The directed link pairs of Daniel & Kojo 2008, sections 4.1 to 4.3.
+pub fn pairs() -> Vec<(LinkInfo, LinkInfo)> {
+    let mut pairs = Vec::new();
+    let mut both = |a, b| pairs.extend([(a, b), (b, a)]);
+    for kbps in [200, 1600, 6400] {
+        for ms in [150, 75, 37, 18, 9, 1] {
+            both(link(kbps, ms), link(kbps, 300));
+        }
+    }
+    for ms in [300, 75, 9, 1] {
+        for kbps in [200, 400, 800, 1600, 3200] {
+            both(link(kbps, ms), link(6400, ms));
+        }
+    }
+    let same_bdp = [(200, 300), (400, 150), (800, 75), (1600, 37), (3200, 18), (6400, 9)];
+    for anchor in [0, 5] {
+        for other in 0..6 {
+            if other != anchor {
+                let (a, b) = (same_bdp[anchor], same_bdp[other]);
+                both(link(a.0, a.1), link(b.0, b.1));
+            }
+        }
+    }
+    pairs
+}
+
+/// Handoff instants: 0.1 s to 20 s.
+pub fn instants() -> Vec<Instant> {
+    (1..=200)
+        .map(|n| Instant::from_nanos(n * 100_000_000))
+        .collect()
+}
+
+/// The grid of Daniel & Kojo 2008.
+pub fn grid(threads: usize) -> usize {
+    let mut rows = 0;
+    for (old, new) in pairs() {
+        for kind in [
+            HandoffKind::MakeBeforeBreak,
+            HandoffKind::BreakBeforeMake {
+                gap: Duration::from_millis(500),
+            },
+        ] {
+            let sweep = Sweep {
+                handoff: Handoff {
+                    old,
+                    new,
+                    kind,
+                    notice_delay: Some(Duration::ZERO),
+                    fixed: REFERENCE_FIXED,
+                },
+                at: instants(),
+                schemes: vec!["sack".into(), "enhanced".into()],
+                profile: "ns2".into(),
+                knobs: Vec::new(),
+                packets: 100,
+                extra: Vec::new(),
+                end: Instant::from_nanos(3_600_000_000_000),
+                fork: true,
+                threads,
+            };
+            rows += sweep.run().unwrap_or_else(|e| unreachable!("{e}")).len();
+        }
+    }
+    rows
+}
