@@ -1,10 +1,10 @@
 //! The next event among a fixed set of sources.
 //!
-//! A world has few sources that change all the time (its links) and many that
-//! hardly do (timers, which mostly move back before they are due). The first
-//! are compared one by one, which costs less than keeping them in order; the
-//! timers are in a tree and count as one. Ties are rare and are settled by the
-//! full key, then by the number of the source.
+//! A knockout tournament over the sources' keys: when a source changes, it
+//! plays one match a level again, and the winner is always known. A world has
+//! few sources that change all the time (its links) and many that hardly do
+//! (timers, which mostly move back before they are due), so timers have a
+//! tournament of their own and send its winner to the first.
 
 use crate::moment::{Moment, Scheduled};
 
@@ -24,137 +24,112 @@ impl Key {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    /// Instants of the busy sources in nanoseconds, and last of the earliest timer.
-    busy: Vec<u64>,
-    keys: Vec<Key>,
-    timers: Timers,
+    /// The busy sources, and last the earliest timer.
+    busy: Tournament,
+    timers: Tournament,
 }
 
 impl Agenda {
     /// An agenda of `busy` sources, numbered from 0, and of `timers` numbered from there on.
     pub(crate) fn new(busy: usize, timers: usize) -> Self {
         Self {
-            busy: vec![u64::MAX; busy + 1],
-            keys: vec![Key::NEVER; busy],
-            timers: Timers::new(timers),
+            busy: Tournament::new(busy + 1),
+            timers: Tournament::new(timers),
         }
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, source: usize, key: Key) {
-        self.keys[source] = key;
-        self.busy[source] = key.due.at.as_nanos();
+        self.busy.set(source, key);
     }
 
-    pub(crate) fn timer(&self, timer: usize) -> Key {
-        self.timers.keys[timer]
+    #[inline]
+    pub(crate) fn timer(&self, timer: usize) -> &Key {
+        &self.timers.keys[timer]
     }
 
     pub(crate) fn set_timer(&mut self, timer: usize, key: Key) {
-        let earliest = self.timers.set(timer, key);
-        self.busy[self.keys.len()] = earliest;
+        self.timers.set(timer, key);
+        let earliest = self.timers.keys[self.timers.winner().source];
+        self.busy.set(self.busy.keys.len() - 1, earliest);
     }
 
-    /// The source whose event comes first, and its instant in nanoseconds.
+    /// The source whose event comes first, and its instant in nanoseconds. A
+    /// tie of the full key goes to the lower number.
     #[inline]
     pub(crate) fn first(&self) -> (usize, u64) {
-        let mut at = u64::MAX;
-        let mut first = 0;
-        for (source, &due) in self.busy.iter().enumerate() {
-            if due < at {
-                at = due;
-                first = source;
-            }
+        let Entry { due, source } = self.busy.winner();
+        let last = self.busy.keys.len() - 1;
+        if source == last {
+            (last + self.timers.winner().source, due)
+        } else {
+            (source, due)
         }
-        let tied = self.busy.iter().filter(|&&due| due == at).count() > 1;
-        if tied || first == self.keys.len() {
-            first = self.first_by_key(at);
-        }
-        (first, at)
     }
 
     /// The key of a source that [`Self::first`] named.
     #[inline]
-    pub(crate) fn key(&self, source: usize) -> Key {
-        match self.keys.get(source) {
-            Some(&key) => key,
-            None => self.timers.keys[source - self.keys.len()],
+    pub(crate) fn first_key(&self) -> &Key {
+        &self.busy.keys[self.busy.winner().source]
+    }
+}
+
+/// A source and its instant in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    due: u64,
+    source: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Tournament {
+    keys: Vec<Key>,
+    /// The winner at 1, of the matches below each at `2i` and `2i + 1`; the
+    /// sources themselves in the second half.
+    matches: Vec<Entry>,
+}
+
+impl Tournament {
+    fn new(sources: usize) -> Self {
+        let leaves = sources.max(2).next_power_of_two();
+        let mut matches = vec![Entry { due: u64::MAX, source: 0 }; 2 * leaves];
+        for (source, leaf) in matches[leaves..].iter_mut().enumerate() {
+            // Places to spare never win.
+            leaf.source = source.min(sources.saturating_sub(1));
+        }
+        Self {
+            keys: vec![Key::NEVER; sources],
+            matches,
+        }
+    }
+
+    #[inline]
+    fn winner(&self) -> Entry {
+        self.matches[1]
+    }
+
+    #[inline]
+    fn set(&mut self, source: usize, key: Key) {
+        self.keys[source] = key;
+        let mut place = self.matches.len() / 2 + source;
+        let mut winner = Entry {
+            due: key.due.at.as_nanos(),
+            source,
+        };
+        self.matches[place] = winner;
+        while place > 1 {
+            let rival = self.matches[place ^ 1];
+            let loses = rival.due < winner.due
+                || (rival.due == winner.due && self.wins_tie(rival.source, winner.source));
+            winner = if loses { rival } else { winner };
+            place /= 2;
+            self.matches[place] = winner;
         }
     }
 
     #[cold]
-    fn first_by_key(&self, at: u64) -> usize {
-        let busy = (0..self.keys.len()).filter(|&s| self.busy[s] == at);
-        let timer = self.timers.first_at(at).map(|t| t + self.keys.len());
-        // A timer's number is higher than any other, so it comes last among equals.
-        busy.chain(timer).min_by_key(|&s| self.key(s)).unwrap_or(0)
-    }
-}
-
-const WIDTH: usize = 16;
-
-/// Sixteen instants in nanoseconds: of timers on the lowest level, of the
-/// earliest in each node below on the others.
-type Node = [u64; WIDTH];
-
-/// The earliest instant of a node, in four lanes that do not wait for each other.
-fn earliest(node: &Node) -> u64 {
-    let lane = |i: usize| node[i].min(node[i + 4]).min(node[i + 8].min(node[i + 12]));
-    lane(0).min(lane(1)).min(lane(2).min(lane(3)))
-}
-
-/// A tree with sixteen children a node: setting a key looks at one node a level.
-#[derive(Clone, Debug)]
-struct Timers {
-    keys: Vec<Key>,
-    /// The first level is over the timers; the last one has a single node.
-    levels: Vec<Vec<Node>>,
-}
-
-impl Timers {
-    fn new(timers: usize) -> Self {
-        let mut levels = Vec::new();
-        let mut width = timers;
-        loop {
-            width = width.div_ceil(WIDTH).max(1);
-            levels.push(vec![[u64::MAX; WIDTH]; width]);
-            if width == 1 {
-                break;
-            }
-        }
-        Self {
-            keys: vec![Key::NEVER; timers],
-            levels,
-        }
-    }
-
-    /// Sets a timer; returns the instant of the earliest one.
-    fn set(&mut self, timer: usize, key: Key) -> u64 {
-        self.keys[timer] = key;
-        let mut at = key.due.at.as_nanos();
-        let mut child = timer;
-        for level in &mut self.levels {
-            let node = &mut level[child / WIDTH];
-            node[child % WIDTH] = at;
-            at = earliest(node);
-            child /= WIDTH;
-        }
-        at
-    }
-
-    /// The timer due at `at` with the lowest key, if there is one.
-    fn first_at(&self, at: u64) -> Option<usize> {
-        self.first_under(at, 0, self.levels.len() - 1)
-    }
-
-    fn first_under(&self, at: u64, index: usize, level: usize) -> Option<usize> {
-        let node = self.levels[level].get(index)?;
-        let due = (0..WIDTH).filter(|&i| node[i] == at);
-        let children = due.map(|i| index * WIDTH + i);
-        let first = |child: usize| match level.checked_sub(1) {
-            None => (child < self.keys.len()).then_some(child),
-            Some(down) => self.first_under(at, child, down),
-        };
-        children.filter_map(first).min_by_key(|&t| self.keys[t])
+    fn wins_tie(&self, a: usize, b: usize) -> bool {
+        (self.keys[a], a) < (self.keys[b], b)
     }
 }
 
@@ -179,7 +154,7 @@ mod tests {
             let mut agenda = Agenda::new(2, timers);
             let first = |agenda: &Agenda| {
                 let (source, at) = agenda.first();
-                (source, at, agenda.key(source))
+                (source, at, *agenda.first_key())
             };
             assert_eq!(agenda.first().1, u64::MAX);
             agenda.set_timer(far, key(10, 1));

@@ -2,12 +2,10 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
-use std::collections::VecDeque;
-
-use midflight_units::{Duration, Rate};
+use midflight_units::{Duration, Rate, Ring};
 
 use crate::agenda::Key;
-use crate::moment::{Moment, Scheduled, Shadow};
+use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
 use crate::world::NodeId;
 
@@ -42,12 +40,9 @@ pub struct LinkConfig {
 }
 
 /// A packet on its way to the far end of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Transit {
-    /// It is at the far end.
-    arrive: Moment,
-    /// Its transmission starts, and when that was decided.
-    start: Scheduled,
+    passage: Passage,
     packet: Packet,
 }
 
@@ -80,11 +75,11 @@ pub(crate) struct Link {
     last_start: Shadow,
     /// When the transmissions that may not have started yet will start; kept
     /// where there is a limit.
-    starts: VecDeque<Shadow>,
+    starts: Ring<Shadow>,
     /// Packets on their way to the far end, where an event awaits them.
-    ring: VecDeque<Transit>,
+    ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
-    entries: VecDeque<Shadow>,
+    entries: Ring<Shadow>,
 }
 
 impl Link {
@@ -99,9 +94,9 @@ impl Link {
             free_at: Shadow::ZERO,
             newest_start: Shadow::ZERO,
             last_start: Shadow::ZERO,
-            starts: VecDeque::new(),
-            ring: VecDeque::new(),
-            entries: VecDeque::new(),
+            starts: Ring::default(),
+            ring: Ring::default(),
+            entries: Ring::default(),
             config,
         }
     }
@@ -116,14 +111,14 @@ impl Link {
                 break;
             }
             self.last_start = next;
-            self.starts.pop_front();
+            self.starts.pop();
         }
         self.starts.len()
     }
 
     /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
     /// but never before an earlier call's. None when the queue has no room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(
         &mut self,
         now: Shadow,
@@ -135,7 +130,7 @@ impl Link {
                 if self.waiting(now, scheduled) >= self.room {
                     return None;
                 }
-                self.starts.push_back(self.free_at);
+                self.starts.push(self.free_at);
             }
             Scheduled {
                 at: self.free_at,
@@ -160,14 +155,13 @@ impl Link {
 
     /// Puts a packet that enters at `enter` on its way to the far end; whether
     /// it is the next to arrive there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn carry(&mut self, enter: Shadow, passage: Passage, packet: Packet) -> bool {
         if self.config.may_break {
-            self.entries.push_back(enter);
+            self.entries.push(enter);
         }
-        self.ring.push_back(Transit {
-            arrive: passage.arrive.moment(),
-            start: passage.start,
+        self.ring.push(Transit {
+            passage,
             packet,
         });
         self.ring.len() == 1
@@ -177,33 +171,35 @@ impl Link {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
-            due: t.arrive,
-            scheduled: t.start,
+            due: t.passage.arrive.moment(),
+            scheduled: t.passage.start,
         })
     }
 
     /// Takes the packet that [`Self::next_arrival`] announced.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Packet> {
         if self.config.may_break {
-            self.entries.pop_front();
+            self.entries.pop();
         }
-        self.ring.pop_front().map(|t| t.packet)
+        self.ring.pop().map(|t| t.packet)
     }
 
     /// The link goes down at `now`: what was announced to enter it later is
     /// lost then. Calls `lose` with each such packet.
     pub(crate) fn take_down(&mut self, now: Shadow, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
-        let from = self.entries.partition_point(|enter| *enter < now);
-        let announced = self.ring.drain(from..).zip(self.entries.drain(from..));
+        let stay = self.entries.iter().filter(|enter| **enter < now).count();
+        let announced = self.ring.iter().zip(self.entries.iter()).skip(stay);
         for (transit, enter) in announced {
             let key = Key {
                 due: enter.moment(),
-                scheduled: transit.start,
+                scheduled: transit.passage.start,
             };
             lose(key, transit.packet);
         }
+        self.ring.truncate(stay);
+        self.entries.truncate(stay);
     }
 }
 
@@ -212,6 +208,7 @@ mod tests {
     use midflight_units::Instant;
 
     use super::*;
+    use crate::moment::Moment;
 
     fn link(limit: u32) -> Link {
         Link::new(LinkConfig {

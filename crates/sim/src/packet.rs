@@ -6,18 +6,16 @@ use midflight_units::Instant;
 use crate::event::Payload;
 use crate::world::{FlowId, NodeId};
 
-/// A packet on its way. The blocks of an ACK that has some lie in [`Sacks`].
+/// A packet on its way. The options of an ACK that has some lie in [`AckOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Number of the segment, or of the ACK.
     number: u64,
     /// When the segment was sent; of an ACK, the one that caused it.
     sent: Instant,
-    /// An ACK's echo of a timestamp, if it has one.
-    echo: Instant,
     pub(crate) flow: FlowId,
     pub(crate) bytes: u32,
-    sack: SackId,
+    options: OptionsId,
     /// The node it goes to.
     pub(crate) to: NodeId,
     kind: Kind,
@@ -39,14 +37,14 @@ pub(crate) enum Delivery {
 }
 
 impl Packet {
+    #[inline(always)]
     pub(crate) fn data(flow: FlowId, to: NodeId, segment: &Segment) -> Self {
         Self {
             number: segment.seq,
             sent: segment.sent,
-            echo: Instant::NEVER,
             flow,
             bytes: segment.bytes,
-            sack: SackId::NONE,
+            options: OptionsId::NONE,
             to,
             kind: if segment.retransmission {
                 Kind::Retransmission
@@ -57,14 +55,14 @@ impl Packet {
         }
     }
 
-    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, sacks: &mut Sacks) -> Self {
+    #[inline(always)]
+    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, options: &mut AckOptions) -> Self {
         Self {
             number: ack.ack,
             sent: ack.cause_sent,
-            echo: ack.echo.unwrap_or(Instant::NEVER),
             flow,
             bytes: ack.bytes(),
-            sack: sacks.insert(&ack.sack),
+            options: options.insert(ack),
             to,
             kind: Kind::Ack,
             rerouted: false,
@@ -80,15 +78,18 @@ impl Packet {
     }
 
     /// Opens a packet that has arrived.
-    #[inline]
-    pub(crate) fn open(&self, sacks: &mut Sacks) -> Delivery {
+    #[inline(always)]
+    pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {
         match self.kind {
-            Kind::Ack => Delivery::Ack(Ack {
-                ack: self.number,
-                sack: sacks.remove(self.sack),
-                echo: (self.echo != Instant::NEVER).then_some(self.echo),
-                cause_sent: self.sent,
-            }),
+            Kind::Ack => {
+                let (sack, echo) = options.remove(self.options);
+                Delivery::Ack(Ack {
+                    ack: self.number,
+                    sack,
+                    echo,
+                    cause_sent: self.sent,
+                })
+            }
             kind => Delivery::Segment(Segment {
                 seq: self.number,
                 bytes: self.bytes,
@@ -99,45 +100,47 @@ impl Packet {
     }
 
     /// Forgets what belongs to a packet that will not arrive.
-    pub(crate) fn discard(&self, sacks: &mut Sacks) {
-        sacks.remove(self.sack);
+    pub(crate) fn discard(&self, options: &mut AckOptions) {
+        options.remove(self.options);
     }
 }
 
-/// Place of an ACK's blocks.
+/// Place of an ACK's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SackId(u32);
+struct OptionsId(u32);
 
-impl SackId {
+impl OptionsId {
     const NONE: Self = Self(u32::MAX);
 }
 
-/// The SACK blocks that are on their way.
+/// The SACK blocks and the timestamp echoes that are on their way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sacks {
-    blocks: Vec<SackBlocks>,
+pub(crate) struct AckOptions {
+    slots: Vec<(SackBlocks, Option<Instant>)>,
     free: Vec<u32>,
 }
 
-impl Sacks {
-    fn insert(&mut self, blocks: &SackBlocks) -> SackId {
-        if blocks.is_empty() {
-            return SackId::NONE;
+impl AckOptions {
+    #[inline]
+    fn insert(&mut self, ack: &Ack) -> OptionsId {
+        if ack.sack.is_empty() && ack.echo.is_none() {
+            return OptionsId::NONE;
         }
         if let Some(slot) = self.free.pop() {
-            self.blocks[slot as usize] = *blocks;
-            return SackId(slot);
+            self.slots[slot as usize] = (ack.sack, ack.echo);
+            return OptionsId(slot);
         }
-        self.blocks.push(*blocks);
-        SackId(self.blocks.len() as u32 - 1)
+        self.slots.push((ack.sack, ack.echo));
+        OptionsId(self.slots.len() as u32 - 1)
     }
 
-    fn remove(&mut self, id: SackId) -> SackBlocks {
-        if id == SackId::NONE {
-            return SackBlocks::default();
+    #[inline]
+    fn remove(&mut self, id: OptionsId) -> (SackBlocks, Option<Instant>) {
+        if id == OptionsId::NONE {
+            return (SackBlocks::default(), None);
         }
         self.free.push(id.0);
-        self.blocks[id.0 as usize]
+        self.slots[id.0 as usize]
     }
 }
 
@@ -157,25 +160,25 @@ mod tests {
         Ack {
             ack: number,
             sack,
-            echo: (number % 2 == 0).then_some(Instant::from_nanos(number)),
+            echo: (number % 2 == 0 || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
         }
     }
 
     #[test]
     fn what_goes_in_comes_out_and_places_are_used_again() {
-        let mut sacks = Sacks::default();
+        let mut options = AckOptions::default();
         let mut on_the_way = Vec::new();
         for round in 0..3 {
             for i in 0..5 {
                 let sent = ack(10 * round + i, i % 4);
-                let packet = Packet::ack(FlowId(0), NodeId(1), &sent, &mut sacks);
+                let packet = Packet::ack(FlowId(0), NodeId(1), &sent, &mut options);
                 on_the_way.push((sent, packet));
             }
             for (sent, packet) in on_the_way.drain(..) {
-                assert!(matches!(packet.open(&mut sacks), Delivery::Ack(ack) if ack == sent));
+                assert!(matches!(packet.open(&mut options), Delivery::Ack(ack) if ack == sent));
             }
         }
-        assert_eq!(sacks.blocks.len(), 3, "two of five ACKs have no block");
+        assert_eq!(options.slots.len(), 5, "every ACK of a round has options");
     }
 }

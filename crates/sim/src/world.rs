@@ -11,7 +11,7 @@ use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId};
 use crate::loss::{Loss, Losses};
 use crate::moment::{Moment, Scheduled};
-use crate::packet::{Delivery, Packet, Sacks};
+use crate::packet::{AckOptions, Delivery, Packet};
 
 /// Number of a node in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,8 +129,8 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    /// Blocks of the ACKs on their way.
-    sacks: Sacks,
+    /// Options of the ACKs on their way.
+    options: AckOptions,
     losses: Losses,
     /// Routes that may be set during the run.
     alternatives: Vec<(NodeId, NodeId, LinkId)>,
@@ -200,7 +200,7 @@ impl<O: Observer> World<O> {
             nodes,
             agenda: Agenda::new(FIRST_LINK + links.len() + 1, timers),
             links,
-            sacks: Sacks::default(),
+            options: AckOptions::default(),
             losses: Losses::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
@@ -299,7 +299,7 @@ impl<O: Observer> World<O> {
         if next.at == Instant::NEVER {
             return Ok(());
         }
-        let key = self.agenda.key(next.source);
+        let key = self.agenda.first_key();
         self.now = next.at;
         self.moment = key.due;
         self.scheduled = key.scheduled;
@@ -314,7 +314,10 @@ impl<O: Observer> World<O> {
         } else {
             self.act();
         }
-        self.error.take().map_or(Ok(()), Err)
+        if self.error.is_some() {
+            return self.error.take().map_or(Ok(()), Err);
+        }
+        Ok(())
     }
 
     /// Processes every event before `until`, which becomes the present.
@@ -398,7 +401,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Hands a packet at `node` to the link of its route.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
         let at = usize::from(node.0) * self.nodes + usize::from(packet.to.0);
         let Some((link, during_run)) = self.routes[at] else {
@@ -415,7 +418,7 @@ impl<O: Observer> World<O> {
     /// Sends a packet that enters `first` now through it and the links chained
     /// to it. Past the first link that is ahead of the present, which is exact:
     /// nothing else feeds a chained link, and its queue is first in, first out.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, first: LinkId, packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
         let cause = loop {
@@ -449,7 +452,7 @@ impl<O: Observer> World<O> {
     }
 
     fn lose(&mut self, packet: &Packet, link: LinkId, cause: DropCause) {
-        packet.discard(&mut self.sacks);
+        packet.discard(&mut self.options);
         let event = Event::Dropped {
             payload: packet.payload(),
             link,
@@ -487,7 +490,7 @@ impl<O: Observer> World<O> {
             return;
         }
         let flow = packet.flow;
-        match packet.open(&mut self.sacks) {
+        match packet.open(&mut self.options) {
             Delivery::Segment(segment) => {
                 self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
             }
@@ -495,6 +498,7 @@ impl<O: Observer> World<O> {
         }
     }
 
+    #[inline(always)]
     fn deliver_segment(&mut self, flow: FlowId, rerouted: bool, segment: &Segment, link: LinkId) {
         let receiver = &mut self.flows[flow.index()].receiver;
         let event = Event::Arrived {
@@ -509,16 +513,18 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
         if let Some(ack) = ack {
             let (from, to) = (self.flows[flow.index()].to, self.flows[flow.index()].from);
-            let packet = Packet::ack(flow, to, &ack, &mut self.sacks);
+            let packet = Packet::ack(flow, to, &ack, &mut self.options);
             self.forward(from, packet);
         }
         let timer = self.flows[flow.index()].receiver.poll_timer();
         self.sync_timer(2 * flow.index() + 1, timer);
     }
 
+    #[inline(always)]
     fn deliver_ack(&mut self, flow: FlowId, ack: &Ack) {
         let now = self.now;
         self.observer.record(now, flow, &Event::AckArrived(ack));

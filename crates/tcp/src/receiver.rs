@@ -74,6 +74,7 @@ impl Receiver {
     }
 
     /// Takes a segment; returns the ACK to send, if one is due now.
+    #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         let seq = segment.seq;
         if seq <= self.last_ack_sent && segment.sent >= self.ts_recent {
@@ -113,6 +114,7 @@ impl Receiver {
     }
 
     /// When the delayed ACK is due and when its timer was set.
+    #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         self.delayed.map(|d| (d.deadline, d.armed))
     }
@@ -146,6 +148,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     fn acknowledge(&mut self, seq: Seq, cause_sent: Instant, duplicate: bool) -> Ack {
         let mut sack = SackBlocks::default();
         if self.config.sack_blocks > 0 {

@@ -1,4 +1,5 @@
-//! Time, rate and sequence arithmetic in integers, and the text form of each.
+//! Time, rate and sequence arithmetic in integers, and the text form of each;
+//! and the queue that links and senders are made of.
 //!
 //! An instant is nanoseconds since the start of the simulation; a duration is a
 //! length of time; a rate is bits per second. Instants and durations are
@@ -6,10 +7,12 @@
 
 mod parse;
 mod rate;
+mod ring;
 mod time;
 
 pub use parse::{parse_instants, UnitError};
 pub use rate::Rate;
+pub use ring::Ring;
 pub use time::{Duration, Instant};
 
 /// A position in the segment sequence space of one flow: the SYN is segment 0,

@@ -1,13 +1,11 @@
 //! The state that every kind of recovery shares: sequence space, window,
 //! timer, RTT timing, and the one place where a policy's order is applied.
 
-use std::collections::VecDeque;
-
 use midflight_control::congestion::{Congestion, Reno, Window};
 use midflight_control::policy::Policy;
 use midflight_control::rtt::Rto;
 use midflight_control::{Notice, Order, Orders, SenderView};
-use midflight_units::{Instant, Seq};
+use midflight_units::{Instant, Ring, Seq};
 use smallvec::SmallVec;
 
 use crate::config::{ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig};
@@ -17,8 +15,24 @@ use crate::segment::{Ack, Segment};
 /// What is known of an outstanding segment.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
-    sent: Instant,
-    retransmitted: bool,
+    /// Nanoseconds, shifted by one to make room for the other.
+    sent_and_retransmitted: u64,
+}
+
+impl Outstanding {
+    fn new(sent: Instant, retransmitted: bool) -> Self {
+        Self {
+            sent_and_retransmitted: sent.as_nanos() << 1 | u64::from(retransmitted),
+        }
+    }
+
+    fn sent(self) -> Instant {
+        Instant::from_nanos(self.sent_and_retransmitted >> 1)
+    }
+
+    fn retransmitted(self) -> bool {
+        self.sent_and_retransmitted & 1 == 1
+    }
 }
 
 /// Shared state of a sender. Sequence numbers and windows are in segments.
@@ -35,13 +49,15 @@ pub(crate) struct Core {
     /// One past the last segment there is to send.
     pub(crate) end: Seq,
     window: Window,
+    /// The whole segments of `cwnd`, at most the receiver's window.
+    usable_window: u64,
     congestion: Reno,
     pub(crate) rto: Rto,
     /// Deadline of the retransmission timer and when it was armed.
     pub(crate) timer: Option<(Instant, Instant)>,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
-    outstanding: VecDeque<Outstanding>,
+    outstanding: Ring<Outstanding>,
     pub(crate) dupacks: u32,
     /// Recovery's estimate of the segments in flight; may pass below zero as in ns-2.
     pub(crate) pipe: i64,
@@ -83,11 +99,12 @@ impl Core {
                 cwnd: 0.0,
                 ssthresh: config.initial_ssthresh,
             },
+            usable_window: 0,
             congestion: Reno::new(config.ack_counting),
             rto: Rto::new(config.rto),
             timer: None,
             timed: None,
-            outstanding: VecDeque::new(),
+            outstanding: Ring::default(),
             dupacks: 0,
             pipe: 0,
             in_fast_recovery: false,
@@ -133,7 +150,7 @@ impl Core {
 
     /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
     pub(crate) fn usable_window(&self) -> u64 {
-        (self.window.cwnd as u64).min(self.config.receiver_window)
+        self.usable_window
     }
 
     pub(crate) fn flight_size(&self) -> u64 {
@@ -143,8 +160,13 @@ impl Core {
     pub(crate) fn set_cwnd(&mut self, cwnd: f64, log: &mut impl Log) {
         if self.window.cwnd != cwnd {
             self.window.cwnd = cwnd;
-            log.record(self.now, SenderEvent::Cwnd(cwnd));
+            self.window_changed(log);
         }
+    }
+
+    fn window_changed(&mut self, log: &mut impl Log) {
+        self.usable_window = (self.window.cwnd as u64).min(self.config.receiver_window);
+        log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
     }
 
     pub(crate) fn set_ssthresh(&mut self, ssthresh: f64, log: &mut impl Log) {
@@ -160,7 +182,7 @@ impl Core {
             let before = self.window.cwnd;
             self.congestion.on_ack(&mut self.window, segments);
             if self.window.cwnd != before {
-                log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
+                self.window_changed(log);
             }
         }
         if self.una == 1 {
@@ -291,16 +313,17 @@ impl Core {
             self.limited_sent = 0;
         }
         let mut fresh = None;
-        for _ in 0..segments {
-            if let Some(o) = self.outstanding.pop_front() {
-                if self.hold_growth.is_some_and(|since| o.sent >= since) {
+        if self.hold_growth.is_some() || self.sample_since.is_some() {
+            for o in self.outstanding.iter().take(segments as usize) {
+                if self.hold_growth.is_some_and(|since| o.sent() >= since) {
                     self.hold_growth = None;
                 }
-                if !o.retransmitted || self.sample_retransmitted {
-                    fresh = Some(o.sent);
+                if !o.retransmitted() || self.sample_retransmitted {
+                    fresh = Some(o.sent());
                 }
             }
         }
+        self.outstanding.drop_front(segments as usize);
         self.una = self.una.max(ack);
         self.resend = self.resend.filter(|&seq| seq >= self.una);
         self.stalled &= segments == 0;
@@ -346,15 +369,13 @@ impl Core {
     // ---- transmission ---------------------------------------------------
 
     /// Hands out segment `seq` and keeps the books of it.
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, seq: Seq) -> Segment {
         let idle = self.una >= self.max;
         let retransmission = seq < self.max;
         if retransmission {
             if let Some(o) = self.outstanding.get_mut((seq - self.una) as usize) {
-                *o = Outstanding {
-                    sent: self.now,
-                    retransmitted: true,
-                };
+                *o = Outstanding::new(self.now, true);
             }
             if self.config.karn_every_retransmission
                 && self.timed.is_some_and(|(timed, _)| timed == seq)
@@ -363,10 +384,7 @@ impl Core {
                 self.timed = None;
             }
         } else {
-            self.outstanding.push_back(Outstanding {
-                sent: self.now,
-                retransmitted: false,
-            });
+            self.outstanding.push(Outstanding::new(self.now, false));
             self.max = seq + 1;
             self.limited_sent += u64::from(self.dupacks > 0 && !self.in_fast_recovery);
             if self.timed.is_none() {

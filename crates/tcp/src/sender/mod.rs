@@ -52,6 +52,7 @@ impl Sender {
     }
 
     /// An ACK has arrived.
+    #[inline]
     pub fn on_ack(&mut self, now: Instant, ack: &Ack, log: &mut impl Log) {
         if !self.core.begin_ack(now, ack) {
             return;
@@ -76,6 +77,7 @@ impl Sender {
     }
 
     /// The next segment to put on the network now, if any.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, _log: &mut impl Log) -> Option<Segment> {
         self.core.now = now;
         if let Some(seq) = self.core.resend.take() {
@@ -90,6 +92,7 @@ impl Sender {
     }
 
     /// When the retransmission timer is due, and when it was armed; none if nothing is in flight.
+    #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         self.core.timer
     }
