@@ -1,10 +1,10 @@
 //! The next event among a fixed set of sources.
 //!
-//! A knockout tournament over the sources' keys: when a source changes, it
-//! plays one match a level again, and the winner is always known. A world has
-//! few sources that change all the time (its links) and many that hardly do
-//! (timers, which mostly move back before they are due), so timers have a
-//! tournament of their own and send its winner to the first.
+//! A world has a few busy sources (links) whose next event changes all the
+//! time, and many others that hardly change: timers mostly move back before
+//! they are due. The busy ones are compared one by one, without a branch, which
+//! costs less than keeping them in order; the others are in a knockout
+//! tournament, and its winner is compared with them.
 
 use crate::moment::{Moment, Scheduled};
 
@@ -24,53 +24,80 @@ impl Key {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    /// The busy sources, and last the earliest timer.
-    busy: Tournament,
-    timers: Tournament,
+    /// Instants in nanoseconds: of the first among the other sources, then of the busy ones.
+    due: Vec<u64>,
+    others: Tournament,
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Busy(usize),
+    Other,
 }
 
 impl Agenda {
-    /// An agenda of `busy` sources, numbered from 0, and of `timers` numbered from there on.
-    pub(crate) fn new(busy: usize, timers: usize) -> Self {
+    /// An agenda of so many sources of either kind, each numbered from 0.
+    pub(crate) fn new(busy: usize, others: usize) -> Self {
         Self {
-            busy: Tournament::new(busy + 1),
-            timers: Tournament::new(timers),
+            due: vec![u64::MAX; busy + 1],
+            others: Tournament::new(others),
         }
     }
 
+    /// Sets when a busy source is due, in nanoseconds.
     #[inline]
-    pub(crate) fn set(&mut self, source: usize, key: Key) {
-        self.busy.set(source, key);
+    pub(crate) fn set(&mut self, busy: usize, due: u64) {
+        self.due[busy + 1] = due;
     }
 
+    /// When another source is due.
     #[inline]
-    pub(crate) fn timer(&self, timer: usize) -> &Key {
-        &self.timers.keys[timer]
+    pub(crate) fn other(&self, other: usize) -> &Key {
+        &self.others.keys[other]
     }
 
-    pub(crate) fn set_timer(&mut self, timer: usize, key: Key) {
-        self.timers.set(timer, key);
-        let earliest = self.timers.keys[self.timers.winner().source];
-        self.busy.set(self.busy.keys.len() - 1, earliest);
+    /// Sets when another source is due.
+    pub(crate) fn set_other(&mut self, other: usize, key: Key) {
+        self.others.set(other, key);
+        self.due[0] = self.others.winner().due;
     }
 
-    /// The source whose event comes first, and its instant in nanoseconds. A
-    /// tie of the full key goes to the lower number.
+    /// The first among the other sources.
+    pub(crate) fn first_other(&self) -> (usize, &Key) {
+        let source = self.others.winner().source;
+        (source, &self.others.keys[source])
+    }
+
+    /// What comes first, and its instant in nanoseconds. A tie of instants is
+    /// settled by the keys of busy sources, which `key` knows; a tie of keys
+    /// goes to the busy source with the lowest number.
     #[inline]
-    pub(crate) fn first(&self) -> (usize, u64) {
-        let Entry { due, source } = self.busy.winner();
-        let last = self.busy.keys.len() - 1;
-        if source == last {
-            (last + self.timers.winner().source, due)
-        } else {
-            (source, due)
+    pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (First, u64) {
+        let (mut at, mut place, mut tied) = (self.due[0], 0, false);
+        for (i, &due) in self.due.iter().enumerate().skip(1) {
+            tied = due == at || (tied && due > at);
+            place = if due < at { i } else { place };
+            at = at.min(due);
         }
+        if tied {
+            place = self.first_by_key(at, key);
+        }
+        let first = match place.checked_sub(1) {
+            Some(busy) => First::Busy(busy),
+            None => First::Other,
+        };
+        (first, at)
     }
 
-    /// The key of a source that [`Self::first`] named.
-    #[inline]
-    pub(crate) fn first_key(&self) -> &Key {
-        &self.busy.keys[self.busy.winner().source]
+    #[cold]
+    fn first_by_key(&self, at: u64, key: impl Fn(usize) -> Key) -> usize {
+        let places = (0..self.due.len()).filter(|&place| self.due[place] == at);
+        let keyed = places.map(|place| match place.checked_sub(1) {
+            Some(busy) => (key(busy), busy, place),
+            None => (*self.first_other().1, usize::MAX, place),
+        });
+        keyed.min().map_or(0, |(_, _, place)| place)
     }
 }
 
@@ -81,6 +108,8 @@ struct Entry {
     source: usize,
 }
 
+/// A knockout tournament: a source that changes plays one match a level again,
+/// and the winner is always known. A tie goes to the lower number.
 #[derive(Clone, Debug)]
 struct Tournament {
     keys: Vec<Key>,
@@ -92,7 +121,11 @@ struct Tournament {
 impl Tournament {
     fn new(sources: usize) -> Self {
         let leaves = sources.max(2).next_power_of_two();
-        let mut matches = vec![Entry { due: u64::MAX, source: 0 }; 2 * leaves];
+        let entry = |source| Entry {
+            due: u64::MAX,
+            source,
+        };
+        let mut matches = vec![entry(0); 2 * leaves];
         for (source, leaf) in matches[leaves..].iter_mut().enumerate() {
             // Places to spare never win.
             leaf.source = source.min(sources.saturating_sub(1));
@@ -103,12 +136,10 @@ impl Tournament {
         }
     }
 
-    #[inline]
     fn winner(&self) -> Entry {
         self.matches[1]
     }
 
-    #[inline]
     fn set(&mut self, source: usize, key: Key) {
         self.keys[source] = key;
         let mut place = self.matches.len() / 2 + source;
@@ -149,26 +180,30 @@ mod tests {
 
     #[test]
     fn order_is_time_then_schedule_then_source() {
-        for timers in [5, 300] {
-            let far = timers - 1;
-            let mut agenda = Agenda::new(2, timers);
-            let first = |agenda: &Agenda| {
-                let (source, at) = agenda.first();
-                (source, at, *agenda.first_key())
+        for (busy, others) in [(2, 5), (20, 300)] {
+            let mut agenda = Agenda::new(busy, others);
+            let mut keys = vec![Key::NEVER; busy];
+            let first = |agenda: &Agenda, keys: &[Key]| agenda.first(|source| keys[source]);
+            let set = |agenda: &mut Agenda, keys: &mut [Key], source: usize, key: Key| {
+                keys[source] = key;
+                agenda.set(source, key.due.at.as_nanos());
             };
-            assert_eq!(agenda.first().1, u64::MAX);
-            agenda.set_timer(far, key(10, 1));
-            agenda.set_timer(2, key(10, 2));
-            agenda.set_timer(3, key(10, 1));
-            assert_eq!(first(&agenda), (2 + 3, 10, key(10, 1)));
-            agenda.set_timer(3, Key::NEVER);
-            assert_eq!(first(&agenda), (2 + far, 10, key(10, 1)));
-            agenda.set(1, key(10, 1));
-            assert_eq!(first(&agenda).0, 1);
-            agenda.set(0, key(10, 0));
-            assert_eq!(first(&agenda).0, 0);
-            agenda.set(0, key(9, 9));
-            assert_eq!(first(&agenda), (0, 9, key(9, 9)));
+            assert_eq!(first(&agenda, &keys).1, u64::MAX);
+            agenda.set_other(others - 1, key(10, 1));
+            agenda.set_other(2, key(10, 2));
+            agenda.set_other(3, key(10, 1));
+            assert_eq!(first(&agenda, &keys), (First::Other, 10));
+            assert_eq!(agenda.first_other(), (3, &key(10, 1)));
+            agenda.set_other(3, Key::NEVER);
+            assert_eq!(agenda.first_other(), (others - 1, &key(10, 1)));
+            set(&mut agenda, &mut keys, busy - 1, key(10, 2));
+            assert_eq!(first(&agenda, &keys), (First::Other, 10));
+            set(&mut agenda, &mut keys, busy - 1, key(10, 1));
+            assert_eq!(first(&agenda, &keys), (First::Busy(busy - 1), 10));
+            set(&mut agenda, &mut keys, 0, key(10, 1));
+            assert_eq!(first(&agenda, &keys), (First::Busy(0), 10));
+            set(&mut agenda, &mut keys, busy - 1, key(9, 9));
+            assert_eq!(first(&agenda, &keys), (First::Busy(busy - 1), 9));
         }
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Link {
     pub(crate) config: LinkConfig,
     /// The link that packets go on to without an event at the far end.
     pub(crate) next: Option<LinkId>,
-    /// Where the agenda keeps the next arrival.
+    /// The agenda's number of its arrivals.
     pub(crate) source: usize,
     pub(crate) down: bool,
     bps: f64,
@@ -167,22 +167,28 @@ impl Link {
         self.ring.len() == 1
     }
 
-    /// When the next packet arrives at the far end.
+    /// The instant, in nanoseconds, at which the next packet is at the far end.
     #[inline]
-    pub(crate) fn next_arrival(&self) -> Key {
+    pub(crate) fn next_due(&self) -> u64 {
+        let next = self.ring.front();
+        next.map_or(u64::MAX, |t| t.passage.arrive.moment().at.as_nanos())
+    }
+
+    /// The same with what settles ties.
+    pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
             due: t.passage.arrive.moment(),
             scheduled: t.passage.start,
         })
     }
 
-    /// Takes the packet that [`Self::next_arrival`] announced.
+    /// Takes the packet that [`Self::next_due`] announced.
     #[inline(always)]
-    pub(crate) fn take(&mut self) -> Option<Packet> {
+    pub(crate) fn take(&mut self) -> Option<(Passage, Packet)> {
         if self.config.may_break {
             self.entries.pop();
         }
-        self.ring.pop().map(|t| t.packet)
+        self.ring.pop().map(|t| (t.passage, t.packet))
     }
 
     /// The link goes down at `now`: what was announced to enter it later is

@@ -5,7 +5,7 @@ use midflight_control::Notice;
 use midflight_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
 use midflight_units::{Instant, Seq};
 
-use crate::agenda::{Agenda, Key};
+use crate::agenda::{Agenda, First, Key};
 use crate::chain::chains;
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId};
@@ -129,6 +129,8 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
+    /// The links at whose far end packets meet an event.
+    awaited: Vec<usize>,
     /// Options of the ACKs on their way.
     options: AckOptions,
     losses: Losses,
@@ -150,7 +152,7 @@ pub struct World<O> {
 /// An event that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct NextEvent {
-    source: usize,
+    first: First,
     at: Instant,
 }
 
@@ -161,10 +163,11 @@ impl NextEvent {
     }
 }
 
-/// Sources of the agenda: the timeline, the links in their order, announced
-/// losses, the timers of each flow's sender and receiver.
+/// Sources of the agenda beside the links: the timeline, announced losses, and
+/// the timers of each flow's sender and receiver.
 const TIMELINE: usize = 0;
-const FIRST_LINK: usize = 1;
+const LOSSES: usize = 1;
+const FIRST_TIMER: usize = 2;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -189,8 +192,12 @@ impl<O: Observer> World<O> {
         for (link, next) in links.iter_mut().zip(chained) {
             link.next = next;
         }
+        let mut awaited = Vec::new();
         for (i, link) in links.iter_mut().enumerate() {
-            link.source = FIRST_LINK + i;
+            if link.next.is_none() {
+                link.source = awaited.len();
+                awaited.push(i);
+            }
         }
         let timers = 2 * flows.len();
         let mut world = Self {
@@ -198,8 +205,9 @@ impl<O: Observer> World<O> {
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
-            agenda: Agenda::new(FIRST_LINK + links.len() + 1, timers),
+            agenda: Agenda::new(awaited.len(), FIRST_TIMER + timers),
             links,
+            awaited,
             options: AckOptions::default(),
             losses: Losses::default(),
             alternatives: alternatives.to_vec(),
@@ -283,9 +291,9 @@ impl<O: Observer> World<O> {
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
     #[inline]
     pub fn next_event(&self) -> NextEvent {
-        let (source, at) = self.agenda.first();
+        let (first, at) = self.agenda.first(|busy| self.links[self.awaited[busy]].key());
         NextEvent {
-            source,
+            first,
             at: Instant::from_nanos(at),
         }
     }
@@ -296,28 +304,29 @@ impl<O: Observer> World<O> {
     /// [`WorldError::NoRoute`] when a packet was stranded.
     #[inline]
     pub fn process(&mut self, next: NextEvent) -> Result<(), WorldError> {
-        if next.at == Instant::NEVER {
+        if next.at() == Instant::NEVER {
             return Ok(());
         }
-        let key = self.agenda.first_key();
         self.now = next.at;
-        self.moment = key.due;
-        self.scheduled = key.scheduled;
-        if let Some(link) = next.source.checked_sub(FIRST_LINK) {
-            if link < self.links.len() {
-                self.arrival(link);
-            } else if let Some(timer) = link.checked_sub(self.links.len() + 1) {
-                self.timer(timer);
-            } else {
-                self.announced_loss();
-            }
-        } else {
-            self.act();
+        match next.first {
+            First::Busy(source) => self.arrival(self.awaited[source]),
+            First::Other => self.other(),
         }
         if self.error.is_some() {
             return self.error.take().map_or(Ok(()), Err);
         }
         Ok(())
+    }
+
+    fn other(&mut self) {
+        let (source, key) = self.agenda.first_other();
+        self.moment = key.due;
+        self.scheduled = key.scheduled;
+        match source {
+            TIMELINE => self.act(),
+            LOSSES => self.announced_loss(),
+            timer => self.timer(timer - FIRST_TIMER),
+        }
     }
 
     /// Processes every event before `until`, which becomes the present.
@@ -353,7 +362,7 @@ impl<O: Observer> World<O> {
             },
             None => Key::NEVER,
         };
-        self.agenda.set(TIMELINE, key);
+        self.agenda.set_other(TIMELINE, key);
     }
 
     fn act(&mut self) {
@@ -471,20 +480,28 @@ impl<O: Observer> World<O> {
     #[inline]
     fn sync_link(&mut self, link: usize) {
         let link = &self.links[link];
-        self.agenda.set(link.source, link.next_arrival());
+        if link.next.is_none() {
+            self.agenda.set(link.source, link.next_due());
+        }
     }
 
     fn sync_losses(&mut self) {
-        self.agenda
-            .set(FIRST_LINK + self.links.len(), self.losses.next());
+        self.agenda.set_other(LOSSES, self.losses.next());
     }
 
     #[inline]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
-        let Some(packet) = l.take() else { return };
+        let Some((passage, packet)) = l.take() else {
+            return;
+        };
         let node = l.config.to;
-        self.agenda.set(l.source, l.next_arrival());
+        self.agenda.set(l.source, l.next_due());
+        self.moment = Moment {
+            at: self.now,
+            shadow: passage.arrive,
+        };
+        self.scheduled = passage.start;
         if packet.to != node {
             self.forward(node, packet);
             return;
@@ -554,7 +571,7 @@ impl<O: Observer> World<O> {
 
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     fn timer(&mut self, timer: usize) {
-        self.agenda.set_timer(timer, Key::NEVER);
+        self.agenda.set_other(FIRST_TIMER + timer, Key::NEVER);
         let flow = FlowId((timer / 2) as u32);
         if timer.is_multiple_of(2) {
             self.sender_timer(flow);
@@ -611,12 +628,13 @@ impl<O: Observer> World<O> {
                 armed: self.moment,
             };
         }
-        let planned = self.agenda.timer(timer).due;
+        let planned = self.agenda.other(FIRST_TIMER + timer).due;
         if deadline <= planned.at {
             let due = known.armed.after_timer(deadline);
             if due <= planned {
                 let scheduled = Scheduled::alone(known.armed.shadow);
-                self.agenda.set_timer(timer, Key { due, scheduled });
+                self.agenda
+                    .set_other(FIRST_TIMER + timer, Key { due, scheduled });
             }
         }
     }
