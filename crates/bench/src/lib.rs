@@ -118,9 +118,9 @@ pub fn instants() -> Vec<Instant> {
 }
 
 /// The grid of Daniel & Kojo 2008.
-pub fn grid(threads: usize) -> usize {
+pub fn grid(threads: usize, every: usize) -> usize {
     let mut rows = 0;
-    for (old, new) in pairs() {
+    for (old, new) in pairs().into_iter().step_by(every) {
         for kind in [
             HandoffKind::MakeBeforeBreak,
             HandoffKind::BreakBeforeMake {

@@ -84,16 +84,10 @@ impl Observer for () {
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.0.record(now, flow, event);
         self.1.record(now, flow, event);
     }
 }
 
-impl<A: Observer> Observer for Option<A> {
-    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        if let Some(observer) = self {
-            observer.record(now, flow, event);
-        }
-    }
-}

@@ -14,6 +14,9 @@ use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
 
+/// No block.
+const EMPTY: SackBlock = SackBlock { left: 0, right: 0 };
+
 /// The state of a receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -24,8 +27,8 @@ pub struct Receiver {
     highest: Seq,
     /// Blocks received above `next`, ascending and disjoint.
     above: Vec<SackBlock>,
-    /// Blocks reported lately, most recent first.
-    reported: [Option<SackBlock>; REMEMBERED],
+    /// Blocks reported lately, most recent first; an empty one where there was none.
+    reported: [SackBlock; REMEMBERED],
     delayed: Option<Delayed>,
     /// Timestamp to echo and the ACK number last sent (RFC 7323 section 4.3).
     ts_recent: Instant,
@@ -48,7 +51,7 @@ impl Receiver {
             next: 0,
             highest: 0,
             above: Vec::new(),
-            reported: [None; REMEMBERED],
+            reported: [EMPTY; REMEMBERED],
             delayed: None,
             ts_recent: Instant::ZERO,
             last_ack_sent: 0,
@@ -61,8 +64,9 @@ impl Receiver {
     }
 
     /// Whether this segment has arrived.
+    #[inline]
     pub fn has(&self, seq: Seq) -> bool {
-        seq < self.next || self.block_of(seq).is_some()
+        seq < self.next || (!self.above.is_empty() && self.block_of(seq).is_some())
     }
 
     fn block_of(&self, seq: Seq) -> Option<SackBlock> {
@@ -176,7 +180,7 @@ impl Receiver {
             );
         }
         if self.above.is_empty() {
-            self.reported = [None; REMEMBERED];
+            self.reported = [EMPTY; REMEMBERED];
             return;
         }
         let recent = self.block_of(seq);
@@ -188,9 +192,16 @@ impl Receiver {
         if let Some(block) = recent {
             sack.push(self.next, block);
         }
-        let mut kept = [None; REMEMBERED];
+        let mut kept = [EMPTY; REMEMBERED + 1];
         let mut count = 0;
-        for block in self.reported.into_iter().flatten() {
+        if let Some(block) = recent {
+            kept[0] = block;
+            count = 1;
+        }
+        for block in self.reported {
+            if block == EMPTY {
+                break;
+            }
             let full = sack.len() >= capacity;
             // Blocks beyond what fits are not looked at, and stay remembered.
             if !full && covers.left <= block.left && covers.right >= block.right {
@@ -199,14 +210,10 @@ impl Receiver {
             if !full {
                 sack.push(self.next, block);
             }
-            kept[count] = Some(block);
+            kept[count] = block;
             count += 1;
         }
-        if let Some(block) = recent {
-            kept.rotate_right(1);
-            kept[0] = Some(block);
-        }
-        self.reported = kept;
+        self.reported.copy_from_slice(&kept[..REMEMBERED]);
     }
 }
 

@@ -15,8 +15,9 @@ fn main() {
             Some("flows10") => run(bottleneck(10), 60),
             Some("flows100") => run(bottleneck(100), 60),
             Some("flows1000") => run(bottleneck(1000), 60),
-            Some("grid1") => grid(1) as u64,
-            Some("grid2") => grid(2) as u64,
+            Some("grid1") => grid(1, 1) as u64,
+            Some("grid2") => grid(2, 1) as u64,
+            Some("gridpart") => grid(1, 12) as u64,
             _ => 0,
         };
     }
