@@ -41,9 +41,9 @@ pub struct LinkConfig {
 
 /// A packet on its way to the far end of a link.
 #[derive(Clone, Copy, Debug)]
-struct Transit {
-    passage: Passage,
-    packet: Packet,
+pub(crate) struct Transit {
+    pub(crate) passage: Passage,
+    pub(crate) packet: Packet,
 }
 
 /// What a link does with a packet that it accepts.
@@ -65,6 +65,9 @@ pub(crate) struct Link {
     pub(crate) down: bool,
     bps: f64,
     delay_seconds: f64,
+    /// Size of the packet accepted last, and how long its transmission takes.
+    bytes: u32,
+    seconds: f64,
     /// Most packets that wait.
     room: usize,
     /// The transmitter is free from here on.
@@ -90,6 +93,8 @@ impl Link {
             down: false,
             bps: config.rate.as_bps() as f64,
             delay_seconds: config.delay.as_nanos() as f64 / 1e9,
+            bytes: 0,
+            seconds: 0.0,
             room: config.limit.map_or(usize::MAX, |l| (l as usize).saturating_sub(1)),
             free_at: Shadow::ZERO,
             newest_start: Shadow::ZERO,
@@ -144,12 +149,15 @@ impl Link {
                 by: scheduled.at,
             }
         };
-        let seconds = 8.0 * f64::from(bytes) / self.bps;
+        if bytes != self.bytes {
+            self.bytes = bytes;
+            self.seconds = 8.0 * f64::from(bytes) / self.bps;
+        }
         self.newest_start = start.at;
-        self.free_at = start.at.plus(seconds);
+        self.free_at = start.at.plus(self.seconds);
         Some(Passage {
             start,
-            arrive: start.at.plus(seconds + self.delay_seconds),
+            arrive: start.at.plus(self.seconds + self.delay_seconds),
         })
     }
 
@@ -184,11 +192,11 @@ impl Link {
 
     /// Takes the packet that [`Self::next_due`] announced.
     #[inline(always)]
-    pub(crate) fn take(&mut self) -> Option<(Passage, Packet)> {
+    pub(crate) fn take(&mut self) -> Option<Transit> {
         if self.config.may_break {
             self.entries.pop();
         }
-        self.ring.pop().map(|t| (t.passage, t.packet))
+        self.ring.pop()
     }
 
     /// The link goes down at `now`: what was announced to enter it later is

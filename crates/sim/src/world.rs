@@ -8,7 +8,7 @@ use midflight_units::{Instant, Seq};
 use crate::agenda::{Agenda, First, Key};
 use crate::chain::chains;
 use crate::event::{DropCause, Event, Observer};
-use crate::link::{Link, LinkConfig, LinkId};
+use crate::link::{Link, LinkConfig, LinkId, Transit};
 use crate::loss::{Loss, Losses};
 use crate::moment::{Moment, Scheduled};
 use crate::packet::{AckOptions, Delivery, Packet};
@@ -448,7 +448,7 @@ impl<O: Observer> World<O> {
         };
         let due = enter.moment();
         if due.at <= self.now {
-            self.lose(&packet, link, cause);
+            self.lose(packet, link, cause);
         } else {
             self.losses.push(Loss {
                 key: Key { due, scheduled },
@@ -460,7 +460,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn lose(&mut self, packet: &Packet, link: LinkId, cause: DropCause) {
+    #[cold]
+    fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
         packet.discard(&mut self.options);
         let event = Event::Dropped {
             payload: packet.payload(),
@@ -472,7 +473,7 @@ impl<O: Observer> World<O> {
 
     fn announced_loss(&mut self) {
         if let Some(loss) = self.losses.pop() {
-            self.lose(&loss.packet, loss.link, loss.cause);
+            self.lose(loss.packet, loss.link, loss.cause);
         }
         self.sync_losses();
     }
@@ -492,7 +493,7 @@ impl<O: Observer> World<O> {
     #[inline]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
-        let Some((passage, packet)) = l.take() else {
+        let Some(Transit { passage, packet }) = l.take() else {
             return;
         };
         let node = l.config.to;
