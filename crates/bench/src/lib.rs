@@ -70,6 +70,7 @@ pub fn handoff() -> World<Digest> {
         .world(&ns2(), Vec::new(), Digest::default())
         .unwrap_or_else(|e| unreachable!("{e}"));
     handoff.plan(&mut world, Instant::from_nanos(8_200_000_000));
+    world.hold_routes_until(Instant::NEVER);
     world
 }
 

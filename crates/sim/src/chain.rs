@@ -87,22 +87,53 @@ impl Reach {
     }
 }
 
-/// For each link the one that its packets go on to without an event, if there
-/// is one. A link that may break can end a chain but not be in the middle of it.
+/// Where packets go from the far end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Onward {
+    /// Always to this link, without an event.
+    Chained(LinkId),
+    /// To the link of their route. Without an event as long as routes stay and
+    /// no packet awaits an event on any of these links.
+    Routed(Vec<LinkId>),
+    /// Nowhere, or to where others come from as well: an event awaits them.
+    Event,
+}
+
+/// For each link where its packets go on to. A link that may break can end a
+/// chain but not be in the middle of it.
 pub(crate) fn chains(
     links: &[LinkConfig],
     routes: Routes,
     alternatives: Routes,
     flows: &[FlowConfig],
-) -> Vec<Option<LinkId>> {
+) -> Vec<Onward> {
     let reach = Reach::new(links, routes, alternatives, flows);
     let from = |i: usize| Some(LinkId(i as u16));
-    let next = |i: usize| match reach.onward[i][..] {
-        [next] if !reach.ends[i] && reach.feeders[next.index()] == [from(i)] => Some(next),
-        _ => None,
-    };
     let entered_on_the_way = |i: usize| reach.feeders[i].iter().any(Option::is_some);
-    (0..links.len())
-        .map(|i| next(i).filter(|_| !(links[i].may_break && entered_on_the_way(i))))
-        .collect()
+    let one_flow = flows.len() == 1;
+    let onward = |i: usize| {
+        if reach.ends[i] || (links[i].may_break && entered_on_the_way(i)) {
+            return Onward::Event;
+        }
+        let onward = &reach.onward[i];
+        let fed_by_this_alone = |next: &LinkId| reach.feeders[next.index()] == [from(i)];
+        if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {
+            return Onward::Chained(*next);
+        }
+        let mut feeders = vec![LinkId(i as u16)];
+        for feeder in onward.iter().flat_map(|next| &reach.feeders[next.index()]) {
+            match feeder {
+                Some(feeder) => {
+                    insert(&mut feeders, *feeder);
+                }
+                None => return Onward::Event,
+            }
+        }
+        // The packets of one flow come in the order in which they were sent.
+        if onward.is_empty() || !(one_flow || onward.iter().all(fed_by_this_alone)) {
+            return Onward::Event;
+        }
+        Onward::Routed(feeders)
+    };
+    (0..links.len()).map(onward).collect()
 }

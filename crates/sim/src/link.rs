@@ -5,6 +5,7 @@
 use midflight_units::{Duration, Rate, Ring};
 
 use crate::agenda::Key;
+use crate::chain::Onward;
 use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
 use crate::world::NodeId;
@@ -58,8 +59,8 @@ pub(crate) struct Passage {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
-    /// The link that packets go on to without an event at the far end.
-    pub(crate) next: Option<LinkId>,
+    /// Where packets go from the far end.
+    pub(crate) onward: Onward,
     /// The agenda's number of its arrivals.
     pub(crate) source: usize,
     pub(crate) down: bool,
@@ -88,7 +89,7 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
         Self {
-            next: None,
+            onward: Onward::Event,
             source: 0,
             down: false,
             bps: config.rate.as_bps() as f64,
@@ -173,6 +174,12 @@ impl Link {
             packet,
         });
         self.ring.len() == 1
+    }
+
+    /// Whether no packet awaits an event at the far end.
+    #[inline]
+    pub(crate) fn is_clear(&self) -> bool {
+        self.ring.is_empty()
     }
 
     /// The instant, in nanoseconds, at which the next packet is at the far end.

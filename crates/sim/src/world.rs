@@ -6,11 +6,11 @@ use midflight_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig
 use midflight_units::{Instant, Seq};
 
 use crate::agenda::{Agenda, First, Key};
-use crate::chain::chains;
+use crate::chain::{chains, Onward};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Transit};
 use crate::loss::{Loss, Losses};
-use crate::moment::{Moment, Scheduled};
+use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{AckOptions, Delivery, Packet};
 
 /// Number of a node in its world.
@@ -79,7 +79,7 @@ pub enum WorldError {
         to: u16,
     },
     /// The timeline sets a route that was not declared as an alternative.
-    #[error("the routes at node {node} cannot change so: the new one was not declared")]
+    #[error("the routes at node {node} cannot change so: the new one was not declared, or they were to hold for longer")]
     FixedRoute {
         /// The node.
         node: u16,
@@ -139,6 +139,10 @@ pub struct World<O> {
     /// `routes[node * nodes + to]` and whether it was set during the run.
     routes: Vec<Option<(LinkId, bool)>>,
     flows: Vec<Flow>,
+    /// No route is set before this instant but those on the timeline.
+    promised: Instant,
+    /// No route is set before this instant.
+    routes_hold_until: Instant,
     /// Ascending by time; equal times in the order of insertion.
     timeline: Vec<(Instant, Action)>,
     done: usize,
@@ -189,12 +193,10 @@ impl<O: Observer> World<O> {
         }
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
-        for (link, next) in links.iter_mut().zip(chained) {
-            link.next = next;
-        }
         let mut awaited = Vec::new();
-        for (i, link) in links.iter_mut().enumerate() {
-            if link.next.is_none() {
+        for (i, (link, onward)) in links.iter_mut().zip(chained).enumerate() {
+            link.onward = onward;
+            if !matches!(link.onward, Onward::Chained(_)) {
                 link.source = awaited.len();
                 awaited.push(i);
             }
@@ -223,6 +225,8 @@ impl<O: Observer> World<O> {
                     open_timeouts: Vec::new(),
                 })
                 .collect(),
+            promised: Instant::ZERO,
+            routes_hold_until: Instant::ZERO,
             timeline: Vec::new(),
             done: 0,
             observer,
@@ -246,10 +250,11 @@ impl<O: Observer> World<O> {
 
     /// Puts an action on the timeline. What is due at an instant happens
     /// before any packet of that instant moves. A route that was not declared
-    /// as an alternative is an error of the next [`Self::process`].
+    /// as an alternative, or comes before it may ([`Self::hold_routes_until`]),
+    /// is an error of the next [`Self::process`].
     pub fn schedule(&mut self, at: Instant, action: Action) {
         if let Action::Route { node, to, link } = action {
-            if !self.alternatives.contains(&(node, to, link)) {
+            if !self.alternatives.contains(&(node, to, link)) || at < self.promised {
                 self.error = Some(WorldError::FixedRoute { node: node.0 });
             }
         }
@@ -261,6 +266,14 @@ impl<O: Observer> World<O> {
     /// Number of flows.
     pub fn flows(&self) -> u32 {
         self.flows.len() as u32
+    }
+
+    /// Promises that until then no route will be set but those that the
+    /// timeline has already. Up to there packets take their routes without an
+    /// event at every node.
+    pub fn hold_routes_until(&mut self, until: Instant) {
+        self.promised = self.promised.max(until);
+        self.sync_timeline();
     }
 
     /// The sender of a flow.
@@ -363,6 +376,9 @@ impl<O: Observer> World<O> {
             None => Key::NEVER,
         };
         self.agenda.set_other(TIMELINE, key);
+        let mut planned = self.timeline[self.done..].iter();
+        let next = planned.find(|(_, action)| matches!(action, Action::Route { .. }));
+        self.routes_hold_until = next.map_or(self.promised, |&(at, _)| at.min(self.promised));
     }
 
     fn act(&mut self) {
@@ -409,26 +425,54 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
+    /// The link that a packet takes at `node`, and whether it goes over a route
+    /// that was set during the run.
+    #[inline(always)]
+    fn route(&mut self, node: NodeId, to: NodeId) -> Option<(LinkId, bool)> {
+        let route = self.routes[usize::from(node.0) * self.nodes + usize::from(to.0)];
+        if route.is_none() {
+            self.error = Some(WorldError::NoRoute {
+                node: node.0,
+                to: to.0,
+            });
+        }
+        route
+    }
+
     /// Hands a packet at `node` to the link of its route.
     #[inline(always)]
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
-        let at = usize::from(node.0) * self.nodes + usize::from(packet.to.0);
-        let Some((link, during_run)) = self.routes[at] else {
-            self.error = Some(WorldError::NoRoute {
-                node: node.0,
-                to: packet.to.0,
-            });
-            return;
-        };
-        packet.rerouted |= during_run;
-        self.pass(link, packet);
+        if let Some((link, during_run)) = self.route(node, packet.to) {
+            packet.rerouted |= during_run;
+            self.pass(link, packet);
+        }
+    }
+
+    /// The link that a packet which reaches the far end of `link` at `arrive`
+    /// goes on to, if nothing can happen there before that changes it.
+    #[inline(always)]
+    fn onward(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
+        let l = &self.links[link.index()];
+        match &l.onward {
+            Onward::Chained(next) => Some(*next),
+            Onward::Routed(feeders) => {
+                let clear = feeders.iter().all(|f| self.links[f.index()].is_clear());
+                if !clear || arrive.moment().at >= self.routes_hold_until {
+                    return None;
+                }
+                let (next, during_run) = self.route(l.config.to, packet.to)?;
+                packet.rerouted |= during_run;
+                Some(next)
+            }
+            Onward::Event => None,
+        }
     }
 
     /// Sends a packet that enters `first` now through it and the links chained
     /// to it. Past the first link that is ahead of the present, which is exact:
     /// nothing else feeds a chained link, and its queue is first in, first out.
     #[inline(always)]
-    fn pass(&mut self, first: LinkId, packet: Packet) {
+    fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
         let cause = loop {
             let l = &mut self.links[link.index()];
@@ -438,8 +482,8 @@ impl<O: Observer> World<O> {
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
             };
-            let Some(next) = l.next else {
-                if l.carry(enter, passage, packet) {
+            let Some(next) = self.onward(link, passage.arrive, &mut packet) else {
+                if self.links[link.index()].carry(enter, passage, packet) {
                     self.sync_link(link.index());
                 }
                 return;
@@ -481,7 +525,7 @@ impl<O: Observer> World<O> {
     #[inline]
     fn sync_link(&mut self, link: usize) {
         let link = &self.links[link];
-        if link.next.is_none() {
+        if !matches!(link.onward, Onward::Chained(_)) {
             self.agenda.set(link.source, link.next_due());
         }
     }

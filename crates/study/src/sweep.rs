@@ -178,6 +178,7 @@ impl Sweep {
                 if !self.fork {
                     past = start()?;
                 }
+                past.hold_routes_until(self.at[i]);
                 past.run_before(self.at[i])?;
                 worlds.push((i, past.clone()));
             }
@@ -216,6 +217,7 @@ impl Sweep {
         let ((_, metrics), sender) = world.watch(flow);
         metrics.begin(make, self.packets, &self.extra, sender, at);
         self.handoff.plan(&mut world, at);
+        world.hold_routes_until(Instant::NEVER);
         loop {
             let next = world.next_event();
             if next.at() >= self.end || world.observer().1.finished(next.at()) {
