@@ -88,37 +88,38 @@ impl Reach {
 }
 
 /// Where packets go from the far end of a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Onward {
     /// Always to this link, without an event.
     Chained(LinkId),
     /// To the link of their route. Without an event as long as routes stay and
-    /// no packet awaits an event on any of these links.
-    Routed(Vec<LinkId>),
+    /// no packet awaits an event on any link that feeds the same ones.
+    Routed,
     /// Nowhere, or to where others come from as well: an event awaits them.
     Event,
 }
 
-/// For each link where its packets go on to. A link that may break can end a
-/// chain but not be in the middle of it.
+/// For each link where its packets go on to and, if they are routed, the links
+/// that feed the same ones. A link that may break can end a chain but not be in
+/// the middle of it.
 pub(crate) fn chains(
     links: &[LinkConfig],
     routes: Routes,
     alternatives: Routes,
     flows: &[FlowConfig],
-) -> Vec<Onward> {
+) -> Vec<(Onward, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
     let from = |i: usize| Some(LinkId(i as u16));
     let entered_on_the_way = |i: usize| reach.feeders[i].iter().any(Option::is_some);
     let one_flow = flows.len() == 1;
     let onward = |i: usize| {
         if reach.ends[i] || (links[i].may_break && entered_on_the_way(i)) {
-            return Onward::Event;
+            return (Onward::Event, Vec::new());
         }
         let onward = &reach.onward[i];
         let fed_by_this_alone = |next: &LinkId| reach.feeders[next.index()] == [from(i)];
         if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {
-            return Onward::Chained(*next);
+            return (Onward::Chained(*next), Vec::new());
         }
         let mut feeders = vec![LinkId(i as u16)];
         for feeder in onward.iter().flat_map(|next| &reach.feeders[next.index()]) {
@@ -126,14 +127,14 @@ pub(crate) fn chains(
                 Some(feeder) => {
                     insert(&mut feeders, *feeder);
                 }
-                None => return Onward::Event,
+                None => return (Onward::Event, Vec::new()),
             }
         }
         // The packets of one flow come in the order in which they were sent.
         if onward.is_empty() || !(one_flow || onward.iter().all(fed_by_this_alone)) {
-            return Onward::Event;
+            return (Onward::Event, Vec::new());
         }
-        Onward::Routed(feeders)
+        (Onward::Routed, feeders)
     };
     (0..links.len()).map(onward).collect()
 }

@@ -61,6 +61,8 @@ pub(crate) struct Link {
     pub(crate) config: LinkConfig,
     /// Where packets go from the far end.
     pub(crate) onward: Onward,
+    /// If they are routed: the links that feed the same ones.
+    pub(crate) feeders: Vec<LinkId>,
     /// The agenda's number of its arrivals.
     pub(crate) source: usize,
     pub(crate) down: bool,
@@ -90,6 +92,7 @@ impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
         Self {
             onward: Onward::Event,
+            feeders: Vec::new(),
             source: 0,
             down: false,
             bps: config.rate.as_bps() as f64,

@@ -194,8 +194,9 @@ impl<O: Observer> World<O> {
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
         let mut awaited = Vec::new();
-        for (i, (link, onward)) in links.iter_mut().zip(chained).enumerate() {
+        for (i, (link, (onward, feeders))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
+            link.feeders = feeders;
             if !matches!(link.onward, Onward::Chained(_)) {
                 link.source = awaited.len();
                 awaited.push(i);
@@ -449,28 +450,23 @@ impl<O: Observer> World<O> {
     }
 
     /// The link that a packet which reaches the far end of `link` at `arrive`
-    /// goes on to, if nothing can happen there before that changes it.
+    /// goes on to by its route, if nothing can happen before that changes it.
     #[inline(always)]
-    fn onward(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
+    fn routed(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
-        match &l.onward {
-            Onward::Chained(next) => Some(*next),
-            Onward::Routed(feeders) => {
-                let clear = feeders.iter().all(|f| self.links[f.index()].is_clear());
-                if !clear || arrive.moment().at >= self.routes_hold_until {
-                    return None;
-                }
-                let (next, during_run) = self.route(l.config.to, packet.to)?;
-                packet.rerouted |= during_run;
-                Some(next)
-            }
-            Onward::Event => None,
+        let clear = l.feeders.iter().all(|f| self.links[f.index()].is_clear());
+        if !clear || arrive.moment().at >= self.routes_hold_until {
+            return None;
         }
+        let (next, during_run) = self.route(l.config.to, packet.to)?;
+        packet.rerouted |= during_run;
+        Some(next)
     }
 
-    /// Sends a packet that enters `first` now through it and the links chained
-    /// to it. Past the first link that is ahead of the present, which is exact:
-    /// nothing else feeds a chained link, and its queue is first in, first out.
+    /// Sends a packet that enters `first` now through it and the links that it
+    /// goes on to without an event. Past the first link that is ahead of the
+    /// present, which is exact: nothing else feeds those links before, and
+    /// their queues are first in, first out.
     #[inline(always)]
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
@@ -482,9 +478,15 @@ impl<O: Observer> World<O> {
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
             };
-            let Some(next) = self.onward(link, passage.arrive, &mut packet) else {
-                if self.links[link.index()].carry(enter, passage, packet) {
-                    self.sync_link(link.index());
+            let next = match l.onward {
+                Onward::Chained(next) => Some(next),
+                Onward::Routed => self.routed(link, passage.arrive, &mut packet),
+                Onward::Event => None,
+            };
+            let Some(next) = next else {
+                let l = &mut self.links[link.index()];
+                if l.carry(enter, passage, packet) {
+                    self.agenda.set(l.source, l.next_due());
                 }
                 return;
             };
@@ -494,14 +496,19 @@ impl<O: Observer> World<O> {
         if due.at <= self.now {
             self.lose(packet, link, cause);
         } else {
-            self.losses.push(Loss {
+            self.announce_loss(Loss {
                 key: Key { due, scheduled },
                 link,
                 cause,
                 packet,
             });
-            self.sync_losses();
         }
+    }
+
+    #[cold]
+    fn announce_loss(&mut self, loss: Loss) {
+        self.losses.push(loss);
+        self.sync_losses();
     }
 
     #[cold]
