@@ -2,7 +2,7 @@
 
 use midflight_control::LinkInfo;
 use midflight_sim::{Action, Digest, FlowConfig, LinkConfig, NodeId, World};
-use midflight_study::{Handoff, HandoffKind, Sweep, REFERENCE_FIXED};
+use midflight_study::{run_sweeps, Execution, Handoff, HandoffKind, Sweep, REFERENCE_FIXED};
 use midflight_tcp::{profile, Profile};
 use midflight_units::{Duration, Instant, Rate};
 
@@ -30,10 +30,7 @@ pub fn bottleneck(flows: u32) -> World<Digest> {
         limit: Some(167),
         may_break: false,
     };
-    let links = vec![
-        there_and_back("there", 0, 1),
-        there_and_back("back", 1, 0),
-    ];
+    let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
     let link_id = World::<Digest>::link_id;
     let routes = [
         (NodeId(0), NodeId(1), link_id(0)),
@@ -99,7 +96,14 @@ pub fn pairs() -> Vec<(LinkInfo, LinkInfo)> {
             both(link(kbps, ms), link(6400, ms));
         }
     }
-    let same_bdp = [(200, 300), (400, 150), (800, 75), (1600, 37), (3200, 18), (6400, 9)];
+    let same_bdp = [
+        (200, 300),
+        (400, 150),
+        (800, 75),
+        (1600, 37),
+        (3200, 18),
+        (6400, 9),
+    ];
     for anchor in [0, 5] {
         for other in 0..6 {
             if other != anchor {
@@ -118,17 +122,18 @@ pub fn instants() -> Vec<Instant> {
         .collect()
 }
 
-/// The grid of Daniel & Kojo 2008.
+/// The grid of Daniel & Kojo 2008: every `every`th pair of it.
 pub fn grid(threads: usize, every: usize) -> usize {
-    let mut rows = 0;
+    let kinds = [
+        HandoffKind::MakeBeforeBreak,
+        HandoffKind::BreakBeforeMake {
+            gap: Duration::from_millis(500),
+        },
+    ];
+    let mut sweeps = Vec::new();
     for (old, new) in pairs().into_iter().step_by(every) {
-        for kind in [
-            HandoffKind::MakeBeforeBreak,
-            HandoffKind::BreakBeforeMake {
-                gap: Duration::from_millis(500),
-            },
-        ] {
-            let sweep = Sweep {
+        for kind in kinds {
+            sweeps.push(Sweep {
                 handoff: Handoff {
                     old,
                     new,
@@ -143,11 +148,13 @@ pub fn grid(threads: usize, every: usize) -> usize {
                 packets: 100,
                 extra: Vec::new(),
                 end: Instant::from_nanos(3_600_000_000_000),
-                fork: true,
-                threads,
-            };
-            rows += sweep.run().unwrap_or_else(|e| unreachable!("{e}")).len();
+            });
         }
     }
-    rows
+    let how = Execution {
+        fork: true,
+        threads,
+    };
+    let tables = run_sweeps(&sweeps, how, |_, _| true).unwrap_or_else(|e| unreachable!("{e}"));
+    tables.iter().map(Vec::len).sum()
 }

@@ -6,6 +6,8 @@
 //! costs less than keeping them in order; the others are in a knockout
 //! tournament, and its winner is compared with them.
 
+use educe::Educe;
+
 use crate::moment::{Moment, Scheduled};
 
 /// When a source's next event is due, and when that was decided.
@@ -22,7 +24,8 @@ impl Key {
     };
 }
 
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub(crate) struct Agenda {
     /// Instants in nanoseconds: of the first among the other sources, then of the busy ones.
     due: Vec<u64>,
@@ -110,7 +113,8 @@ struct Entry {
 
 /// A knockout tournament: a source that changes plays one match a level again,
 /// and the winner is always known. A tie goes to the lower number.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 struct Tournament {
     keys: Vec<Key>,
     /// The winner at 1, of the matches below each at `2i` and `2i + 1`; the

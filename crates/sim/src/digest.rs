@@ -13,7 +13,7 @@ use crate::event::{DropCause, Event, Observer, Payload};
 use crate::world::FlowId;
 
 /// The running digest of a world's events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Digest {
     lanes: [u64; 2],
 }
@@ -45,6 +45,12 @@ impl Digest {
     fn note(&mut self, now: Instant, flow: FlowId, kind: u64, value: u64) {
         self.add(now.as_nanos());
         self.add(kind << 56 ^ (flow.index() as u64) << 40 ^ value);
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
     }
 }
 

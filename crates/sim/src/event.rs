@@ -90,4 +90,3 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.record(now, flow, event);
     }
 }
-

@@ -2,6 +2,7 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+use educe::Educe;
 use midflight_units::{Duration, Rate, Ring};
 
 use crate::agenda::Key;
@@ -56,7 +57,8 @@ pub(crate) struct Passage {
     pub(crate) arrive: Shadow,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
     /// Where packets go from the far end.
@@ -90,16 +92,16 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
-        Self {
+        let mut link = Self {
             onward: Onward::Event,
             feeders: Vec::new(),
             source: 0,
             down: false,
-            bps: config.rate.as_bps() as f64,
-            delay_seconds: config.delay.as_nanos() as f64 / 1e9,
+            bps: 0.0,
+            delay_seconds: 0.0,
             bytes: 0,
             seconds: 0.0,
-            room: config.limit.map_or(usize::MAX, |l| (l as usize).saturating_sub(1)),
+            room: 0,
             free_at: Shadow::ZERO,
             newest_start: Shadow::ZERO,
             last_start: Shadow::ZERO,
@@ -107,7 +109,22 @@ impl Link {
             ring: Ring::default(),
             entries: Ring::default(),
             config,
-        }
+        };
+        link.tune();
+        link
+    }
+
+    /// Works out what follows from the parameters.
+    pub(crate) fn tune(&mut self) {
+        self.bps = self.config.rate.as_bps() as f64;
+        self.delay_seconds = self.config.delay.as_nanos() as f64 / 1e9;
+        let room = |limit: u32| (limit as usize).saturating_sub(1);
+        self.room = self.config.limit.map_or(usize::MAX, room);
+    }
+
+    /// Whether a packet was ever handed to it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.free_at > Shadow::ZERO || self.down
     }
 
     /// Packets that wait for transmission at `now`, while one is in
@@ -172,10 +189,7 @@ impl Link {
         if self.config.may_break {
             self.entries.push(enter);
         }
-        self.ring.push(Transit {
-            passage,
-            packet,
-        });
+        self.ring.push(Transit { passage, packet });
         self.ring.len() == 1
     }
 

@@ -4,6 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use educe::Educe;
+
 use crate::agenda::Key;
 use crate::event::DropCause;
 use crate::link::LinkId;
@@ -46,7 +48,8 @@ impl Ord for Loss {
 }
 
 /// The losses to come.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 pub(crate) struct Losses(BinaryHeap<Loss>);
 
 impl Losses {

@@ -1,5 +1,6 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
+use educe::Educe;
 use midflight_tcp::{Ack, SackBlocks, Segment};
 use midflight_units::Instant;
 
@@ -114,7 +115,8 @@ impl OptionsId {
 }
 
 /// The SACK blocks and the timestamp echoes that are on their way.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 pub(crate) struct AckOptions {
     slots: Vec<(SackBlocks, Option<Instant>)>,
     free: Vec<u32>,

@@ -1,9 +1,10 @@
 //! The event loop.
 
+use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_control::Notice;
 use midflight_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
-use midflight_units::{Instant, Seq};
+use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, First, Key};
 use crate::chain::{chains, Onward};
@@ -90,12 +91,19 @@ pub enum WorldError {
         /// Its name.
         link: &'static str,
     },
+    /// The parameters of a link would change under its packets.
+    #[error("link {link} has carried packets: its parameters cannot change any more")]
+    LinkInUse {
+        /// Its name.
+        link: &'static str,
+    },
     /// More links than can be numbered.
     #[error("a world has at most 65535 links")]
     TooManyLinks,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 struct Flow {
     sender: Sender,
     receiver: Receiver,
@@ -120,7 +128,8 @@ impl Timer {
 }
 
 /// The network, its flows and its future. `O` watches.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub struct World<O> {
     now: Instant,
     /// The present with ns-2's idea of it.
@@ -269,6 +278,30 @@ impl<O: Observer> World<O> {
         self.flows.len() as u32
     }
 
+    /// Gives a link that nothing was ever handed to other parameters, for runs
+    /// that share a past in which it was idle.
+    ///
+    /// # Errors
+    /// [`WorldError::LinkInUse`].
+    pub fn retune(
+        &mut self,
+        link: LinkId,
+        rate: Rate,
+        delay: Duration,
+        limit: Option<u32>,
+    ) -> Result<(), WorldError> {
+        let l = &mut self.links[link.index()];
+        if l.is_used() {
+            let link = l.config.name;
+            return Err(WorldError::LinkInUse { link });
+        }
+        l.config.rate = rate;
+        l.config.delay = delay;
+        l.config.limit = limit;
+        l.tune();
+        Ok(())
+    }
+
     /// Promises that until then no route will be set but those that the
     /// timeline has already. Up to there packets take their routes without an
     /// event at every node.
@@ -305,7 +338,9 @@ impl<O: Observer> World<O> {
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
     #[inline]
     pub fn next_event(&self) -> NextEvent {
-        let (first, at) = self.agenda.first(|busy| self.links[self.awaited[busy]].key());
+        let (first, at) = self
+            .agenda
+            .first(|busy| self.links[self.awaited[busy]].key());
         NextEvent {
             first,
             at: Instant::from_nanos(at),

@@ -63,8 +63,10 @@ pub const LINK_NAMES: [&str; 14] = [
 const R_BS1: usize = 1;
 const WIR1_MN: usize = 3;
 const R_BS2: usize = 4;
+const BS2_WIR2: usize = 5;
 const MN_WIR1: usize = 7;
 const MN_WIR2: usize = 10;
+const WIR2_BS2: usize = 11;
 
 /// The fixed links that the reference runs have.
 pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
@@ -163,12 +165,12 @@ impl Handoff {
             (R, MN, R_BS1),
             (BS1, MN, 2),
             (WIR1, MN, WIR1_MN),
-            (BS2, MN, 5),
+            (BS2, MN, BS2_WIR2),
             (WIR2, MN, 6),
             (MN, CN, MN_WIR1),
             (WIR1, CN, 8),
             (BS1, CN, 9),
-            (WIR2, CN, 11),
+            (WIR2, CN, WIR2_BS2),
             (BS2, CN, 12),
             (R, CN, 13),
         ]
@@ -193,6 +195,25 @@ impl Handoff {
         )?;
         world.schedule(Instant::ZERO, Action::Open(flow()));
         Ok(world)
+    }
+
+    /// Whether two handoffs have the same past: all that happens before either starts.
+    pub(crate) fn shares_past_with(&self, other: &Self) -> bool {
+        (self.old, self.fixed) == (other.old, other.fixed)
+    }
+
+    /// Makes the world of a handoff with the same past, which has not started yet, one of this.
+    pub(crate) fn adopt<O: Observer>(&self, world: &mut World<O>) -> Result<(), StudyError> {
+        let limit = Some(queue_limit(&self.new));
+        for link in [BS2_WIR2, WIR2_BS2] {
+            world.retune(link_id(link), self.new.rate, self.new.delay, limit)?;
+        }
+        Ok(())
+    }
+
+    /// When the sender is told, for a handoff that starts at `at`.
+    pub(crate) fn notice(&self, at: Instant) -> Option<Instant> {
+        self.notice_delay.map(|delay| self.make(at) + delay)
     }
 
     /// Plans the handoff to start at `at`.
@@ -220,13 +241,13 @@ impl Handoff {
                 link: link_id(MN_WIR2),
             },
         );
-        if let Some(delay) = self.notice_delay {
+        if let Some(told) = self.notice(at) {
             let notice = Notice {
                 old: self.old,
                 new: self.new,
                 flows: 1,
             };
-            world.schedule(make + delay, Action::Notify(flow(), notice));
+            world.schedule(told, Action::Notify(flow(), notice));
         }
     }
 }

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
+use educe::Educe;
+use midflight_sim::{Digest, DropCause, Event, FlowId, Observer, Payload};
 use midflight_tcp::{Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
@@ -112,12 +113,13 @@ pub struct HandoffRow {
     pub backoff: u32,
     /// Phase at the handoff.
     pub phase: Option<Phase>,
-    /// Digest of the run, two words of 64 bits in hexadecimal.
-    pub digest: String,
+    /// Digest of the run.
+    pub digest: Digest,
 }
 
 /// A set of sequence numbers that forgets what is below a rising edge.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 struct SeqSet {
     base: Seq,
     words: VecDeque<u64>,
@@ -146,6 +148,12 @@ impl SeqSet {
             .unwrap_or(false)
     }
 
+    /// Empties it and forgets what is below `seq`.
+    fn restart(&mut self, seq: Seq) {
+        self.words.clear();
+        self.base = seq / 64 * 64;
+    }
+
     fn forget_below(&mut self, seq: Seq) {
         while self.base + 64 <= seq && self.words.pop_front().is_some() {
             self.base += 64;
@@ -157,7 +165,8 @@ impl SeqSet {
 }
 
 /// Everything that is counted from the handoff on.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 struct After {
     row: HandoffRow,
     packets: u64,
@@ -177,7 +186,8 @@ struct After {
 }
 
 /// Watches one flow through a handoff.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 pub(crate) struct HandoffMetrics {
     una: Seq,
     max: Seq,
@@ -185,7 +195,8 @@ pub(crate) struct HandoffMetrics {
     backoff: u32,
     dropped: SeqSet,
     highest_dropped: Option<Seq>,
-    after: Option<Box<After>>,
+    begun: bool,
+    after: After,
 }
 
 impl HandoffMetrics {
@@ -230,36 +241,33 @@ impl HandoffMetrics {
             phase: Some(phase),
             ..HandoffRow::default()
         };
-        let mut after = After {
-            row,
-            packets,
-            extra: extra.to_vec(),
-            make_at,
-            made: false,
-            max_at_make: 0,
-            stalled_at_make: false,
-            freeze: Instant::NEVER,
-            seen: SeqSet::default(),
-            new_path: Vec::new(),
-            advances: Vec::new(),
-        };
-        after.seen.forget_below(view.snd_una);
-        self.after = Some(Box::new(after));
+        self.begun = true;
+        let after = &mut self.after;
+        after.row = row;
+        after.packets = packets;
+        after.extra.clear();
+        after.extra.extend_from_slice(extra);
+        after.make_at = make_at;
+        after.made = false;
+        after.max_at_make = 0;
+        after.stalled_at_make = false;
+        after.freeze = Instant::NEVER;
+        after.seen.restart(view.snd_una);
+        after.new_path.clear();
+        after.advances.clear();
     }
 
     /// Whether everything has been measured once no event before `next` is left.
     pub(crate) fn finished(&self, next: Instant) -> bool {
-        self.after
-            .as_ref()
-            .is_some_and(|a| next >= a.freeze && a.row.t_new_extra.iter().all(Option::is_some))
+        let row = &self.after.row;
+        self.begun && next >= self.after.freeze && row.t_new_extra.iter().all(Option::is_some)
     }
 
-    pub(crate) fn into_row(self) -> HandoffRow {
-        let Some(mut after) = self.after else {
-            return HandoffRow::default();
-        };
-        after.row.t_newpath = after.newpath_time();
-        after.row
+    /// What was measured. The watch is over.
+    pub(crate) fn take_row(&mut self) -> HandoffRow {
+        self.begun = false;
+        self.after.row.t_newpath = self.after.newpath_time();
+        std::mem::take(&mut self.after.row)
     }
 }
 
@@ -329,7 +337,7 @@ impl Observer for HandoffMetrics {
     // Where an event is told its kind is known: inlined, what does not concern it goes.
     #[inline(always)]
     fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
-        let after = self.after.as_deref_mut().filter(|a| now < a.freeze);
+        let after = (self.begun && now < self.after.freeze).then_some(&mut self.after);
         match event {
             Event::Sent(segment) => {
                 self.max = self.max.max(segment.seq + 1);
@@ -341,8 +349,8 @@ impl Observer for HandoffMetrics {
                 self.una = ack.ack;
                 self.stalled = false;
                 self.dropped.forget_below(ack.ack);
-                if let Some(a) = self.after.as_deref_mut() {
-                    a.on_ack(now, ack.ack);
+                if self.begun {
+                    self.after.on_ack(now, ack.ack);
                 }
             }
             Event::Arrived {

@@ -1,9 +1,14 @@
-//! A handoff at many instants with many schemes. Runs that are equal until the
-//! handoff share one past: the world runs once, and at each instant a copy of
-//! it takes the handoff, once for every scheme.
+//! Handoffs at many instants with many schemes. Runs share what they have in
+//! common, over all sweeps that are run together: those from the same old link
+//! have one past, of which a copy takes each handoff; the schemes of a handoff
+//! go on as one until the first of them can act.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Sender as Channel};
+
+use educe::Educe;
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_sim::{Digest, World};
+use midflight_sim::{Digest, Event, FlowId, Observer, World};
 use midflight_tcp::{profile, Profile, SETTINGS};
 use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
@@ -13,8 +18,8 @@ use crate::handoff::Handoff;
 use crate::metrics::{HandoffMetrics, HandoffRow};
 use crate::scheme::Scheme;
 
-/// Worlds held at once while a sweep forks.
-const BATCH: usize = 64;
+/// Handoff instants for which copies of a past are held at once.
+const BATCH: usize = 16;
 
 /// Most threads that a sweep starts.
 const MOST_THREADS: usize = 256;
@@ -41,13 +46,44 @@ pub struct Sweep {
     pub extra: Vec<u64>,
     /// Runs end here, finished or not.
     pub end: Instant,
-    /// Share the past of runs; off runs each from the start, with equal results.
+}
+
+/// How sweeps are run. Results do not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// Share what runs have in common; off runs each from the start.
     pub fork: bool,
     /// Threads; 0 for one on each processor.
     pub threads: usize,
 }
 
-pub(crate) type Watched = World<(Digest, HandoffMetrics)>;
+impl Default for Execution {
+    fn default() -> Self {
+        Self {
+            fork: true,
+            threads: 0,
+        }
+    }
+}
+
+/// What is watched of a run.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+struct Watch {
+    digest: Digest,
+    metrics: HandoffMetrics,
+}
+
+impl Observer for Watch {
+    // Inlined for the same reason as its parts.
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        self.metrics.record(now, flow, event);
+    }
+}
+
+type Watched = World<Watch>;
 
 /// The profile of this name with the knobs that concern it, after checking
 /// that every knob exists and that its value is accepted.
@@ -123,111 +159,301 @@ impl Sweep {
     ///
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
-    pub fn run(&self) -> Result<Vec<HandoffRow>, StudyError> {
-        self.run_with(|_, _| true)
+    pub fn run(&self, how: Execution) -> Result<Vec<HandoffRow>, StudyError> {
+        let tables = run_sweeps(std::slice::from_ref(self), how, |_, _| true)?;
+        Ok(tables.into_iter().flatten().collect())
     }
+}
 
-    /// As [`Self::run`]; `go_on` is told now and then how many of how many runs
-    /// are done, and may answer that it is enough.
-    ///
-    /// # Errors
-    /// [`StudyError::Interrupted`] when told to stop, or as [`Self::run`].
-    pub fn run_with(
-        &self,
-        go_on: impl FnMut(usize, usize) -> bool + Send,
-    ) -> Result<Vec<HandoffRow>, StudyError> {
-        self.check()?;
-        let profile = configure(&self.profile, &self.knobs)?;
-        let schemes: Vec<Scheme> = self
-            .schemes
-            .iter()
-            .map(|name| Scheme::named(name))
-            .collect::<Result<_, _>>()?;
-        for scheme in &schemes {
-            scheme.build(&self.knobs)?;
-        }
-        if self.threads == 0 {
-            return self.run_all(&profile, &schemes, go_on);
-        }
+/// Runs sweeps together; one table for each, with rows in the order scheme,
+/// instant, as given. `go_on` is told now and then, on the calling thread, how
+/// many of how many runs are done, and may answer that it is enough.
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn run_sweeps(
+    sweeps: &[Sweep],
+    how: Execution,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
+    let plans: Vec<Plan> = sweeps.iter().map(Plan::new).collect::<Result<_, _>>()?;
+    let total: usize = plans.iter().map(Plan::rows).sum();
+    let pool = rayon::ThreadPoolBuilder::new()
         // More threads than runs would only wait.
-        let threads = self.threads.min(MOST_THREADS).min(self.at.len());
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()?;
-        pool.install(|| self.run_all(&profile, &schemes, go_on))
+        .num_threads(how.threads.min(MOST_THREADS).min(total))
+        .build()?;
+    let stop = AtomicBool::new(false);
+    let (sent, done) = channel();
+    let placed = std::thread::scope(|scope| {
+        let (plans, stop) = (&plans, &stop);
+        let work = scope.spawn(move || pool.install(|| run_plans(plans, how.fork, stop, &sent)));
+        let mut finished = 0;
+        for rows in done {
+            finished += rows;
+            if !go_on(finished, total) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        work.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if stop.into_inner() {
+        return Err(StudyError::Interrupted);
+    }
+    let mut tables: Vec<Vec<HandoffRow>> = plans
+        .iter()
+        .map(|plan| vec![HandoffRow::default(); plan.rows()])
+        .collect();
+    for (place, row) in placed {
+        tables[place.plan][place.row] = row;
+    }
+    Ok(tables)
+}
+
+/// Where a row belongs.
+#[derive(Clone, Copy)]
+struct Place {
+    plan: usize,
+    row: usize,
+}
+
+type Placed = Vec<(Place, HandoffRow)>;
+
+/// A sweep that has been checked.
+struct Plan<'a> {
+    sweep: &'a Sweep,
+    profile: Profile,
+    /// The policies of each scheme.
+    schemes: Vec<Vec<Policy>>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(sweep: &'a Sweep) -> Result<Self, StudyError> {
+        sweep.check()?;
+        let profile = configure(&sweep.profile, &sweep.knobs)?;
+        let build = |name: &String| Scheme::named(name)?.build(&sweep.knobs);
+        let schemes = sweep.schemes.iter().map(build).collect::<Result<_, _>>()?;
+        Ok(Self {
+            sweep,
+            profile,
+            schemes,
+        })
     }
 
-    fn run_all(
-        &self,
-        profile: &Profile,
-        schemes: &[Scheme],
-        mut go_on: impl FnMut(usize, usize) -> bool,
-    ) -> Result<Vec<HandoffRow>, StudyError> {
-        let mut finished = 0;
-        let mut order: Vec<usize> = (0..self.at.len()).collect();
-        order.sort_by_key(|&i| self.at[i]);
-        let mut rows = vec![HandoffRow::default(); schemes.len() * self.at.len()];
-        let start = || {
-            self.handoff
-                .world(profile, Vec::new(), <(Digest, HandoffMetrics)>::default())
+    fn rows(&self) -> usize {
+        self.schemes.len() * self.sweep.at.len()
+    }
+
+    fn shares_past_with(&self, other: &Self) -> bool {
+        self.sweep.handoff.shares_past_with(&other.sweep.handoff) && self.profile == other.profile
+    }
+
+    /// The world before anything has happened. Policies only watch until the
+    /// first notice, so that it has none yet.
+    fn world(&self) -> Result<Watched, StudyError> {
+        let handoff = &self.sweep.handoff;
+        handoff.world(&self.profile, Vec::new(), Watch::default())
+    }
+}
+
+/// The handoffs of all plans with one past, by their instants.
+struct Past<'a> {
+    plans: Vec<(usize, &'a Plan<'a>)>,
+    /// Ascending; with the plan's place in `plans` and the place of the instant in its sweep.
+    handoffs: Vec<(Instant, usize, usize)>,
+}
+
+fn group<'a>(plans: &'a [Plan<'a>]) -> Vec<Past<'a>> {
+    let mut pasts: Vec<Past> = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        let shares = |past: &&mut Past| past.plans[0].1.shares_past_with(plan);
+        match pasts.iter_mut().find(shares) {
+            Some(past) => past.plans.push((number, plan)),
+            None => pasts.push(Past {
+                plans: vec![(number, plan)],
+                handoffs: Vec::new(),
+            }),
+        }
+    }
+    for past in &mut pasts {
+        let of_plan = |(p, (_, plan)): (usize, &(usize, &'a Plan<'a>))| {
+            let at = plan.sweep.at.iter().enumerate();
+            at.map(move |(i, &at)| (at, p, i))
         };
-        let mut past = start()?;
-        for batch in order.chunks(BATCH) {
-            let mut worlds: Vec<(usize, Watched)> = Vec::with_capacity(batch.len());
-            for &i in batch {
-                if !self.fork {
-                    past = start()?;
-                }
-                past.hold_routes_until(self.at[i]);
-                past.run_before(self.at[i])?;
-                worlds.push((i, past.clone()));
+        past.handoffs = past.plans.iter().enumerate().flat_map(of_plan).collect();
+        past.handoffs.sort_unstable();
+    }
+    pasts
+}
+
+fn run_plans(
+    plans: &[Plan],
+    fork: bool,
+    stop: &AtomicBool,
+    done: &Channel<usize>,
+) -> Result<Placed, StudyError> {
+    let pasts = group(plans);
+    let of_past = pasts.par_iter().map_with(done.clone(), |done, past| {
+        if fork {
+            past.run(stop, done)
+        } else {
+            past.run_each(stop, done)
+        }
+    });
+    let rows: Vec<Placed> = of_past.collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// A world for what schemes have in common after the handoff and one for what they have not.
+#[derive(Default)]
+struct Spare {
+    common: Option<Watched>,
+    own: Option<Watched>,
+}
+
+/// Copies a world into a spare one, whose buffers it keeps.
+fn copy<'a>(spare: &'a mut Option<Watched>, world: &Watched) -> &'a mut Watched {
+    match spare {
+        Some(spare) => {
+            spare.clone_from(world);
+            spare
+        }
+        None => spare.insert(world.clone()),
+    }
+}
+
+impl Past<'_> {
+    /// Runs the past once, and the handoffs from copies of it.
+    fn run(&self, stop: &AtomicBool, done: &Channel<usize>) -> Result<Placed, StudyError> {
+        let mut past = self.plans[0].1.world()?;
+        let mut placed = Vec::new();
+        let mut copies: Vec<Option<Watched>> = Vec::new();
+        let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();
+        for batch in by_instant.chunks(BATCH) {
+            copies.resize_with(batch.len().max(copies.len()), || None);
+            for (handoffs, spare) in batch.iter().zip(&mut copies) {
+                let at = handoffs[0].0;
+                past.hold_routes_until(at);
+                past.run_before(at)?;
+                copy(spare, &past);
             }
-            let done: Vec<(usize, HandoffRow)> = worlds
-                .par_iter()
-                .flat_map_iter(|(i, world)| {
-                    schemes.iter().enumerate().map(move |(s, scheme)| {
-                        let row = self.finish(world.clone(), self.at[*i], scheme)?;
-                        Ok::<_, StudyError>((s * self.at.len() + i, row))
-                    })
+            let forks = batch.par_iter().zip(&copies);
+            let rows: Vec<Placed> = forks
+                .map_init(Spare::default, |spare, (handoffs, past)| {
+                    let mut rows = Vec::new();
+                    for &(_, plan, instant) in *handoffs {
+                        if stop.load(Ordering::Relaxed) {
+                            return Err(StudyError::Interrupted);
+                        }
+                        if let Some(past) = past {
+                            self.fork(past, plan, instant, spare, &mut rows)?;
+                        }
+                    }
+                    Ok(rows)
                 })
                 .collect::<Result<_, _>>()?;
-            finished += done.len();
-            for (place, row) in done {
-                rows[place] = row;
-            }
-            if !go_on(finished, rows.len()) {
-                return Err(StudyError::Interrupted);
+            for rows in rows {
+                // Who is told may have gone; then the runs are stopped anyway.
+                let _ = done.send(rows.len());
+                placed.extend(rows);
             }
         }
-        Ok(rows)
+        Ok(placed)
     }
 
-    /// The handoff and what follows, for a world that stands right before it.
-    fn finish(
+    /// Runs everything from the start.
+    fn run_each(&self, stop: &AtomicBool, done: &Channel<usize>) -> Result<Placed, StudyError> {
+        let mut placed = Vec::new();
+        for &(at, p, instant) in &self.handoffs {
+            let (number, plan) = self.plans[p];
+            for s in 0..plan.schemes.len() {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(StudyError::Interrupted);
+                }
+                let mut world = plan.world()?;
+                world.run_before(at)?;
+                plan.hand_off(&mut world, at)?;
+                let row = plan.finish(&mut world, s)?;
+                placed.push((plan.place(number, s, instant), row));
+                let _ = done.send(1);
+            }
+        }
+        Ok(placed)
+    }
+
+    /// One handoff with every scheme, for a world that stands right before it.
+    fn fork(
         &self,
-        mut world: Watched,
-        at: Instant,
-        scheme: &Scheme,
-    ) -> Result<HandoffRow, StudyError> {
-        let flow = Watched::flow_id(0);
-        world
-            .sender_mut(flow)
-            .set_policies(scheme.build(&self.knobs)?);
-        let make = self.handoff.make(at);
-        let ((_, metrics), sender) = world.watch(flow);
-        metrics.begin(make, self.packets, &self.extra, sender, at);
-        self.handoff.plan(&mut world, at);
+        past: &Watched,
+        plan: usize,
+        instant: usize,
+        spare: &mut Spare,
+        rows: &mut Placed,
+    ) -> Result<(), StudyError> {
+        let (number, plan) = self.plans[plan];
+        let at = plan.sweep.at[instant];
+        let common = copy(&mut spare.common, past);
+        plan.hand_off(common, at)?;
+        // No scheme does anything before it is told.
+        let told = plan.sweep.handoff.notice(at).unwrap_or(Instant::NEVER);
+        let last = plan.schemes.len() - 1;
+        if last > 0 {
+            plan.advance(common, told)?;
+        }
+        for s in 0..last {
+            let own = copy(&mut spare.own, common);
+            let row = plan.finish(own, s)?;
+            rows.push((plan.place(number, s, instant), row));
+        }
+        let row = plan.finish(common, last)?;
+        rows.push((plan.place(number, last, instant), row));
+        Ok(())
+    }
+}
+
+impl Plan<'_> {
+    fn place(&self, number: usize, scheme: usize, instant: usize) -> Place {
+        Place {
+            plan: number,
+            row: scheme * self.sweep.at.len() + instant,
+        }
+    }
+
+    /// The handoff starts, in a world that stands right before it.
+    fn hand_off(&self, world: &mut Watched, at: Instant) -> Result<(), StudyError> {
+        let handoff = &self.sweep.handoff;
+        handoff.adopt(world)?;
+        let (watch, sender) = world.watch(Watched::flow_id(0));
+        let (packets, extra) = (self.sweep.packets, &self.sweep.extra);
+        watch
+            .metrics
+            .begin(handoff.make(at), packets, extra, sender, at);
+        handoff.plan(world, at);
         world.hold_routes_until(Instant::NEVER);
+        Ok(())
+    }
+
+    /// Runs until everything is measured, or to the last event before `until`.
+    fn advance(&self, world: &mut Watched, until: Instant) -> Result<(), StudyError> {
+        let until = until.min(self.sweep.end);
         loop {
             let next = world.next_event();
-            if next.at() >= self.end || world.observer().1.finished(next.at()) {
-                break;
+            if next.at() >= until || world.observer().metrics.finished(next.at()) {
+                return Ok(());
             }
             world.process(next)?;
         }
-        let (digest, metrics) = world.observer().clone();
-        let mut row = metrics.into_row();
-        row.digest = digest.to_string();
+    }
+
+    /// Runs a scheme from before its first deed to the end.
+    fn finish(&self, world: &mut Watched, scheme: usize) -> Result<HandoffRow, StudyError> {
+        let flow = Watched::flow_id(0);
+        let policies = self.schemes[scheme].iter().cloned();
+        world.sender_mut(flow).set_policies(policies);
+        self.advance(world, Instant::NEVER)?;
+        let (watch, _) = world.watch(flow);
+        let mut row = watch.metrics.take_row();
+        row.digest = watch.digest;
         Ok(row)
     }
 }

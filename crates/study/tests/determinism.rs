@@ -5,7 +5,8 @@
 
 use midflight_control::LinkInfo;
 use midflight_study::{
-    schemes, trace, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, trace, Execution, Handoff, HandoffKind, HandoffRow, StudyError, Sweep,
+    TraceRun, REFERENCE_FIXED,
 };
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
@@ -61,13 +62,20 @@ fn sweep(handoff: Handoff, profile: &str) -> Sweep {
         packets: 60,
         extra: vec![20, 90],
         end: Instant::from_nanos(600_000_000_000),
-        fork: true,
-        threads: 2,
     }
 }
 
+const TWO_THREADS: Execution = Execution {
+    fork: true,
+    threads: 2,
+};
+
 fn run(sweep: &Sweep) -> Vec<HandoffRow> {
-    sweep.run().unwrap_or_else(|e| panic!("{e}"))
+    run_as(sweep, TWO_THREADS)
+}
+
+fn run_as(sweep: &Sweep, how: Execution) -> Vec<HandoffRow> {
+    sweep.run(how).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Everything in the rows.
@@ -82,18 +90,49 @@ fn threads_forks_and_repetition_change_nothing() {
             let forked = sweep(handoff, profile.name);
             let reference = all_of(&run(&forked));
             assert_eq!(reference, all_of(&run(&forked)), "twice");
-            let single = Sweep {
-                threads: 1,
-                ..forked.clone()
-            };
-            assert_eq!(reference, all_of(&run(&single)), "one thread");
-            let from_start = Sweep {
-                fork: false,
-                ..forked
-            };
-            assert_eq!(reference, all_of(&run(&from_start)), "from the start");
+            for (fork, threads, how) in [(true, 1, "one thread"), (false, 2, "from the start")] {
+                let rows = run_as(&forked, Execution { fork, threads });
+                assert_eq!(reference, all_of(&rows), "{how}");
+            }
         }
     }
+}
+
+/// Sweeps that are run together share pasts; alone each has its own.
+#[test]
+fn sweeps_run_together_are_the_same_as_alone() {
+    let mut sweeps = Vec::new();
+    for handoff in handoffs() {
+        for profile in PROFILES {
+            sweeps.push(sweep(handoff, profile.name));
+        }
+    }
+    // Same past, another question; then a knob that makes the past another one.
+    let mut more = sweep(handoffs()[0], "ns2");
+    more.at.truncate(2);
+    more.packets = 10;
+    sweeps.push(more.clone());
+    more.knobs = vec![("min_rto".into(), "1s".into())];
+    sweeps.push(more);
+    let mut told = Vec::new();
+    let together = run_sweeps(&sweeps, TWO_THREADS, |done, total| {
+        told.push((done, total));
+        true
+    })
+    .unwrap_or_else(|e| panic!("{e}"));
+    for (sweep, rows) in sweeps.iter().zip(&together) {
+        assert_eq!(all_of(&run(sweep)), all_of(rows), "{:?}", sweep.handoff);
+    }
+    let total: usize = together.iter().map(Vec::len).sum();
+    assert_eq!(told.last(), Some(&(total, total)));
+    assert!(told.is_sorted());
+}
+
+#[test]
+fn a_sweep_stops_when_told() {
+    let sweep = sweep(handoffs()[0], "ns2");
+    let stopped = run_sweeps(&[sweep], TWO_THREADS, |_, _| false);
+    assert!(matches!(stopped, Err(StudyError::Interrupted)));
 }
 
 #[test]
@@ -166,7 +205,7 @@ fn timing_further_packets_changes_no_other_measurement() {
             // The run goes on for longer, so its digest differs.
             let a = HandoffRow {
                 t_new_extra: Vec::new(),
-                digest: b.digest.clone(),
+                digest: b.digest,
                 ..a
             };
             assert_eq!(format!("{a:?}"), format!("{b:?}"));

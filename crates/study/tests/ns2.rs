@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use midflight_control::LinkInfo;
-use midflight_study::{trace, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED};
+use midflight_study::{
+    trace, Execution, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
+};
 use midflight_units::{Duration, Instant, Rate};
 
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
@@ -245,11 +247,9 @@ fn the_same_bandwidth_grid_at_every_tenth_instant() {
             packets: 100,
             extra: Vec::new(),
             end: END,
-            fork: true,
-            threads: 0,
         };
         for (ours, theirs) in sweep
-            .run()
+            .run(Execution::default())
             .unwrap_or_else(|e| panic!("{e}"))
             .iter()
             .zip(sample)

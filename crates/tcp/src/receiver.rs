@@ -6,6 +6,7 @@
 //! the segment that caused the ACK first, then the blocks most recently
 //! reported, as many as fit. DSACK follows RFC 2883 section 4.
 
+use educe::Educe;
 use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
@@ -18,7 +19,8 @@ const REMEMBERED: usize = 3;
 const EMPTY: SackBlock = SackBlock { left: 0, right: 0 };
 
 /// The state of a receiver.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub struct Receiver {
     config: ReceiverConfig,
     /// Next segment expected.

@@ -9,6 +9,7 @@ mod sack;
 mod sack1;
 mod tahoe;
 
+use educe::Educe;
 use midflight_units::Seq;
 
 use crate::config::RecoveryKind;
@@ -31,7 +32,8 @@ pub(crate) trait LossRecovery {
 }
 
 /// Any kind of recovery.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub(crate) enum Recovery {
     Tahoe(tahoe::Tahoe),
     Reno(reno::Reno),

@@ -2,6 +2,7 @@
 //! pointer. Segments carry ns-2's numbers here (an ACK number is the last
 //! segment in order), because the pointer's arithmetic is part of the behaviour.
 
+use educe::Educe;
 use midflight_units::Seq;
 
 use crate::segment::Ack;
@@ -13,7 +14,8 @@ struct Block {
 }
 
 /// SACKed blocks above the cumulative ACK, and the next hole to resend.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub(super) struct Ns2Scoreboard {
     /// Ascending, disjoint and not adjacent.
     blocks: Vec<Block>,

@@ -5,6 +5,7 @@
 //! sent: HighData is SND.NXT, so that a loss on the way back starts a recovery
 //! of its own.
 
+use educe::Educe;
 use midflight_units::Seq;
 
 use super::LossRecovery;
@@ -14,7 +15,8 @@ use crate::sender::Core;
 
 /// State of an RFC 6675 sender beside the shared one. Sequence numbers are one
 /// past the RFC's where the RFC names the last octet.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 pub(crate) struct Sack {
     /// SACKed blocks above `una`, ascending, disjoint and not adjacent.
     blocks: Vec<SackBlock>,

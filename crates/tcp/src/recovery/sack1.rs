@@ -7,6 +7,7 @@
 //! FlightSize is halved (14), there is no rescue retransmission (16), and a
 //! third duplicate ACK below `recover` does nothing (13).
 
+use educe::Educe;
 use midflight_units::Seq;
 
 use super::ns2_scoreboard::Ns2Scoreboard;
@@ -16,7 +17,8 @@ use crate::segment::Ack;
 use crate::sender::Core;
 
 /// State of a Sack1 sender beside the shared one.
-#[derive(Clone, Debug, Default)]
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
 pub(crate) struct Sack1 {
     board: Ns2Scoreboard,
     /// Highest segment sent when recovery or the last timeout began, 0 after a

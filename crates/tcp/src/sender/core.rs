@@ -1,6 +1,7 @@
 //! The state that every kind of recovery shares: sequence space, window,
 //! timer, RTT timing, and the one place where a policy's order is applied.
 
+use educe::Educe;
 use midflight_control::congestion::{Congestion, Reno, Window};
 use midflight_control::policy::Policy;
 use midflight_control::rtt::Rto;
@@ -36,7 +37,8 @@ impl Outstanding {
 }
 
 /// Shared state of a sender. Sequence numbers and windows are in segments.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub(crate) struct Core {
     pub(crate) config: SenderConfig,
     pub(crate) now: Instant,

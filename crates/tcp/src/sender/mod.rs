@@ -2,6 +2,7 @@
 
 mod core;
 
+use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView};
 use midflight_units::{Instant, Seq};
@@ -19,7 +20,8 @@ use crate::segment::{Ack, Segment};
 /// [`Self::poll_transmit`] until there is none, then ask
 /// [`Self::poll_timer`] when to call [`Self::on_timer`]. Early or repeated
 /// calls do nothing.
-#[derive(Clone, Debug)]
+#[derive(Educe, Debug)]
+#[educe(Clone)]
 pub struct Sender {
     core: Core,
     recovery: Recovery,
