@@ -190,13 +190,13 @@ mod tests {
                 .wrapping_add(1);
             let count = (state >> 60) as usize;
             match state >> 40 & 7 {
-                0..=3 => {
+                0..=2 => {
                     for i in 0..count as u64 {
                         ring.push(step * 100 + i);
                         queue.push_back(step * 100 + i);
                     }
                 }
-                4 => {
+                3 | 4 => {
                     ring.drop_front(count);
                     queue.drain(..count.min(queue.len()));
                 }
@@ -221,6 +221,6 @@ mod tests {
             assert!(ring.iter().eq(queue.iter()));
             assert!(ring.clone().iter().eq(queue.iter()));
         }
-        assert!(ring.slots.len() <= 1024, "{} slots", ring.slots.len());
+        assert!(ring.head > 10 * ring.slots.len(), "the buffer has turned");
     }
 }
