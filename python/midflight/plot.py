@@ -68,6 +68,8 @@ _STYLE: Any = {
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.0,
     "figure.dpi": 100,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "savefig.dpi": 300,
     "svg.fonttype": "path",
     "svg.hashsalt": "midflight",
@@ -123,10 +125,16 @@ class Series:
 
 def _save(figure: Figure, stem: Path) -> list[Path]:
     """Write `stem`.svg and `stem`.png without anything that changes from run to run."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    # Both files share the layout that the letters of the SVG need.  As the figure's own, the layout
+    # would cost each file a drawing more.
+    FigureCanvasSVG(figure)
+    ConstrainedLayoutEngine().execute(figure)
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
-    figure.set_layout_engine("none")  # keep the layout that the first drawing has found
     figure.savefig(png, metadata={"Software": None})
     return [svg, png]
 
@@ -168,7 +176,7 @@ def quartile_plot(
     with _style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(COLUMN_IN, height_in), layout="constrained")
+        figure = Figure(figsize=(COLUMN_IN, height_in))
         axes = figure.add_subplot()
         top = _top(series) * 1.06 or 1.0
         step = min(0.17, 0.6 / max(1, len(series)))
@@ -293,7 +301,7 @@ def time_sequence_plot(
     with _style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(PAGE_IN, height_in), layout="constrained")
+        figure = Figure(figsize=(PAGE_IN, height_in))
         axes_row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         low, high = segments or _segment_range(panels, window_s)
         for axes, panel in zip(axes_row, panels, strict=True):
