@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ __all__ = [
     "COLUMN_IN",
     "LOOKS",
     "PAGE_IN",
+    "Drawing",
     "Look",
     "Mark",
     "Panel",
@@ -147,6 +148,22 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
         writer.writerow(header)
         writer.writerows([f"{v:.6f}" if isinstance(v, float) else v for v in row] for row in rows)
     return path
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot and the data beside it, ready to be written: plain values, which any process can take.
+
+    `plot` takes a path without suffix and returns the files it wrote.
+    """
+
+    plot: Callable[[Path], list[Path]]
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+    def write(self, stem: Path) -> list[Path]:
+        """Write the plot and `stem`.csv; return the files."""
+        return [*self.plot(stem), write_csv(stem.with_suffix(".csv"), self.header, self.rows)]
 
 
 def _top(series: Sequence[Series]) -> float:

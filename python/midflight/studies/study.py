@@ -16,6 +16,7 @@ from typing import Any
 
 from midflight._core import MODEL_VERSION, MidflightError
 from midflight.claims import ClaimResult, Ledger
+from midflight.plot import Drawing
 from midflight.studies.runs import Job, Progress, Runs
 
 __all__ = ["Figure", "FigureResult", "Study", "StudyResult", "reproduce_study"]
@@ -23,16 +24,13 @@ __all__ = ["Figure", "FigureResult", "Study", "StudyResult", "reproduce_study"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper: what it needs and how it is drawn.
-
-    `draw` takes the runs and a path without suffix, and returns the files it wrote.
-    """
+    """A figure of the paper: what it needs, and the drawing that its runs give."""
 
     id: str
     title: str
     caption: str
     needs: tuple[Job, ...] = field(repr=False)
-    draw: Callable[[Runs, Path], list[Path]] = field(repr=False)
+    draw: Callable[[Runs], Drawing] = field(repr=False)
     wide: bool = False
 
     @property
@@ -156,7 +154,7 @@ def reproduce_study(
         for done, one in enumerate(figures):
             if progress is not None:
                 progress(f"figure {one.id}", done, len(figures))
-            drawn.append(FigureResult(one, one.draw(runs, work / "figures" / one.stem)))
+            drawn.append(FigureResult(one, one.draw(runs).write(work / "figures" / one.stem)))
         if progress is not None:
             progress("figures", len(figures), len(figures))
 

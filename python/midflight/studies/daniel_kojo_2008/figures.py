@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 from midflight.plot import (
     LOOKS,
+    Drawing,
     Mark,
     Panel,
     Series,
     quartile_plot,
     time_sequence_plot,
-    write_csv,
 )
 from midflight.results import Quartiles, RunTable, quartiles
 from midflight.studies.daniel_kojo_2008 import scenarios as sc
@@ -75,11 +75,11 @@ def _quartile_figure(
 ) -> Figure:
     """A figure of quartiles over the cells of each line."""
 
-    def draw(runs: Runs, stem: Path) -> list[Path]:
+    def draw(runs: Runs) -> Drawing:
         tables = [[runs.sweep(sweep(cell, line.scheme)) for cell in line.cells] for line in lines]
         points = [[statistic(table) for table in row] for row in tables]
-        files = quartile_plot(
-            stem,
+        plot = partial(
+            quartile_plot,
             categories=categories,
             x_title=x_title,
             y_title=y_title,
@@ -89,7 +89,7 @@ def _quartile_figure(
             ],
             legend_columns=2 if len(lines) % 2 == 0 else len(lines),
         )
-        rows = (
+        rows = [
             (
                 line.label,
                 line.scheme,
@@ -104,7 +104,7 @@ def _quartile_figure(
             )
             for line, row, values in zip(lines, tables, points, strict=True)
             for cell, table, point in zip(line.cells, row, values, strict=True)
-        )
+        ]
         header = (
             "series",
             "scheme",
@@ -119,7 +119,7 @@ def _quartile_figure(
             f"median_{unit}",
             f"q3_{unit}",
         )
-        return [*files, write_csv(stem.with_suffix(".csv"), header, rows)]
+        return Drawing(plot, header, rows)
 
     needs = tuple(sweep(cell, line.scheme) for line in lines for cell in line.cells)
     return Figure(id, title, caption, needs, draw)
@@ -128,8 +128,11 @@ def _quartile_figure(
 def _sequence_figure(title: str, caption: str, example: Example) -> Figure:
     """A figure of time-sequence graphs, one panel per scheme."""
 
-    def draw(runs: Runs, stem: Path) -> list[Path]:
-        logs = {scheme: runs.trace(example.trace(scheme)) for scheme in example.schemes}
+    def draw(runs: Runs) -> Drawing:
+        logs = {
+            scheme: runs.trace(example.trace(scheme)).within(*example.window_s)
+            for scheme in example.schemes
+        }
         marks: tuple[Mark, ...]
         if example.cell.kind == BBM:
             marks = (Mark(example.at_s, "break"), Mark(example.at_s + OUTAGE_S, "make"))
@@ -139,17 +142,20 @@ def _sequence_figure(title: str, caption: str, example: Example) -> Figure:
             Panel(f"({letter}) {SCHEME_NAMES[scheme]}", log, marks)
             for letter, (scheme, log) in zip("abc", logs.items(), strict=False)
         ]
-        files = time_sequence_plot(
-            stem, panels, window_s=example.window_s, segments=example.segments
+        plot = partial(
+            time_sequence_plot,
+            panels=panels,
+            window_s=example.window_s,
+            segments=example.segments,
         )
         shown = ("send", "rexmit", "ack", "drop", "rto", "fast_retransmit", "order")
-        rows = (
+        rows = [
             (scheme, event.time_s, event.kind, event.value, event.detail)
             for scheme, log in logs.items()
-            for event in log.within(*example.window_s).of(*shown).events()
-        )
+            for event in log.of(*shown).events()
+        ]
         header = ("scheme", "time_s", "event", "value", "detail")
-        return [*files, write_csv(stem.with_suffix(".csv"), header, rows)]
+        return Drawing(plot, header, rows)
 
     return Figure(example.figure, title, caption, example.needs, draw, wide=True)
 
