@@ -15,7 +15,7 @@ from midflight.studies import STUDIES, load, reproduce
 from midflight.studies.daniel_kojo_2008 import scenarios as sc
 from midflight.studies.daniel_kojo_2008.claims.setup import LIMIT_LINKS, measured_limit
 from midflight.studies.runs import Job, Link, Runs, Sweep, Trace
-from midflight.studies.study import Study
+from midflight.studies.study import Study, draw
 
 NAME = "daniel-kojo-2008"
 
@@ -149,6 +149,26 @@ def test_a_reproduction_repeats_to_the_byte(tmp_path: Path) -> None:
     assert one.report is not None
     assert two.report is not None
     assert one.report.read_bytes() == two.report.read_bytes()
+
+
+def test_files_do_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
+    texts = []
+    for processes in (1, 2):
+        out = tmp_path / str(processes)
+        result = reproduce(NAME, figure="23", out=out, processes=processes)
+        texts.append([path.read_bytes() for one in result.figures for path in one.files])
+    assert len(texts[0]) == 6
+    assert texts[0] == texts[1]
+
+
+def test_what_goes_wrong_in_another_process_reaches_the_caller(
+    study: Study, runs: Runs, tmp_path: Path
+) -> None:
+    folder = tmp_path / "not-a-folder"
+    folder.touch()
+    figures = [figure for figure in study.figures if figure.id in ("8", "14")]
+    with pytest.raises(FileExistsError, match="not-a-folder"):
+        draw(figures, runs, folder, None, 2)
 
 
 def test_the_registry_loads() -> None:

@@ -16,6 +16,9 @@ from midflight.cli.output import UserError, align, progress_display, shorten
 if TYPE_CHECKING:
     from midflight.studies import StudyResult
 
+#: More processes would take longer to start than the figures of a study to draw.
+MOST_PROCESSES = 4
+
 
 def reproduce(
     name: Annotated[
@@ -58,7 +61,13 @@ def reproduce(
         if not os.access(out, os.W_OK | os.X_OK):
             raise PermissionError(None, "Permission denied")
         with progress_display() as progress:
-            result = studies.reproduce(name, figure=figure, out=out, progress=progress)
+            result = studies.reproduce(
+                name,
+                figure=figure,
+                out=out,
+                progress=progress,
+                processes=min(os.cpu_count() or 1, MOST_PROCESSES),
+            )
     except OSError as error:
         raise UserError(
             f'cannot write to "{error.filename or out}": {error.strerror or error}; '

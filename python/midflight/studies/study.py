@@ -7,10 +7,13 @@ and claims list, draws the figures, evaluates the claims and writes one report.
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +131,13 @@ def reproduce_study(
     figure: str | None,
     out: Path,
     progress: Progress | None,
+    processes: int = 1,
     runs: Runs | None = None,
 ) -> StudyResult:
     """Make the runs, draw the figures, evaluate the claims and write the report of one study.
 
-    With `figure`, only that figure and the claims about it are run, drawn and evaluated.
+    With `figure`, only that figure and the claims about it are run, drawn and evaluated.  Figures
+    are drawn in that many `processes`.
     """
     from midflight.report import write_report
 
@@ -150,14 +155,7 @@ def reproduce_study(
     runs.make(jobs, progress)
 
     with unfinished(out) as work:
-        drawn = []
-        for done, one in enumerate(figures):
-            if progress is not None:
-                progress(f"figure {one.id}", done, len(figures))
-            drawn.append(FigureResult(one, one.draw(runs).write(work / "figures" / one.stem)))
-        if progress is not None:
-            progress("figures", len(figures), len(figures))
-
+        drawn = draw(figures, runs, work / "figures", progress, processes)
         results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
         appendix = ""
         files: list[Path] = []
@@ -183,6 +181,41 @@ def reproduce_study(
         report=out / "report.html",
         files=[finished(path) for path in files],
     )
+
+
+def draw(
+    figures: Sequence[Figure], runs: Runs, folder: Path, progress: Progress | None, processes: int
+) -> list[FigureResult]:
+    """Draw figures in a folder, several at a time when there are more processes than one."""
+    drawings = [one.draw(runs) for one in figures]
+    stems = [folder / one.stem for one in figures]
+    processes = min(processes, len(figures))
+    if processes < 2:
+        return gather(figures, map(Drawing.write, drawings, stems), progress)
+    with ProcessPoolExecutor(
+        processes,
+        mp_context=get_context("spawn"),  # a fork would keep the locks of lost threads
+        initializer=signal.signal,  # an interrupt is for this process to handle
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as pool:
+        try:
+            return gather(figures, pool.map(Drawing.write, drawings, stems), progress)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def gather(
+    figures: Sequence[Figure], written: Iterator[list[Path]], progress: Progress | None
+) -> list[FigureResult]:
+    """Wait for the files of each figure, in order."""
+    tell = progress or (lambda _what, _done, _total: None)
+    drawn = []
+    for done, one in enumerate(figures):
+        tell(f"figure {one.id}", done, len(figures))
+        drawn.append(FigureResult(one, next(written)))
+    tell("figures", len(figures), len(figures))
+    return drawn
 
 
 @contextmanager
