@@ -1,7 +1,8 @@
 """midflight: what happens to a TCP connection when its access link is replaced, and what helps.
 
 The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
-instant and returns columns, `trace` returns every event of one run. `reproduce` makes a study.
+instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
+`reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
         MidflightError,
+        Sweep,
         Table,
         handoff,
         parse_duration,
         parse_instants,
         parse_link,
         policies,
+        run_sweeps,
         schemes,
         trace,
     )
@@ -41,6 +44,7 @@ __all__ = [
     "MODEL_VERSION",
     "MidflightError",
     "StudyResult",
+    "Sweep",
     "Table",
     "__version__",
     "handoff",
@@ -49,6 +53,7 @@ __all__ = [
     "parse_link",
     "policies",
     "reproduce",
+    "run_sweeps",
     "schemes",
     "trace",
 ]

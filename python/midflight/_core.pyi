@@ -93,6 +93,41 @@ def bdp_packets(of: Link) -> int:
 def a1_min_rto_ms(case: int, old: Link, new: Link, flight_size: int) -> float:
     """Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds."""
 
+@final
+class Sweep:
+    """What to run: a handoff at many instants with many schemes."""
+
+    def __new__(
+        cls,
+        *,
+        old: Link,
+        new: Link,
+        kind: Literal["mbb", "bbm"] | str = "mbb",
+        at_ns: Sequence[int],
+        schemes: Sequence[str],
+        profile: Literal["ns2", "rfc"] | str = "ns2",
+        gap_ns: int = 500_000_000,
+        packets: int = 100,
+        extra_packets: Sequence[int] = ...,
+        notify: bool = True,
+        notify_delay_ns: int = 0,
+        fixed: Link = ...,
+        knobs: Mapping[str, str] = ...,
+        end_ns: int = 3_600_000_000_000,
+    ) -> Sweep: ...
+
+def run_sweeps(
+    sweeps: Sequence[Sweep],
+    *,
+    fork: bool = True,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Table]:
+    """Run sweeps together, which share what they have in common; one table for each.
+
+    `progress` is called now and then with the runs done and the runs in all.
+    """
+
 def handoff(
     *,
     old: Link,
@@ -113,7 +148,7 @@ def handoff(
     end_ns: int = 3_600_000_000_000,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
-    """Run one connection for each scheme and handoff instant; one row each, in that order.
+    """Run one sweep: a connection for each scheme and handoff instant; one row each, in that order.
 
     `progress` is called now and then with the runs done and the runs in all.
     """

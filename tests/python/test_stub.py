@@ -34,11 +34,17 @@ def test_every_name_is_in_the_stub_and_the_other_way_round() -> None:
 
 def test_every_keyword_is_in_the_stub() -> None:
     tree = ast.parse(Path(midflight.__file__).with_name("_core.pyi").read_text())
+    of_sweep = _core.Sweep.__text_signature__
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             signature = getattr(_core, node.name).__text_signature__
+            signature = signature.replace("**sweep", of_sweep)
             for argument in node.args.args + node.args.kwonlyargs:
                 assert argument.arg in signature
+        elif isinstance(node, ast.ClassDef) and node.name == "Sweep":
+            (new,) = (one for one in node.body if isinstance(one, ast.FunctionDef))
+            for argument in new.args.kwonlyargs:
+                assert argument.arg in of_sweep
 
 
 def test_every_public_name_can_be_had() -> None:

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use midflight_control::policy::{a1_min_rto, Knob, POLICIES};
 use midflight_control::{LinkInfo, Notice};
 use midflight_study::{
-    schemes, Handoff, HandoffKind, HandoffRow, StudyError, Sweep, TraceRun, MODEL_VERSION,
+    run_sweeps, schemes, Execution, Handoff, HandoffKind, HandoffRow, StudyError, TraceRun,
+    MODEL_VERSION,
 };
 use midflight_tcp::{PROFILES, SETTINGS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -194,62 +195,81 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
     }
 }
 
-/// One row of measurements for every scheme and handoff instant. `progress`,
-/// if given, is called now and then with the runs done and the runs in all.
-#[pyfunction(name = "handoff")]
-#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
-    packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
-    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), fork = true, threads = 0,
-    end_ns = 3_600_000_000_000, progress = None))]
+/// What to run: a handoff at many instants with many schemes.
+#[pyclass(frozen, module = "midflight")]
+struct Sweep {
+    sweep: midflight_study::Sweep,
+}
+
+#[pymethods]
+impl Sweep {
+    #[new]
+    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
+        packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
+        fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python class"
+    )]
+    fn new(
+        old: Link,
+        new: Link,
+        kind: &str,
+        at_ns: Vec<u64>,
+        schemes: Vec<String>,
+        profile: &str,
+        gap_ns: u64,
+        packets: u64,
+        extra_packets: Vec<u64>,
+        notify: bool,
+        notify_delay_ns: u64,
+        fixed: Link,
+        knobs: BTreeMap<String, String>,
+        end_ns: u64,
+    ) -> PyResult<Self> {
+        let sweep = midflight_study::Sweep {
+            handoff: Handoff {
+                old: link(old)?,
+                new: link(new)?,
+                kind: self::kind(kind, gap_ns)?,
+                notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
+                fixed: link(fixed)?,
+            },
+            at: at_ns.into_iter().map(Instant::from_nanos).collect(),
+            schemes,
+            profile: profile.into(),
+            knobs: knobs.into_iter().collect(),
+            packets,
+            extra: extra_packets,
+            end: Instant::from_nanos(end_ns),
+        };
+        Ok(Self { sweep })
+    }
+}
+
+/// Runs sweeps together, which share what they have in common; one table for
+/// each. `progress`, if given, is called now and then with the runs done and
+/// the runs in all.
+#[pyfunction(name = "run_sweeps")]
+#[pyo3(signature = (sweeps, *, fork = true, threads = 0, progress = None))]
 #[allow(
-    clippy::too_many_arguments,
-    clippy::fn_params_excessive_bools,
     clippy::needless_pass_by_value,
-    reason = "keyword arguments of a Python function"
+    reason = "arguments of a Python function"
 )]
-fn run_handoff(
+fn run_all(
     py: Python<'_>,
-    old: Link,
-    new: Link,
-    kind: &str,
-    at_ns: Vec<u64>,
-    schemes: Vec<String>,
-    profile: &str,
-    gap_ns: u64,
-    packets: u64,
-    extra_packets: Vec<u64>,
-    notify: bool,
-    notify_delay_ns: u64,
-    fixed: Link,
-    knobs: BTreeMap<String, String>,
+    sweeps: Vec<PyRef<'_, Sweep>>,
     fork: bool,
     threads: usize,
-    end_ns: u64,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Table> {
-    let sweep = Sweep {
-        handoff: Handoff {
-            old: link(old)?,
-            new: link(new)?,
-            kind: self::kind(kind, gap_ns)?,
-            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            fixed: link(fixed)?,
-        },
-        at: at_ns.into_iter().map(Instant::from_nanos).collect(),
-        schemes,
-        profile: profile.into(),
-        knobs: knobs.into_iter().collect(),
-        packets,
-        extra: extra_packets,
-        end: Instant::from_nanos(end_ns),
-        fork,
-        threads,
-    };
+) -> PyResult<Vec<Table>> {
+    let sweeps: Vec<_> = sweeps.iter().map(|s| s.sweep.clone()).collect();
     // What Python has to say meanwhile: an interrupt, or an error in `progress`.
     let mut raised = None;
     let progress = progress.as_ref();
+    let how = Execution { fork, threads };
     let outcome = py.detach(|| {
-        sweep.run_with(|done, total| {
+        run_sweeps(&sweeps, how, |done, total| {
             Python::attach(|py| {
                 let told = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
                 raised = told.and_then(|()| py.check_signals()).err();
@@ -260,12 +280,27 @@ fn run_handoff(
     if let Some(error) = raised {
         return Err(error);
     }
-    let rows = outcome.map_err(refuse)?;
-    let names = sweep
-        .schemes
-        .iter()
-        .flat_map(|s| std::iter::repeat_n(s.clone(), sweep.at.len()));
-    handoff_table(names.collect(), &rows, sweep.extra.len())
+    let tables = outcome.map_err(refuse)?;
+    let each = sweeps.iter().zip(&tables);
+    each.map(|(sweep, rows)| handoff_table(sweep, rows))
+        .collect()
+}
+
+/// One row of measurements for every scheme and handoff instant of one sweep,
+/// whose parameters are those of [`Sweep`]; the others as for `run_sweeps`.
+#[pyfunction(name = "handoff")]
+#[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
+fn run_handoff(
+    py: Python<'_>,
+    fork: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    sweep: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Table> {
+    let sweep = py.get_type::<Sweep>().call((), sweep)?;
+    let sweep = sweep.cast_into::<Sweep>()?;
+    let mut tables = run_all(py, vec![sweep.borrow()], fork, threads, progress)?;
+    Ok(tables.remove(0))
 }
 
 fn nanos(duration: Option<Duration>) -> Option<i64> {
@@ -286,18 +321,20 @@ fn rto_times(row: &HandoffRow) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-fn handoff_table(schemes: Vec<String>, rows: &[HandoffRow], extra: usize) -> PyResult<Table> {
+fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResult<Table> {
+    let schemes = sweep.schemes.iter();
+    let names = schemes.flat_map(|s| std::iter::repeat_n(s.clone(), sweep.at.len()));
     let mut t = Table::builder();
     let times = |f: fn(&HandoffRow) -> Option<Duration>| rows.iter().map(|r| nanos(f(r))).collect();
     let count = |f: fn(&HandoffRow) -> i64| rows.iter().map(f).collect();
     let real = |f: fn(&HandoffRow) -> f64| rows.iter().map(f).collect();
-    t.text("scheme", schemes);
+    t.text("scheme", names.collect());
     t.int("th_ns", count(|r| r.at.as_nanos() as i64));
     t.maybe_int("t_new_ns", times(|r| r.t_new));
     t.maybe_int("t_new_make_ns", times(|r| r.t_new_make));
     t.maybe_int("t_ack_ns", times(|r| r.t_ack));
     t.maybe_int("t_newpath_ns", times(|r| r.t_newpath));
-    for i in 0..extra {
+    for i in 0..sweep.extra.len() {
         let column = rows
             .iter()
             .map(|r| nanos(r.t_new_extra.get(i).copied().flatten()))
@@ -340,7 +377,7 @@ fn handoff_table(schemes: Vec<String>, rows: &[HandoffRow], extra: usize) -> PyR
     );
     t.maybe_int("unused_ns", times(|r| r.unused));
     t.int("orders", count(|r| r.orders.into()));
-    t.text("digest", rows.iter().map(|r| r.digest.clone()).collect());
+    t.text("digest", rows.iter().map(|r| r.digest.to_string()).collect());
     t.build()
 }
 
@@ -409,6 +446,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("MidflightError", m.py().get_type::<MidflightError>())?;
     m.add_class::<Table>()?;
+    m.add_class::<Sweep>()?;
+    m.add_function(wrap_pyfunction!(run_all, m)?)?;
     m.add_function(wrap_pyfunction!(parse_link, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;
     m.add_function(wrap_pyfunction!(parse_instants, m)?)?;

@@ -162,7 +162,7 @@ mod tests {
         Ack {
             ack: number,
             sack,
-            echo: (number % 2 == 0 || blocks == 0).then_some(Instant::from_nanos(number)),
+            echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
         }
     }

@@ -167,7 +167,8 @@ impl Sweep {
 
 /// Runs sweeps together; one table for each, with rows in the order scheme,
 /// instant, as given. `go_on` is told now and then, on the calling thread, how
-/// many of how many runs are done, and may answer that it is enough.
+/// many of how many runs are done, and may answer that it is enough; it is not
+/// asked again then.
 ///
 /// # Errors
 /// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
@@ -192,6 +193,7 @@ pub fn run_sweeps(
             finished += rows;
             if !go_on(finished, total) {
                 stop.store(true, Ordering::Relaxed);
+                break;
             }
         }
         work.join()

@@ -131,8 +131,13 @@ fn sweeps_run_together_are_the_same_as_alone() {
 #[test]
 fn a_sweep_stops_when_told() {
     let sweep = sweep(handoffs()[0], "ns2");
-    let stopped = run_sweeps(&[sweep], TWO_THREADS, |_, _| false);
+    let mut asked = 0;
+    let stopped = run_sweeps(&vec![sweep; 50], TWO_THREADS, |_, _| {
+        asked += 1;
+        asked < 2
+    });
     assert!(matches!(stopped, Err(StudyError::Interrupted)));
+    assert_eq!(asked, 2);
 }
 
 #[test]

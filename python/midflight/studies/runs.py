@@ -119,19 +119,28 @@ class Runs:
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
-        The core releases the interpreter while it simulates, so jobs run side by side, one for
-        each processor; what they give does not depend on that.
+        Sweeps go to the core together, which runs once what they have in common. The core releases
+        the interpreter while it simulates, so traces run side by side, one for each processor;
+        what they give does not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
+        sweeps = [job for job in wanted if isinstance(job, Sweep)]
+        traces = [job for job in wanted if isinstance(job, Trace)]
         tell = progress or (lambda _what, _done, _total: None)
+        tables = self.core.run_sweeps(
+            [self._asked(job) for job in sweeps],
+            progress=lambda done, total: tell("runs", done, total + len(traces)),
+        )
+        self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
+        swept = sum(map(len, tables))
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
-                for done, job in enumerate(pool.map(self._made, wanted)):
-                    tell(str(job), done, len(wanted))
+                for done, job in enumerate(pool.map(self._made, traces)):
+                    tell(str(job), swept + done, swept + len(traces))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        tell("runs", len(wanted), len(wanted))
+        tell("runs", swept + len(traces), swept + len(traces))
 
     def _has(self, job: Job) -> bool:
         return job in self._sweeps or job in self._traces
@@ -146,21 +155,22 @@ class Runs:
     def sweep(self, job: Sweep) -> RunTable:
         """The runs of a sweep."""
         if job not in self._sweeps:
-            self._sweeps[job] = RunTable(
-                self.core.handoff(
-                    old=job.cell.old.core,
-                    new=job.cell.new.core,
-                    kind=job.cell.kind,
-                    at_ns=list(job.at_ns),
-                    schemes=[job.scheme],
-                    packets=job.packets,
-                    extra_packets=list(job.extra_packets),
-                    notify=job.notify,
-                    fixed=(100_000_000, job.fixed_delay_ms * 1_000_000),
-                    knobs=dict(job.knobs),
-                )
-            )
+            self.make([job])
         return self._sweeps[job]
+
+    def _asked(self, job: Sweep) -> Any:
+        return self.core.Sweep(
+            old=job.cell.old.core,
+            new=job.cell.new.core,
+            kind=job.cell.kind,
+            at_ns=list(job.at_ns),
+            schemes=[job.scheme],
+            packets=job.packets,
+            extra_packets=list(job.extra_packets),
+            notify=job.notify,
+            fixed=(100_000_000, job.fixed_delay_ms * 1_000_000),
+            knobs=dict(job.knobs),
+        )
 
     def trace(self, job: Trace) -> EventLog:
         """The events of a traced run."""
