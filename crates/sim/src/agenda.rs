@@ -77,13 +77,13 @@ impl Agenda {
     /// goes to the busy source with the lowest number.
     #[inline]
     pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (First, u64) {
-        let (mut at, mut place, mut tied) = (self.due[0], 0, false);
+        let (mut at, mut place, mut last) = (self.due[0], 0, 0);
         for (i, &due) in self.due.iter().enumerate().skip(1) {
-            tied = due == at || (tied && due > at);
             place = if due < at { i } else { place };
+            last = if due <= at { i } else { last };
             at = at.min(due);
         }
-        if tied {
+        if place != last {
             place = self.first_by_key(at, key);
         }
         let first = match place.checked_sub(1) {

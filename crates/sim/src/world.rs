@@ -3,7 +3,7 @@
 use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_control::Notice;
-use midflight_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
+use midflight_tcp::{Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, First, Key};
@@ -111,6 +111,20 @@ struct Flow {
     to: NodeId,
     /// Timeouts not yet judged: when, and for which segment.
     open_timeouts: Vec<(Instant, Seq)>,
+}
+
+/// Passes on what a sender reports.
+struct Told<'a, O> {
+    observer: &'a mut O,
+    flow: FlowId,
+}
+
+impl<O: Observer> Log for Told<'_, O> {
+    #[inline(always)]
+    fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
+        let event = Event::Sender(event);
+        self.observer.record(at, self.flow, &event);
+    }
 }
 
 /// A timer as its owner last set it.
@@ -423,9 +437,7 @@ impl<O: Observer> World<O> {
         let (now, flow0) = (self.now, FlowId(0));
         match action {
             Action::Open(flow) => {
-                let log = &mut |at, event: SenderEvent<'_>| {
-                    self.observer.record(at, flow, &Event::Sender(event));
-                };
+                let log = &mut Told { observer: &mut self.observer, flow };
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
             }
@@ -449,9 +461,7 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                let log = &mut |at, event: SenderEvent<'_>| {
-                    self.observer.record(at, flow, &Event::Sender(event));
-                };
+                let log = &mut Told { observer: &mut self.observer, flow };
                 self.flows[flow.index()].sender.on_notice(now, &notice, log);
                 self.pump(flow);
             }
@@ -649,9 +659,7 @@ impl<O: Observer> World<O> {
                 !covered
             });
         }
-        let log = &mut |at, event: SenderEvent<'_>| {
-            self.observer.record(at, flow, &Event::Sender(event));
-        };
+        let log = &mut Told { observer: &mut self.observer, flow };
         state.sender.on_ack(now, ack, log);
         self.pump(flow);
     }
@@ -678,9 +686,7 @@ impl<O: Observer> World<O> {
         {
             state.open_timeouts.push((now, state.sender.view().snd_una));
         }
-        let log = &mut |at, event: SenderEvent<'_>| {
-            self.observer.record(at, flow, &Event::Sender(event));
-        };
+        let log = &mut Told { observer: &mut self.observer, flow };
         state.sender.on_timer(now, log);
         self.pump(flow);
     }
@@ -690,9 +696,7 @@ impl<O: Observer> World<O> {
         let now = self.now;
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         loop {
-            let log = &mut |at, event: SenderEvent<'_>| {
-                self.observer.record(at, flow, &Event::Sender(event));
-            };
+            let log = &mut Told { observer: &mut self.observer, flow };
             let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now, log) else {
                 break;
             };
@@ -705,7 +709,7 @@ impl<O: Observer> World<O> {
 
     /// Puts a timer on the agenda. A deadline that moved back is left where it
     /// was: the early call does nothing and puts the timer right.
-    #[inline]
+    #[inline(always)]
     fn sync_timer(&mut self, timer: usize, set: Option<(Instant, Instant)>) {
         let Some((deadline, armed)) = set else { return };
         let known = &mut self.timers[timer];

@@ -126,16 +126,21 @@ struct SeqSet {
 }
 
 impl SeqSet {
-    fn insert(&mut self, seq: Seq) {
+    /// Adds a number; whether it is new. What is forgotten is not added.
+    #[inline]
+    fn insert(&mut self, seq: Seq) -> bool {
         if seq < self.base {
-            return;
+            return true;
         }
         let at = seq - self.base;
         let word = (at / 64) as usize;
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
-        self.words[word] |= 1 << (at % 64);
+        let bit = 1 << (at % 64);
+        let new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        new
     }
 
     fn contains(&self, seq: Seq) -> bool {
@@ -302,11 +307,8 @@ impl After {
 
     /// A segment arrives; the first arrival since the handoff decides its path.
     fn on_arrival(&mut self, seq: Seq, over_new_path: bool) {
-        if !self.seen.contains(seq) {
-            self.seen.insert(seq);
-            if over_new_path {
-                self.new_path.push(seq);
-            }
+        if self.seen.insert(seq) && over_new_path {
+            self.new_path.push(seq);
         }
     }
 

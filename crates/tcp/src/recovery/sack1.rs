@@ -122,6 +122,7 @@ impl LossRecovery for Sack1 {
         self.open = true;
     }
 
+    #[inline]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let window_end = core.una + core.config.receiver_window;
         if std::mem::take(&mut self.limited) {
