@@ -350,7 +350,7 @@ impl<O: Observer> World<O> {
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
-    #[inline]
+    #[inline(always)]
     pub fn next_event(&self) -> NextEvent {
         let (first, at) = self
             .agenda
@@ -365,7 +365,7 @@ impl<O: Observer> World<O> {
     ///
     /// # Errors
     /// [`WorldError::NoRoute`] when a packet was stranded.
-    #[inline]
+    #[inline(always)]
     pub fn process(&mut self, next: NextEvent) -> Result<(), WorldError> {
         if next.at() == Instant::NEVER {
             return Ok(());
@@ -586,7 +586,7 @@ impl<O: Observer> World<O> {
         self.agenda.set_other(LOSSES, self.losses.next());
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
         let Some(Transit { passage, packet }) = l.take() else {

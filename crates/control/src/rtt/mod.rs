@@ -55,6 +55,7 @@ pub struct Rto {
     initial: Duration,
     min: Duration,
     backoff: u32,
+    timeout: Duration,
 }
 
 impl Rto {
@@ -64,13 +65,16 @@ impl Rto {
             EstimatorKind::Ticks { tick, phase } => Estimator::Ticks(Ticks::new(tick, phase)),
             EstimatorKind::Rfc6298 { granularity } => Estimator::Rfc6298(Rfc6298::new(granularity)),
         };
-        Self {
+        let mut rto = Self {
             estimator,
             config,
             initial: config.initial,
             min: config.min,
             backoff: 1,
-        }
+            timeout: config.initial,
+        };
+        rto.update();
+        rto
     }
 
     /// Takes a sample `rtt` of a segment sent at `sent`; `per_window` is how
@@ -80,11 +84,18 @@ impl Rto {
             Estimator::Ticks(e) => e.sample(rtt, sent),
             Estimator::Rfc6298(e) => e.sample(rtt, per_window),
         }
+        self.update();
     }
 
     /// The timeout as the timer would be armed with it: the estimate, raised
     /// to the minimum, times the back-off, cut to the maximum.
+    #[inline]
     pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Works the timeout out again, after anything that it depends on has changed.
+    fn update(&mut self) {
         let base = match &self.estimator {
             Estimator::Ticks(e) => e.timeout(),
             Estimator::Rfc6298(e) => e.timeout(),
@@ -95,9 +106,9 @@ impl Rto {
             Estimator::Ticks(e) => e.tick() * 2,
             Estimator::Rfc6298(_) => Duration::ZERO,
         };
-        (clamped * u64::from(self.backoff))
+        self.timeout = (clamped * u64::from(self.backoff))
             .min(self.config.max)
-            .max(floor)
+            .max(floor);
     }
 
     /// Doubles the timeout (RFC 6298 (5.5)). The factor stops growing once the
@@ -114,12 +125,14 @@ impl Rto {
                 Estimator::Rfc6298(_) => {}
             }
         }
+        self.update();
     }
 
     /// Ends the back-off. By Karn's algorithm that takes an ACK with a valid
     /// sample; ns-2 does it on a partial ACK too, and a policy may order it.
     pub fn end_back_off(&mut self) {
         self.backoff = 1;
+        self.update();
     }
 
     /// Forgets all samples; `initial` holds until the next one.
@@ -130,6 +143,7 @@ impl Rto {
         }
         self.initial = initial;
         self.backoff = 1;
+        self.update();
     }
 
     /// The back-off factor, a power of two.
@@ -145,6 +159,7 @@ impl Rto {
     /// Changes the lower bound.
     pub fn set_min(&mut self, min: Duration) {
         self.min = min;
+        self.update();
     }
 
     /// The smoothed round-trip time, if there has been a sample.
