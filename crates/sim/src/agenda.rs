@@ -2,7 +2,7 @@
 //!
 //! A world has a few busy sources (links) whose next event changes all the
 //! time, and many others that hardly change: timers mostly move back before
-//! they are due. The busy ones are compared one by one, without a branch, which
+//! they are due, and at nodes inside the network few packets need an event. The busy ones are compared one by one, without a branch, which
 //! costs less than keeping them in order; the others are in a knockout
 //! tournament, and its winner is compared with them.
 
@@ -32,11 +32,11 @@ pub(crate) struct Agenda {
     others: Tournament,
 }
 
-/// What comes first.
+/// A source's number, or which of the other sources comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
+pub(crate) enum Source {
     Busy(usize),
-    Other,
+    Other(usize),
 }
 
 impl Agenda {
@@ -66,17 +66,12 @@ impl Agenda {
         self.due[0] = self.others.winner().due;
     }
 
-    /// The first among the other sources.
-    pub(crate) fn first_other(&self) -> (usize, &Key) {
-        let source = self.others.winner().source;
-        (source, &self.others.keys[source])
-    }
 
     /// What comes first, and its instant in nanoseconds. A tie of instants is
     /// settled by the keys of busy sources, which `key` knows; a tie of keys
     /// goes to the busy source with the lowest number.
     #[inline]
-    pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (First, u64) {
+    pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (Source, u64) {
         let (mut at, mut place, mut last) = (self.due[0], 0, 0);
         for (i, &due) in self.due.iter().enumerate().skip(1) {
             place = if due < at { i } else { place };
@@ -87,8 +82,8 @@ impl Agenda {
             place = self.first_by_key(at, key);
         }
         let first = match place.checked_sub(1) {
-            Some(busy) => First::Busy(busy),
-            None => First::Other,
+            Some(busy) => Source::Busy(busy),
+            None => Source::Other(self.others.winner().source),
         };
         (first, at)
     }
@@ -98,7 +93,7 @@ impl Agenda {
         let places = (0..self.due.len()).filter(|&place| self.due[place] == at);
         let keyed = places.map(|place| match place.checked_sub(1) {
             Some(busy) => (key(busy), busy, place),
-            None => (*self.first_other().1, usize::MAX, place),
+            None => (self.others.keys[self.others.winner().source], usize::MAX, place),
         });
         keyed.min().map_or(0, |(_, _, place)| place)
     }
@@ -192,22 +187,22 @@ mod tests {
                 keys[source] = key;
                 agenda.set(source, key.due.at.as_nanos());
             };
+            let last = others - 1;
             assert_eq!(first(&agenda, &keys).1, u64::MAX);
-            agenda.set_other(others - 1, key(10, 1));
+            agenda.set_other(last, key(10, 1));
             agenda.set_other(2, key(10, 2));
             agenda.set_other(3, key(10, 1));
-            assert_eq!(first(&agenda, &keys), (First::Other, 10));
-            assert_eq!(agenda.first_other(), (3, &key(10, 1)));
+            assert_eq!(first(&agenda, &keys), (Source::Other(3), 10));
             agenda.set_other(3, Key::NEVER);
-            assert_eq!(agenda.first_other(), (others - 1, &key(10, 1)));
+            assert_eq!(first(&agenda, &keys), (Source::Other(last), 10));
             set(&mut agenda, &mut keys, busy - 1, key(10, 2));
-            assert_eq!(first(&agenda, &keys), (First::Other, 10));
+            assert_eq!(first(&agenda, &keys), (Source::Other(last), 10));
             set(&mut agenda, &mut keys, busy - 1, key(10, 1));
-            assert_eq!(first(&agenda, &keys), (First::Busy(busy - 1), 10));
+            assert_eq!(first(&agenda, &keys), (Source::Busy(busy - 1), 10));
             set(&mut agenda, &mut keys, 0, key(10, 1));
-            assert_eq!(first(&agenda, &keys), (First::Busy(0), 10));
+            assert_eq!(first(&agenda, &keys), (Source::Busy(0), 10));
             set(&mut agenda, &mut keys, busy - 1, key(9, 9));
-            assert_eq!(first(&agenda, &keys), (First::Busy(busy - 1), 9));
+            assert_eq!(first(&agenda, &keys), (Source::Busy(busy - 1), 9));
         }
     }
 }

@@ -5,7 +5,7 @@
 use educe::Educe;
 use midflight_units::{Duration, Rate, Ring};
 
-use crate::agenda::Key;
+use crate::agenda::{Key, Source};
 use crate::chain::Onward;
 use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
@@ -65,8 +65,8 @@ pub(crate) struct Link {
     pub(crate) onward: Onward,
     /// If they are routed: the links that feed the same ones.
     pub(crate) feeders: Vec<LinkId>,
-    /// The agenda's number of its arrivals.
-    pub(crate) source: usize,
+    /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
+    pub(crate) source: Source,
     pub(crate) down: bool,
     bps: f64,
     delay_seconds: f64,
@@ -95,7 +95,7 @@ impl Link {
         let mut link = Self {
             onward: Onward::Event,
             feeders: Vec::new(),
-            source: 0,
+            source: Source::Other(0),
             down: false,
             bps: 0.0,
             delay_seconds: 0.0,

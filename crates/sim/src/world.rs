@@ -6,7 +6,7 @@ use midflight_control::Notice;
 use midflight_tcp::{Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use crate::agenda::{Agenda, First, Key};
+use crate::agenda::{Agenda, Key, Source};
 use crate::chain::{chains, Onward};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Transit};
@@ -152,8 +152,11 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    /// The links at whose far end packets meet an event.
+    /// The links at whose far end every packet meets an event, and those where some do.
     awaited: Vec<usize>,
+    seldom_awaited: Vec<usize>,
+    /// Packets on the latter.
+    await_route: usize,
     /// Options of the ACKs on their way.
     options: AckOptions,
     losses: Losses,
@@ -164,8 +167,8 @@ pub struct World<O> {
     flows: Vec<Flow>,
     /// No route is set before this instant but those on the timeline.
     promised: Instant,
-    /// No route is set before this instant.
-    routes_hold_until: Instant,
+    /// No route is set before this.
+    routes_hold_until: Shadow,
     /// Ascending by time; equal times in the order of insertion.
     timeline: Vec<(Instant, Action)>,
     done: usize,
@@ -179,7 +182,7 @@ pub struct World<O> {
 /// An event that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct NextEvent {
-    first: First,
+    first: Source,
     at: Instant,
 }
 
@@ -190,11 +193,11 @@ impl NextEvent {
     }
 }
 
-/// Sources of the agenda beside the links: the timeline, announced losses, and
-/// the timers of each flow's sender and receiver.
+/// Sources of the agenda that are not busy: the timeline, announced losses, the
+/// links that are seldom awaited, and the timers of each flow's sender and receiver.
 const TIMELINE: usize = 0;
 const LOSSES: usize = 1;
-const FIRST_TIMER: usize = 2;
+const FIRST_SELDOM_AWAITED: usize = 2;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -216,24 +219,34 @@ impl<O: Observer> World<O> {
         }
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
-        let mut awaited = Vec::new();
+        let (mut awaited, mut seldom_awaited) = (Vec::new(), Vec::new());
         for (i, (link, (onward, feeders))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
             link.feeders = feeders;
-            if !matches!(link.onward, Onward::Chained(_)) {
-                link.source = awaited.len();
-                awaited.push(i);
+            match link.onward {
+                Onward::Event => {
+                    link.source = Source::Busy(awaited.len());
+                    awaited.push(i);
+                }
+                Onward::Routed => {
+                    link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
+                    seldom_awaited.push(i);
+                }
+                Onward::Chained(_) => {}
             }
         }
+        let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
         let timers = 2 * flows.len();
         let mut world = Self {
             now: Instant::ZERO,
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
-            agenda: Agenda::new(awaited.len(), FIRST_TIMER + timers),
+            agenda: Agenda::new(awaited.len(), first_timer + timers),
             links,
             awaited,
+            seldom_awaited,
+            await_route: 0,
             options: AckOptions::default(),
             losses: Losses::default(),
             alternatives: alternatives.to_vec(),
@@ -250,7 +263,7 @@ impl<O: Observer> World<O> {
                 })
                 .collect(),
             promised: Instant::ZERO,
-            routes_hold_until: Instant::ZERO,
+            routes_hold_until: Shadow::ZERO,
             timeline: Vec::new(),
             done: 0,
             observer,
@@ -371,9 +384,12 @@ impl<O: Observer> World<O> {
             return Ok(());
         }
         self.now = next.at;
-        match next.first {
-            First::Busy(source) => self.arrival(self.awaited[source]),
-            First::Other => self.other(),
+        let link = match next.first {
+            Source::Busy(source) => Some(self.awaited[source]),
+            Source::Other(source) => self.other(source),
+        };
+        if let Some(link) = link {
+            self.arrival(link);
         }
         if self.error.is_some() {
             return self.error.take().map_or(Ok(()), Err);
@@ -381,15 +397,23 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    fn other(&mut self) {
-        let (source, key) = self.agenda.first_other();
+    /// An event of a source that is not busy; the link, if it is an arrival.
+    fn other(&mut self, source: usize) -> Option<usize> {
+        let key = self.agenda.other(source);
         self.moment = key.due;
         self.scheduled = key.scheduled;
         match source {
             TIMELINE => self.act(),
             LOSSES => self.announced_loss(),
-            timer => self.timer(timer - FIRST_TIMER),
+            source => match source.checked_sub(self.first_timer()) {
+                Some(timer) => self.timer(timer),
+                None => {
+                    self.await_route -= 1;
+                    return Some(self.seldom_awaited[source - FIRST_SELDOM_AWAITED]);
+                }
+            },
         }
+        None
     }
 
     /// Processes every event before `until`, which becomes the present.
@@ -428,7 +452,12 @@ impl<O: Observer> World<O> {
         self.agenda.set_other(TIMELINE, key);
         let mut planned = self.timeline[self.done..].iter();
         let next = planned.find(|(_, action)| matches!(action, Action::Route { .. }));
-        self.routes_hold_until = next.map_or(self.promised, |&(at, _)| at.min(self.promised));
+        let until = next.map_or(self.promised, |&(at, _)| at.min(self.promised));
+        self.routes_hold_until = if until == Instant::NEVER {
+            Shadow::NEVER
+        } else {
+            Moment::written(until).shadow
+        };
     }
 
     fn act(&mut self) {
@@ -447,9 +476,11 @@ impl<O: Observer> World<O> {
                 self.error = Some(WorldError::UnbreakableLink { link });
             }
             Action::Down(link) => {
-                let losses = &mut self.losses;
-                self.links[link.index()].take_down(self.moment.shadow, |key, packet| {
-                    losses.push(Loss {
+                let l = &mut self.links[link.index()];
+                let routed = usize::from(l.onward == Onward::Routed);
+                l.take_down(self.moment.shadow, |key, packet| {
+                    self.await_route -= routed;
+                    self.losses.push(Loss {
                         key,
                         link,
                         cause: DropCause::Break,
@@ -499,8 +530,9 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn routed(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
-        let clear = l.feeders.iter().all(|f| self.links[f.index()].is_clear());
-        if !clear || arrive.moment().at >= self.routes_hold_until {
+        let is_clear = |feeder: &LinkId| self.links[feeder.index()].is_clear();
+        let clear = self.await_route == 0 || l.feeders.iter().all(is_clear);
+        if !clear || arrive >= self.routes_hold_until {
             return None;
         }
         let (next, during_run) = self.route(l.config.to, packet.to)?;
@@ -530,8 +562,9 @@ impl<O: Observer> World<O> {
             };
             let Some(next) = next else {
                 let l = &mut self.links[link.index()];
+                self.await_route += usize::from(l.onward == Onward::Routed);
                 if l.carry(enter, passage, packet) {
-                    self.agenda.set(l.source, l.next_due());
+                    self.sync_link(link.index());
                 }
                 return;
             };
@@ -574,11 +607,18 @@ impl<O: Observer> World<O> {
         self.sync_losses();
     }
 
-    #[inline]
+    /// The number of the first timer.
+    fn first_timer(&self) -> usize {
+        FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
+    }
+
+    #[inline(always)]
     fn sync_link(&mut self, link: usize) {
-        let link = &self.links[link];
-        if !matches!(link.onward, Onward::Chained(_)) {
-            self.agenda.set(link.source, link.next_due());
+        let l = &self.links[link];
+        match (l.onward, l.source) {
+            (Onward::Chained(_), _) => {}
+            (_, Source::Busy(source)) => self.agenda.set(source, l.next_due()),
+            (_, Source::Other(source)) => self.agenda.set_other(source, l.key()),
         }
     }
 
@@ -593,7 +633,7 @@ impl<O: Observer> World<O> {
             return;
         };
         let node = l.config.to;
-        self.agenda.set(l.source, l.next_due());
+        self.sync_link(link);
         self.moment = Moment {
             at: self.now,
             shadow: passage.arrive,
@@ -666,7 +706,7 @@ impl<O: Observer> World<O> {
 
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     fn timer(&mut self, timer: usize) {
-        self.agenda.set_other(FIRST_TIMER + timer, Key::NEVER);
+        self.agenda.set_other(self.first_timer() + timer, Key::NEVER);
         let flow = FlowId((timer / 2) as u32);
         if timer.is_multiple_of(2) {
             self.sender_timer(flow);
@@ -712,6 +752,7 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn sync_timer(&mut self, timer: usize, set: Option<(Instant, Instant)>) {
         let Some((deadline, armed)) = set else { return };
+        let source = self.first_timer() + timer;
         let known = &mut self.timers[timer];
         if (known.deadline, known.armed.at) != (deadline, armed) {
             *known = Timer {
@@ -719,13 +760,12 @@ impl<O: Observer> World<O> {
                 armed: self.moment,
             };
         }
-        let planned = self.agenda.other(FIRST_TIMER + timer).due;
+        let planned = self.agenda.other(source).due;
         if deadline <= planned.at {
             let due = known.armed.after_timer(deadline);
             if due <= planned {
                 let scheduled = Scheduled::alone(known.armed.shadow);
-                self.agenda
-                    .set_other(FIRST_TIMER + timer, Key { due, scheduled });
+                self.agenda.set_other(source, Key { due, scheduled });
             }
         }
     }

@@ -166,6 +166,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         check_handoff(&run.handoff, at, run.end)?;
         run.handoff.plan(&mut world, at);
     }
+    world.hold_routes_until(Instant::NEVER);
     loop {
         let recorder = &world.observer().1;
         let next = world.next_event();

@@ -29,7 +29,7 @@ pub struct Receiver {
     highest: Seq,
     /// Blocks received above `next`, ascending and disjoint.
     above: Vec<SackBlock>,
-    /// Blocks reported lately, most recent first; an empty one where there was none.
+    /// Blocks reported lately, most recent first, up to the first empty one.
     reported: [SackBlock; REMEMBERED],
     delayed: Option<Delayed>,
     /// Timestamp to echo and the ACK number last sent (RFC 7323 section 4.3).
@@ -125,8 +125,17 @@ impl Receiver {
         self.delayed.map(|d| (d.deadline, d.armed))
     }
 
+    #[inline]
     fn insert(&mut self, seq: Seq) {
         self.highest = self.highest.max(seq + 1);
+        if seq == self.next && self.above.is_empty() {
+            self.next += 1;
+        } else {
+            self.insert_beside_gaps(seq);
+        }
+    }
+
+    fn insert_beside_gaps(&mut self, seq: Seq) {
         if seq == self.next {
             self.next += 1;
             if self.above.first().is_some_and(|b| b.left == self.next) {
@@ -157,8 +166,11 @@ impl Receiver {
     #[inline]
     fn acknowledge(&mut self, seq: Seq, cause_sent: Instant, duplicate: bool) -> Ack {
         let mut sack = SackBlocks::default();
-        if self.config.sack_blocks > 0 {
-            self.fill_sack(&mut sack, seq, duplicate);
+        let dsack = duplicate && self.config.dsack;
+        if self.above.is_empty() && !dsack {
+            self.reported[0] = EMPTY;
+        } else if self.config.sack_blocks > 0 {
+            self.fill_sack(&mut sack, seq, dsack);
         }
         self.last_ack_sent = self.next;
         Ack {
@@ -169,9 +181,8 @@ impl Receiver {
         }
     }
 
-    fn fill_sack(&mut self, sack: &mut SackBlocks, seq: Seq, duplicate: bool) {
+    fn fill_sack(&mut self, sack: &mut SackBlocks, seq: Seq, dsack: bool) {
         let capacity = usize::from(self.config.sack_blocks);
-        let dsack = duplicate && self.config.dsack;
         if dsack {
             sack.push(
                 self.next,
@@ -182,7 +193,7 @@ impl Receiver {
             );
         }
         if self.above.is_empty() {
-            self.reported = [EMPTY; REMEMBERED];
+            self.reported[0] = EMPTY;
             return;
         }
         let recent = self.block_of(seq);
