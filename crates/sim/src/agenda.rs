@@ -150,7 +150,9 @@ impl Tournament {
         while place > 1 {
             let rival = self.matches[place ^ 1];
             let loses = rival.due < winner.due
-                || (rival.due == winner.due && self.wins_tie(rival.source, winner.source));
+                || (rival.due == winner.due
+                    && rival.due != u64::MAX
+                    && self.wins_tie(rival.source, winner.source));
             winner = if loses { rival } else { winner };
             place /= 2;
             self.matches[place] = winner;

@@ -9,27 +9,52 @@
 //! a world carries ns-2's double beside the nanoseconds, computed by the same
 //! operations in the same order, and the nanoseconds are what it rounds to.
 
+use std::cmp::Ordering;
+
 use midflight_units::Instant;
 
-/// ns-2's idea of an instant: the bits of a double in seconds that is never
-/// negative, so that they compare as the double does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shadow(u64);
+/// ns-2's idea of an instant: seconds, never negative and never NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shadow(f64);
+
+impl Eq for Shadow {}
+
+impl PartialOrd for Shadow {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        self.0 > other.0
+    }
+
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        self.0 >= other.0
+    }
+}
+
+impl Ord for Shadow {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
 
 impl Shadow {
-    pub(crate) const ZERO: Self = Self(0);
-    pub(crate) const NEVER: Self = Self(u64::MAX);
+    pub(crate) const ZERO: Self = Self(0.0);
+    pub(crate) const NEVER: Self = Self(f64::INFINITY);
 
     /// ns-2's sum.
     #[inline]
     pub(crate) fn plus(self, seconds: f64) -> Self {
-        Self((f64::from_bits(self.0) + seconds).to_bits())
+        Self(self.0 + seconds)
     }
 
     /// The nanosecond that this rounds to, so that both order events alike.
     #[inline]
     pub(crate) fn moment(self) -> Moment {
-        let at = Instant::from_nanos((f64::from_bits(self.0) * 1e9 + 0.5) as i64 as u64);
+        let at = Instant::from_nanos((self.0 * 1e9 + 0.5) as i64 as u64);
         Moment { at, shadow: self }
     }
 }
@@ -55,7 +80,7 @@ impl Moment {
     pub(crate) fn written(at: Instant) -> Self {
         Self {
             at,
-            shadow: Shadow((at.as_nanos() as f64 / 1e9).to_bits()),
+            shadow: Shadow(at.as_nanos() as f64 / 1e9),
         }
     }
 
