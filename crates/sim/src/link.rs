@@ -3,7 +3,7 @@
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
 use educe::Educe;
-use midflight_units::{Duration, Rate, Ring};
+use midflight_units::{Duration, Instant, Rate, Ring};
 
 use crate::agenda::{Key, Source};
 use crate::chain::Onward;
@@ -44,6 +44,8 @@ pub struct LinkConfig {
 /// A packet on its way to the far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
+    /// The nanosecond of its arrival.
+    at: Instant,
     pub(crate) passage: Passage,
     pub(crate) packet: Packet,
 }
@@ -189,7 +191,11 @@ impl Link {
         if self.config.may_break {
             self.entries.push(enter);
         }
-        self.ring.push(Transit { passage, packet });
+        self.ring.push(Transit {
+            at: passage.arrive.moment().at,
+            passage,
+            packet,
+        });
         self.ring.len() == 1
     }
 
@@ -203,7 +209,7 @@ impl Link {
     #[inline]
     pub(crate) fn next_due(&self) -> u64 {
         let next = self.ring.front();
-        next.map_or(u64::MAX, |t| t.passage.arrive.moment().at.as_nanos())
+        next.map_or(u64::MAX, |t| t.at.as_nanos())
     }
 
     /// The same with what settles ties.
@@ -243,8 +249,6 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use midflight_units::Instant;
-
     use super::*;
     use crate::moment::Moment;
 

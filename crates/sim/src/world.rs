@@ -629,7 +629,9 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
-        let Some(Transit { passage, packet }) = l.take() else {
+        let Some(Transit {
+            passage, packet, ..
+        }) = l.take() else {
             return;
         };
         let node = l.config.to;
