@@ -377,7 +377,10 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     );
     t.maybe_int("unused_ns", times(|r| r.unused));
     t.int("orders", count(|r| r.orders.into()));
-    t.text("digest", rows.iter().map(|r| r.digest.to_string()).collect());
+    t.text(
+        "digest",
+        rows.iter().map(|r| r.digest.to_string()).collect(),
+    );
     t.build()
 }
 

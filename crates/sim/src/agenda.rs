@@ -66,7 +66,6 @@ impl Agenda {
         self.due[0] = self.others.winner().due;
     }
 
-
     /// What comes first, and its instant in nanoseconds. A tie of instants is
     /// settled by the keys of busy sources, which `key` knows; a tie of keys
     /// goes to the busy source with the lowest number.
@@ -93,7 +92,11 @@ impl Agenda {
         let places = (0..self.due.len()).filter(|&place| self.due[place] == at);
         let keyed = places.map(|place| match place.checked_sub(1) {
             Some(busy) => (key(busy), busy, place),
-            None => (self.others.keys[self.others.winner().source], usize::MAX, place),
+            None => (
+                self.others.keys[self.others.winner().source],
+                usize::MAX,
+                place,
+            ),
         });
         keyed.min().map_or(0, |(_, _, place)| place)
     }

@@ -81,11 +81,9 @@ pub(crate) struct Link {
     free_at: Shadow,
     /// Start of the transmission accepted last.
     newest_start: Shadow,
-    /// Start of the transmission before the first of `starts`.
-    last_start: Shadow,
-    /// When the transmissions that may not have started yet will start; kept
-    /// where there is a limit.
-    starts: Ring<Shadow>,
+    /// Starts of the transmissions since the link was idle, the newest ones as
+    /// many as may wait; kept where there is a limit and packets pass on.
+    starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
@@ -106,7 +104,6 @@ impl Link {
             room: 0,
             free_at: Shadow::ZERO,
             newest_start: Shadow::ZERO,
-            last_start: Shadow::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -129,19 +126,26 @@ impl Link {
         self.free_at > Shadow::ZERO || self.down
     }
 
-    /// Packets that wait for transmission at `now`, while one is in
-    /// transmission. A transmission that starts at this very instant has begun
-    /// unless its start was decided (when the packet before it started) after
-    /// the present event was scheduled.
-    fn waiting(&mut self, now: Shadow, scheduled: Scheduled) -> usize {
-        while let Some(&next) = self.starts.front() {
-            if next > now || (next == now && self.last_start > scheduled.at) {
-                break;
-            }
-            self.last_start = next;
-            self.starts.pop();
+    /// Whether as many packets wait at `now` as may, while one is in
+    /// transmission: none of the last so many has begun. A transmission that
+    /// starts at this very instant has begun unless that was decided (when the
+    /// packet before it started) after the present event was scheduled.
+    #[inline(always)]
+    fn is_full(&self, now: Shadow, scheduled: Scheduled) -> bool {
+        let waits =
+            |start: &Scheduled| start.at > now || (start.at == now && start.by > scheduled.at);
+        if self.passes_on() {
+            let oldest = self.starts.len().checked_sub(self.room);
+            oldest.is_some_and(|i| self.starts.get(i).is_none_or(waits))
+        } else {
+            let oldest = self.ring.len().checked_sub(self.room);
+            oldest.is_some_and(|i| self.ring.get(i).is_none_or(|t| waits(&t.passage.start)))
         }
-        self.starts.len()
+    }
+
+    /// Whether some packets are not kept here until an event at the far end.
+    fn passes_on(&self) -> bool {
+        self.onward != Onward::Event
     }
 
     /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
@@ -154,19 +158,22 @@ impl Link {
         bytes: u32,
     ) -> Option<Passage> {
         let start = if self.free_at > now {
-            if self.config.limit.is_some() {
-                if self.waiting(now, scheduled) >= self.room {
-                    return None;
-                }
-                self.starts.push(self.free_at);
+            if self.is_full(now, scheduled) {
+                return None;
             }
-            Scheduled {
+            let start = Scheduled {
                 at: self.free_at,
                 by: self.newest_start,
+            };
+            if self.passes_on() && self.config.limit.is_some() {
+                self.starts.push(start);
+                if self.starts.len() > self.room {
+                    self.starts.drop_front(1);
+                }
             }
+            start
         } else {
             self.starts.clear();
-            self.last_start = now;
             Scheduled {
                 at: now,
                 by: scheduled.at,
@@ -249,11 +256,14 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use midflight_tcp::Segment;
+
     use super::*;
     use crate::moment::Moment;
+    use crate::world::FlowId;
 
-    fn link(limit: u32) -> Link {
-        Link::new(LinkConfig {
+    fn link(limit: u32, onward: Onward) -> Link {
+        let mut link = Link::new(LinkConfig {
             name: "test",
             from: NodeId(0),
             to: NodeId(1),
@@ -261,40 +271,97 @@ mod tests {
             delay: Duration::from_millis(5),
             limit: Some(limit),
             may_break: false,
-        })
+        });
+        link.onward = onward;
+        link
+    }
+
+    /// Where packets are kept until they arrive, and where they pass on.
+    fn both(limit: u32) -> [Link; 2] {
+        [Onward::Event, Onward::Chained(LinkId(0))].map(|onward| link(limit, onward))
     }
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
         let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
-        let sent = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500);
+        let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
+        if l.onward == Onward::Event {
+            let segment = Segment {
+                seq: 0,
+                bytes: 1500,
+                retransmission: false,
+                sent: Instant::ZERO,
+            };
+            l.carry(
+                at(us),
+                passage,
+                Packet::data(FlowId(0), NodeId(1), &segment),
+            );
+        }
         let us = |s: Shadow| s.moment().at.as_nanos() / 1_000;
-        sent.map(|p| (us(p.arrive), us(p.start.at)))
+        Some((us(passage.arrive), us(passage.start.at)))
     }
 
     #[test]
     fn a_limit_of_five_lets_four_wait_behind_the_one_in_transmission() {
-        let mut l = link(5);
-        for i in 0..5 {
-            assert_eq!(offer(&mut l, 0, 0), Some((6_000 + 1_000 * i, 1_000 * i)));
+        for mut l in both(5) {
+            for i in 0..5 {
+                assert_eq!(offer(&mut l, 0, 0), Some((6_000 + 1_000 * i, 1_000 * i)));
+            }
+            assert_eq!(offer(&mut l, 0, 0), None);
+            assert_eq!(
+                offer(&mut l, 1100, 1100),
+                Some((11_000, 5_000)),
+                "one transmission is over"
+            );
         }
-        assert_eq!(offer(&mut l, 0, 0), None);
-        assert_eq!(
-            offer(&mut l, 1100, 1100),
-            Some((11_000, 5_000)),
-            "one transmission is over"
-        );
+    }
+
+    #[test]
+    fn a_limit_of_one_lets_none_wait() {
+        for mut l in both(1) {
+            assert!(offer(&mut l, 0, 0).is_some());
+            assert!(offer(&mut l, 900, 900).is_none());
+            assert!(offer(&mut l, 1100, 1100).is_some());
+        }
     }
 
     #[test]
     fn at_the_instant_of_a_departure_the_earlier_scheduled_event_goes_first() {
-        let mut full = link(3);
-        for _ in 0..3 {
-            assert!(offer(&mut full, 500, 500).is_some());
+        for mut full in both(3) {
+            for _ in 0..3 {
+                assert!(offer(&mut full, 500, 500).is_some());
+            }
+            // The second packet starts at 1.5 ms (the same double both ways), which was decided at 0.5 ms.
+            let mut departure_first = full.clone();
+            assert!(offer(&mut departure_first, 1500, 600).is_some());
+            assert!(offer(&mut full, 1500, 400).is_none());
         }
-        // The second packet starts at 1.5 ms (the same double both ways), which was decided at 0.5 ms.
-        let mut departure_first = full.clone();
-        assert!(offer(&mut departure_first, 1500, 600).is_some());
-        assert!(offer(&mut full, 1500, 400).is_none());
+    }
+
+    /// The queue holds the same whether packets stay or pass on, over many fills and drains.
+    #[test]
+    fn what_passes_on_fills_the_queue_as_what_stays() {
+        let [mut stays, mut passes] = both(7);
+        let mut state = 1_u64;
+        let mut now = 0;
+        let mut refused = 0;
+        for _ in 0..5_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            now += [0, 300, 1_000, 2_500][(state >> 62) as usize];
+            let outcome = offer(&mut stays, now, now);
+            assert_eq!(outcome, offer(&mut passes, now, now));
+            refused += u32::from(outcome.is_none());
+            while stays
+                .ring
+                .front()
+                .is_some_and(|t| t.at.as_nanos() <= 1_000 * now)
+            {
+                stays.take();
+            }
+        }
+        assert!((100..4_900).contains(&refused), "{refused}");
     }
 }

@@ -3,7 +3,9 @@
 use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_control::Notice;
-use midflight_tcp::{Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent};
+use midflight_tcp::{
+    Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent,
+};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, Key, Source};
@@ -402,16 +404,15 @@ impl<O: Observer> World<O> {
         let key = self.agenda.other(source);
         self.moment = key.due;
         self.scheduled = key.scheduled;
+        let seldom_awaited = source.wrapping_sub(FIRST_SELDOM_AWAITED);
+        if let Some(&link) = self.seldom_awaited.get(seldom_awaited) {
+            self.await_route -= 1;
+            return Some(link);
+        }
         match source {
             TIMELINE => self.act(),
             LOSSES => self.announced_loss(),
-            source => match source.checked_sub(self.first_timer()) {
-                Some(timer) => self.timer(timer),
-                None => {
-                    self.await_route -= 1;
-                    return Some(self.seldom_awaited[source - FIRST_SELDOM_AWAITED]);
-                }
-            },
+            timer => self.timer(timer - self.first_timer()),
         }
         None
     }
@@ -466,7 +467,10 @@ impl<O: Observer> World<O> {
         let (now, flow0) = (self.now, FlowId(0));
         match action {
             Action::Open(flow) => {
-                let log = &mut Told { observer: &mut self.observer, flow };
+                let log = &mut Told {
+                    observer: &mut self.observer,
+                    flow,
+                };
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
             }
@@ -492,7 +496,10 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                let log = &mut Told { observer: &mut self.observer, flow };
+                let log = &mut Told {
+                    observer: &mut self.observer,
+                    flow,
+                };
                 self.flows[flow.index()].sender.on_notice(now, &notice, log);
                 self.pump(flow);
             }
@@ -631,7 +638,8 @@ impl<O: Observer> World<O> {
         let l = &mut self.links[link];
         let Some(Transit {
             passage, packet, ..
-        }) = l.take() else {
+        }) = l.take()
+        else {
             return;
         };
         let node = l.config.to;
@@ -701,14 +709,18 @@ impl<O: Observer> World<O> {
                 !covered
             });
         }
-        let log = &mut Told { observer: &mut self.observer, flow };
+        let log = &mut Told {
+            observer: &mut self.observer,
+            flow,
+        };
         state.sender.on_ack(now, ack, log);
         self.pump(flow);
     }
 
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     fn timer(&mut self, timer: usize) {
-        self.agenda.set_other(self.first_timer() + timer, Key::NEVER);
+        self.agenda
+            .set_other(self.first_timer() + timer, Key::NEVER);
         let flow = FlowId((timer / 2) as u32);
         if timer.is_multiple_of(2) {
             self.sender_timer(flow);
@@ -728,7 +740,10 @@ impl<O: Observer> World<O> {
         {
             state.open_timeouts.push((now, state.sender.view().snd_una));
         }
-        let log = &mut Told { observer: &mut self.observer, flow };
+        let log = &mut Told {
+            observer: &mut self.observer,
+            flow,
+        };
         state.sender.on_timer(now, log);
         self.pump(flow);
     }
@@ -738,7 +753,10 @@ impl<O: Observer> World<O> {
         let now = self.now;
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         loop {
-            let log = &mut Told { observer: &mut self.observer, flow };
+            let log = &mut Told {
+                observer: &mut self.observer,
+                flow,
+            };
             let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now, log) else {
                 break;
             };

@@ -315,8 +315,10 @@ impl After {
     /// When the ACK first covered `packets` of the segments that came over the new path.
     fn newpath_time(&mut self) -> Option<Duration> {
         let last = usize::try_from(self.packets - 1).ok()?;
-        self.new_path.sort_unstable();
-        let segment = *self.new_path.get(last)?;
+        if last >= self.new_path.len() {
+            return None;
+        }
+        let segment = *self.new_path.select_nth_unstable(last).1;
         self.advances
             .iter()
             .find(|(_, una)| *una > segment)

@@ -206,7 +206,7 @@ pub fn run_sweeps(
         .iter()
         .map(|plan| vec![HandoffRow::default(); plan.rows()])
         .collect();
-    for (place, row) in placed {
+    for (place, row) in placed.into_iter().flatten() {
         tables[place.plan][place.row] = row;
     }
     Ok(tables)
@@ -293,7 +293,7 @@ fn run_plans(
     fork: bool,
     stop: &AtomicBool,
     done: &Channel<usize>,
-) -> Result<Placed, StudyError> {
+) -> Result<Vec<Placed>, StudyError> {
     let pasts = group(plans);
     let of_past = pasts.par_iter().map_with(done.clone(), |done, past| {
         if fork {
@@ -302,8 +302,7 @@ fn run_plans(
             past.run_each(stop, done)
         }
     });
-    let rows: Vec<Placed> = of_past.collect::<Result<_, _>>()?;
-    Ok(rows.into_iter().flatten().collect())
+    of_past.collect()
 }
 
 /// A world for what schemes have in common after the handoff and one for what they have not.

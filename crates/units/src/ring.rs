@@ -221,6 +221,9 @@ mod tests {
             assert!(ring.iter().eq(queue.iter()));
             assert!(ring.clone().iter().eq(queue.iter()));
         }
-        assert!(spare.head.max(ring.head) > ring.slots.len(), "the buffer has turned");
+        assert!(
+            spare.head.max(ring.head) > ring.slots.len(),
+            "the buffer has turned"
+        );
     }
 }

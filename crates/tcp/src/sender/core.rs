@@ -7,7 +7,6 @@ use midflight_control::policy::Policy;
 use midflight_control::rtt::Rto;
 use midflight_control::{Notice, Order, Orders, SenderView};
 use midflight_units::{Instant, Ring, Seq};
-use smallvec::SmallVec;
 
 use crate::config::{ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig};
 use crate::event::{Log, SenderEvent};
@@ -85,7 +84,7 @@ pub(crate) struct Core {
     /// Segments sent before this give no sample.
     rtt_epoch: Instant,
     hold_growth: Option<Instant>,
-    policies: SmallVec<[Policy; 4]>,
+    policies: Vec<Policy>,
     watching: bool,
 }
 
