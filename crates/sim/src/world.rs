@@ -111,6 +111,8 @@ struct Flow {
     receiver: Receiver,
     from: NodeId,
     to: NodeId,
+    /// Of the sender and of the receiver.
+    timers: [Timer; 2],
     /// Timeouts not yet judged: when, and for which segment.
     open_timeouts: Vec<(Instant, Seq)>,
 }
@@ -134,12 +136,15 @@ impl<O: Observer> Log for Told<'_, O> {
 struct Timer {
     deadline: Instant,
     armed: Moment,
+    /// When the agenda has it.
+    planned: Instant,
 }
 
 impl Timer {
     const OFF: Self = Self {
         deadline: Instant::NEVER,
         armed: Moment::NEVER,
+        planned: Instant::NEVER,
     };
 }
 
@@ -175,8 +180,6 @@ pub struct World<O> {
     timeline: Vec<(Instant, Action)>,
     done: usize,
     agenda: Agenda,
-    /// Timers of senders and receivers as last set.
-    timers: Vec<Timer>,
     observer: O,
     error: Option<WorldError>,
 }
@@ -200,6 +203,10 @@ impl NextEvent {
 const TIMELINE: usize = 0;
 const LOSSES: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
+
+/// Places of a flow's timers.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -253,7 +260,6 @@ impl<O: Observer> World<O> {
             losses: Losses::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
-            timers: vec![Timer::OFF; timers],
             flows: flows
                 .into_iter()
                 .map(|f| Flow {
@@ -261,6 +267,7 @@ impl<O: Observer> World<O> {
                     receiver: Receiver::new(f.receiver),
                     from: f.from,
                     to: f.to,
+                    timers: [Timer::OFF; 2],
                     open_timeouts: Vec::new(),
                 })
                 .collect(),
@@ -664,28 +671,30 @@ impl<O: Observer> World<O> {
 
     #[inline(always)]
     fn deliver_segment(&mut self, flow: FlowId, rerouted: bool, segment: &Segment, link: LinkId) {
-        let receiver = &mut self.flows[flow.index()].receiver;
+        let state = &mut self.flows[flow.index()];
         let event = Event::Arrived {
             segment,
             link,
             rerouted,
-            duplicate: receiver.has(segment.seq),
-            overtaken: receiver.highest() > segment.seq + 1,
+            duplicate: state.receiver.has(segment.seq),
+            overtaken: state.receiver.highest() > segment.seq + 1,
         };
         self.observer.record(self.now, flow, &event);
-        let ack = receiver.on_segment(self.now, segment);
+        let ack = state.receiver.on_segment(self.now, segment);
         self.acknowledge(flow, ack);
     }
 
     #[inline(always)]
     fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
+        let state = &mut self.flows[flow.index()];
+        let (from, to) = (state.to, state.from);
+        if let Some(set) = state.receiver.poll_timer() {
+            self.set_timer(flow, RECEIVER, set);
+        }
         if let Some(ack) = ack {
-            let (from, to) = (self.flows[flow.index()].to, self.flows[flow.index()].from);
             let packet = Packet::ack(flow, to, &ack, &mut self.options);
             self.forward(from, packet);
         }
-        let timer = self.flows[flow.index()].receiver.poll_timer();
-        self.sync_timer(2 * flow.index() + 1, timer);
     }
 
     #[inline(always)]
@@ -719,10 +728,10 @@ impl<O: Observer> World<O> {
 
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     fn timer(&mut self, timer: usize) {
-        self.agenda
-            .set_other(self.first_timer() + timer, Key::NEVER);
+        self.agenda.set_other(self.first_timer() + timer, Key::NEVER);
         let flow = FlowId((timer / 2) as u32);
-        if timer.is_multiple_of(2) {
+        self.flows[timer / 2].timers[timer % 2].planned = Instant::NEVER;
+        if timer % 2 == SENDER {
             self.sender_timer(flow);
         } else {
             let ack = self.flows[flow.index()].receiver.on_timer(self.now);
@@ -763,30 +772,35 @@ impl<O: Observer> World<O> {
             self.observer.record(now, flow, &Event::Sent(&segment));
             self.forward(from, Packet::data(flow, to, &segment));
         }
-        let timer = self.flows[flow.index()].sender.poll_timer();
-        self.sync_timer(2 * flow.index(), timer);
+        if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
+            self.set_timer(flow, SENDER, set);
+        }
     }
 
-    /// Puts a timer on the agenda. A deadline that moved back is left where it
-    /// was: the early call does nothing and puts the timer right.
+    /// A timer as its owner has it now: its deadline, and when it was armed. A
+    /// deadline that moved back is left where it was on the agenda: the early
+    /// call does nothing and puts the timer right.
     #[inline(always)]
-    fn sync_timer(&mut self, timer: usize, set: Option<(Instant, Instant)>) {
-        let Some((deadline, armed)) = set else { return };
-        let source = self.first_timer() + timer;
-        let known = &mut self.timers[timer];
-        if (known.deadline, known.armed.at) != (deadline, armed) {
-            *known = Timer {
-                deadline,
-                armed: self.moment,
-            };
+    fn set_timer(&mut self, flow: FlowId, which: usize, set: (Instant, Instant)) {
+        let (deadline, armed) = set;
+        let timer = &mut self.flows[flow.index()].timers[which];
+        if (timer.deadline, timer.armed.at) != (deadline, armed) {
+            timer.deadline = deadline;
+            timer.armed = self.moment;
         }
-        let planned = self.agenda.other(source).due;
-        if deadline <= planned.at {
-            let due = known.armed.after_timer(deadline);
-            if due <= planned {
-                let scheduled = Scheduled::alone(known.armed.shadow);
-                self.agenda.set_other(source, Key { due, scheduled });
-            }
+        if deadline <= timer.planned {
+            self.plan_timer(flow, which);
+        }
+    }
+
+    fn plan_timer(&mut self, flow: FlowId, which: usize) {
+        let source = self.first_timer() + 2 * flow.index() + which;
+        let timer = &mut self.flows[flow.index()].timers[which];
+        let due = timer.armed.after_timer(timer.deadline);
+        if due <= self.agenda.other(source).due {
+            timer.planned = timer.deadline;
+            let scheduled = Scheduled::alone(timer.armed.shadow);
+            self.agenda.set_other(source, Key { due, scheduled });
         }
     }
 }
