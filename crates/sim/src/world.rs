@@ -728,7 +728,6 @@ impl<O: Observer> World<O> {
 
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     fn timer(&mut self, timer: usize) {
-        self.agenda.set_other(self.first_timer() + timer, Key::NEVER);
         let flow = FlowId((timer / 2) as u32);
         self.flows[timer / 2].timers[timer % 2].planned = Instant::NEVER;
         if timer % 2 == SENDER {
@@ -736,6 +735,10 @@ impl<O: Observer> World<O> {
         } else {
             let ack = self.flows[flow.index()].receiver.on_timer(self.now);
             self.acknowledge(flow, ack);
+        }
+        if self.flows[timer / 2].timers[timer % 2].planned == Instant::NEVER {
+            let source = self.first_timer() + timer;
+            self.agenda.set_other(source, Key::NEVER);
         }
     }
 
@@ -797,7 +800,8 @@ impl<O: Observer> World<O> {
         let source = self.first_timer() + 2 * flow.index() + which;
         let timer = &mut self.flows[flow.index()].timers[which];
         let due = timer.armed.after_timer(timer.deadline);
-        if due <= self.agenda.other(source).due {
+        let none = timer.planned == Instant::NEVER;
+        if none || due <= self.agenda.other(source).due {
             timer.planned = timer.deadline;
             let scheduled = Scheduled::alone(timer.armed.shadow);
             self.agenda.set_other(source, Key { due, scheduled });
