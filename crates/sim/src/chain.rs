@@ -18,6 +18,8 @@ struct Reach {
     feeders: Vec<Vec<Option<LinkId>>>,
     /// For each link, packets end at its far end.
     ends: Vec<bool>,
+    /// For each link, how many flows use it; there and back count as two.
+    users: Vec<usize>,
 }
 
 fn insert<T: PartialEq>(set: &mut Vec<T>, item: T) -> bool {
@@ -40,6 +42,7 @@ impl Reach {
             onward: none(),
             feeders: vec![Vec::new(); links.len()],
             ends: vec![false; links.len()],
+            users: vec![0; links.len()],
         };
         for flow in flows {
             for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
@@ -77,6 +80,7 @@ impl Reach {
             if !insert(&mut seen, link) {
                 continue;
             }
+            self.users[link.index()] += 1;
             let node = links[link.index()].to;
             if node == to {
                 self.ends[link.index()] = true;
@@ -111,7 +115,7 @@ pub(crate) fn chains(
     let reach = Reach::new(links, routes, alternatives, flows);
     let from = |i: usize| Some(LinkId(i as u16));
     let entered_on_the_way = |i: usize| reach.feeders[i].iter().any(Option::is_some);
-    let one_flow = flows.len() == 1;
+    let has_one_user = |next: &LinkId| reach.users[next.index()] == 1;
     let onward = |i: usize| {
         if reach.ends[i] || (links[i].may_break && entered_on_the_way(i)) {
             return (Onward::Event, Vec::new());
@@ -130,8 +134,9 @@ pub(crate) fn chains(
                 None => return (Onward::Event, Vec::new()),
             }
         }
-        // The packets of one flow come in the order in which they were sent.
-        if onward.is_empty() || !(one_flow || onward.iter().all(fed_by_this_alone)) {
+        // While routes stay, the packets of one user come in the order in which they were sent.
+        let in_order = |next: &LinkId| fed_by_this_alone(next) || has_one_user(next);
+        if onward.is_empty() || !onward.iter().all(in_order) {
             return (Onward::Event, Vec::new());
         }
         (Onward::Routed, feeders)

@@ -4,9 +4,8 @@
 //! A [`World`] is plain data: it clones, and a clone given the same future
 //! runs the same course. Event order is total: time, then the double that ns-2
 //! would have for it (see `moment`), then the instant at which the event was put
-//! on the agenda, then the number of its source (timeline, links, timers, in the
-//! order they were added). The third key is ns-2's rule that simultaneous events
-//! run in the order in which they were scheduled.
+//! on the agenda, then a fixed order of the sources. The third key is ns-2's
+//! rule that simultaneous events run in the order in which they were scheduled.
 
 mod agenda;
 mod chain;
