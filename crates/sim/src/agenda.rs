@@ -3,8 +3,8 @@
 //! A world has a few busy sources (links) whose next event changes all the
 //! time, and many others that hardly change: timers mostly move back before
 //! they are due, and at nodes inside the network few packets need an event. The busy ones are compared one by one, without a branch, which
-//! costs less than keeping them in order; the others are in a knockout
-//! tournament, and its winner is compared with them.
+//! costs less than keeping them in order; the others are in a tree, and the
+//! first of them is compared with the busy ones.
 
 use educe::Educe;
 
@@ -29,7 +29,7 @@ impl Key {
 pub(crate) struct Agenda {
     /// Instants in nanoseconds: of the first among the other sources, then of the busy ones.
     due: Vec<u64>,
-    others: Tournament,
+    others: Tree,
 }
 
 /// A source's number, or which of the other sources comes first.
@@ -44,7 +44,7 @@ impl Agenda {
     pub(crate) fn new(busy: usize, others: usize) -> Self {
         Self {
             due: vec![u64::MAX; busy + 1],
-            others: Tournament::new(others),
+            others: Tree::new(others),
         }
     }
 
@@ -63,7 +63,7 @@ impl Agenda {
     /// Sets when another source is due.
     pub(crate) fn set_other(&mut self, other: usize, key: Key) {
         self.others.set(other, key);
-        self.due[0] = self.others.winner().due;
+        self.due[0] = self.others.first.0;
     }
 
     /// What comes first, and its instant in nanoseconds. A tie of instants is
@@ -82,7 +82,7 @@ impl Agenda {
         }
         let first = match place.checked_sub(1) {
             Some(busy) => Source::Busy(busy),
-            None => Source::Other(self.others.winner().source),
+            None => Source::Other(self.others.first.1),
         };
         (first, at)
     }
@@ -92,80 +92,90 @@ impl Agenda {
         let places = (0..self.due.len()).filter(|&place| self.due[place] == at);
         let keyed = places.map(|place| match place.checked_sub(1) {
             Some(busy) => (key(busy), busy, place),
-            None => (
-                self.others.keys[self.others.winner().source],
-                usize::MAX,
-                place,
-            ),
+            None => (self.others.keys[self.others.first.1], usize::MAX, place),
         });
         keyed.min().map_or(0, |(_, _, place)| place)
     }
 }
 
-/// A source and its instant in nanoseconds.
+/// Sources or nodes that are compared at a time.
+const WIDTH: usize = 8;
+
+/// Some sources with their instants in nanoseconds: on the lowest level all of
+/// them, above it the first of each node.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    due: u64,
-    source: usize,
+struct Node {
+    due: [u64; WIDTH],
+    source: [usize; WIDTH],
 }
 
-/// A knockout tournament: a source that changes plays one match a level again,
-/// and the winner is always known. A tie goes to the lower number.
+/// A tree over sources: one that changes has its node compared again, a level
+/// at a time. A tie goes to the lower number.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
-struct Tournament {
+struct Tree {
     keys: Vec<Key>,
-    /// The winner at 1, of the matches below each at `2i` and `2i + 1`; the
-    /// sources themselves in the second half.
-    matches: Vec<Entry>,
+    /// The first level is over the sources, the last has one node.
+    levels: Vec<Vec<Node>>,
+    /// The first of all, and its instant in nanoseconds.
+    first: (u64, usize),
 }
 
-impl Tournament {
+impl Tree {
     fn new(sources: usize) -> Self {
-        let leaves = sources.max(2).next_power_of_two();
-        let entry = |source| Entry {
-            due: u64::MAX,
-            source,
+        let nothing = Node {
+            due: [u64::MAX; WIDTH],
+            source: [0; WIDTH],
         };
-        let mut matches = vec![entry(0); 2 * leaves];
-        for (source, leaf) in matches[leaves..].iter_mut().enumerate() {
-            // Places to spare never win.
-            leaf.source = source.min(sources.saturating_sub(1));
+        let mut levels = Vec::new();
+        let mut nodes = sources;
+        loop {
+            nodes = nodes.div_ceil(WIDTH);
+            levels.push(vec![nothing; nodes.max(1)]);
+            if nodes <= 1 {
+                break;
+            }
         }
         Self {
             keys: vec![Key::NEVER; sources],
-            matches,
+            levels,
+            first: (u64::MAX, 0),
         }
-    }
-
-    fn winner(&self) -> Entry {
-        self.matches[1]
     }
 
     fn set(&mut self, source: usize, key: Key) {
         self.keys[source] = key;
-        let mut place = self.matches.len() / 2 + source;
-        let mut winner = Entry {
-            due: key.due.at.as_nanos(),
-            source,
-        };
-        self.matches[place] = winner;
-        while place > 1 {
-            let rival = self.matches[place ^ 1];
-            let loses = rival.due < winner.due
-                || (rival.due == winner.due
-                    && rival.due != u64::MAX
-                    && self.wins_tie(rival.source, winner.source));
-            winner = if loses { rival } else { winner };
-            place /= 2;
-            self.matches[place] = winner;
+        self.first = (key.due.at.as_nanos(), source);
+        let mut child = source;
+        for level in &mut self.levels {
+            let node = &mut level[child / WIDTH];
+            node.due[child % WIDTH] = self.first.0;
+            node.source[child % WIDTH] = self.first.1;
+            self.first = first_of(node, &self.keys);
+            child /= WIDTH;
         }
     }
+}
 
-    #[cold]
-    fn wins_tie(&self, a: usize, b: usize) -> bool {
-        (self.keys[a], a) < (self.keys[b], b)
+#[inline]
+fn first_of(node: &Node, keys: &[Key]) -> (u64, usize) {
+    let (mut at, mut first, mut last) = (node.due[0], 0, 0);
+    for (i, &due) in node.due.iter().enumerate().skip(1) {
+        first = if due < at { i } else { first };
+        last = if due <= at { i } else { last };
+        at = at.min(due);
     }
+    if first != last && at != u64::MAX {
+        first = first_of_tied(node, at, keys);
+    }
+    (at, node.source[first])
+}
+
+#[cold]
+fn first_of_tied(node: &Node, at: u64, keys: &[Key]) -> usize {
+    let tied = (0..WIDTH).filter(|&i| node.due[i] == at);
+    let first = tied.min_by_key(|&i| (keys[node.source[i]], node.source[i]));
+    first.unwrap_or(0)
 }
 
 #[cfg(test)]
