@@ -1,26 +1,27 @@
 //! The workloads that midflight's speed is measured with.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{Action, Digest, FlowConfig, LinkConfig, NodeId, World};
-use midflight_study::{run_sweeps, Execution, Handoff, HandoffKind, Sweep, REFERENCE_FIXED};
-use midflight_tcp::{profile, Profile};
+use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
+use midflight_study::{
+    run_sweeps, Execution, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
+};
+use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
 
 /// A link of this many kbit/s and milliseconds.
-pub fn link(kbps: u64, ms: u64) -> LinkInfo {
+fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {
-        rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+        rate: Rate::from_bps(kbps * 1000).unwrap_or_else(|| unreachable!("a link has a rate")),
         delay: Duration::from_millis(ms),
     }
 }
 
-fn ns2() -> Profile {
-    profile("ns2").unwrap_or_else(|e| unreachable!("{e}"))
-}
-
 /// Flows over one bottleneck of 100 Mbit/s with 10 ms each way and a queue of
 /// one bandwidth-delay product. Flow `i` opens `i` milliseconds after the start.
-pub fn bottleneck(flows: u32) -> World<Digest> {
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyError> {
     let there_and_back = |name, from, to| LinkConfig {
         name,
         from: NodeId(from),
@@ -31,12 +32,12 @@ pub fn bottleneck(flows: u32) -> World<Digest> {
         may_break: false,
     };
     let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
-    let link_id = World::<Digest>::link_id;
+    let link_id = World::<O>::link_id;
     let routes = [
         (NodeId(0), NodeId(1), link_id(0)),
         (NodeId(1), NodeId(0), link_id(1)),
     ];
-    let profile = ns2();
+    let profile = profile("ns2")?;
     let flow = FlowConfig {
         from: NodeId(0),
         to: NodeId(1),
@@ -45,45 +46,46 @@ pub fn bottleneck(flows: u32) -> World<Digest> {
         policies: Vec::new(),
     };
     let flow_configs = vec![flow; flows as usize];
-    let mut world = World::new(2, links, &routes, &[], flow_configs, Digest::default())
-        .unwrap_or_else(|e| unreachable!("{e}"));
+    let mut world = World::new(2, links, &routes, &[], flow_configs, O::default())?;
     for i in 0..flows {
         let at = Instant::ZERO + Duration::from_millis(u64::from(i));
-        world.schedule(at, Action::Open(World::<Digest>::flow_id(i)));
+        world.schedule(at, Action::Open(World::<O>::flow_id(i)));
     }
-    world
+    Ok(world)
 }
 
-/// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s.
-pub fn handoff() -> World<Digest> {
+/// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s with a
+/// scheme, of which the sender is told at once.
+///
+/// # Errors
+/// [`StudyError::UnknownScheme`].
+pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyError> {
     let handoff = Handoff {
         old: link(6400, 9),
         new: link(200, 300),
         kind: HandoffKind::MakeBeforeBreak,
-        notice_delay: None,
+        notice_delay: Some(Duration::ZERO),
         fixed: REFERENCE_FIXED,
     };
-    let mut world = handoff
-        .world(&ns2(), Vec::new(), Digest::default())
-        .unwrap_or_else(|e| unreachable!("{e}"));
+    let policies = Scheme::named(scheme)?.build(&[])?;
+    let mut world = handoff.world(&profile("ns2")?, policies, O::default())?;
     handoff.plan(&mut world, Instant::from_nanos(8_200_000_000));
     world.hold_routes_until(Instant::NEVER);
-    world
+    Ok(world)
 }
 
 /// Runs for so many seconds; returns how many segments were sent.
-pub fn run(mut world: World<Digest>, seconds: u64) -> u64 {
-    let flows = world.flows();
-    world
-        .run_before(Instant::from_nanos(seconds * 1_000_000_000))
-        .unwrap_or_else(|e| unreachable!("{e}"));
-    (0..flows)
-        .map(|i| world.sender(World::<Digest>::flow_id(i)).view().snd_max)
-        .sum()
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn run<O: Observer>(mut world: World<O>, seconds: u64) -> Result<u64, StudyError> {
+    world.run_before(Instant::from_nanos(seconds * 1_000_000_000))?;
+    let sent = |i| world.sender(World::<O>::flow_id(i)).view().snd_max;
+    Ok((0..world.flows()).map(sent).sum())
 }
 
 /// The directed link pairs of Daniel & Kojo 2008, sections 4.1 to 4.3.
-pub fn pairs() -> Vec<(LinkInfo, LinkInfo)> {
+fn pairs() -> Vec<(LinkInfo, LinkInfo)> {
     let mut pairs = Vec::new();
     let mut both = |a, b| pairs.extend([(a, b), (b, a)]);
     for kbps in [200, 1600, 6400] {
@@ -116,14 +118,17 @@ pub fn pairs() -> Vec<(LinkInfo, LinkInfo)> {
 }
 
 /// Handoff instants: 0.1 s to 20 s.
-pub fn instants() -> Vec<Instant> {
+fn instants() -> Vec<Instant> {
     (1..=200)
         .map(|n| Instant::from_nanos(n * 100_000_000))
         .collect()
 }
 
-/// The grid of Daniel & Kojo 2008: every `every`th pair of it.
-pub fn grid(threads: usize, every: usize) -> usize {
+/// The grid of Daniel & Kojo 2008, or every so manyth link pair of it; returns how many runs that is.
+///
+/// # Errors
+/// As [`run_sweeps`].
+pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
     let kinds = [
         HandoffKind::MakeBeforeBreak,
         HandoffKind::BreakBeforeMake {
@@ -155,6 +160,6 @@ pub fn grid(threads: usize, every: usize) -> usize {
         fork: true,
         threads,
     };
-    let tables = run_sweeps(&sweeps, how, |_, _| true).unwrap_or_else(|e| unreachable!("{e}"));
-    tables.iter().map(Vec::len).sum()
+    let tables = run_sweeps(&sweeps, how, |_, _| true)?;
+    Ok(tables.iter().map(|rows| rows.len() as u64).sum())
 }

@@ -1,26 +1,80 @@
-//! Runs one workload and prints what it did: something to hold a profiler to.
+//! Runs one workload, once or as often as told, and says what it took: something to hold a profiler to.
+
+use std::num::NonZeroU32;
+use std::process::ExitCode;
 
 use midflight_bench::{bottleneck, grid, handoff, run};
+use midflight_sim::Digest;
+use midflight_study::StudyError;
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let times: usize = args.get(2).and_then(|t| t.parse().ok()).unwrap_or(1);
+/// Its name, what it is counted in, and how to run it once.
+type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
+
+const WORKLOADS: [Workload; 10] = [
+    ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
+    ("bulk-undigested", "packets", || {
+        run(bottleneck::<()>(1)?, 60)
+    }),
+    ("handoff", "packets", || run(handoff::<Digest>("sack")?, 30)),
+    ("flows-10", "packets", || run(bottleneck::<Digest>(10)?, 60)),
+    ("flows-100", "packets", || {
+        run(bottleneck::<Digest>(100)?, 60)
+    }),
+    ("flows-1000", "packets", || {
+        run(bottleneck::<Digest>(1000)?, 60)
+    }),
+    ("set-up", "runs", || {
+        let world = handoff::<Digest>("enhanced")?;
+        std::hint::black_box(world.next_event());
+        Ok(1)
+    }),
+    ("grid", "runs", || grid(1, 1)),
+    ("grid-two-threads", "runs", || grid(2, 1)),
+    ("grid-part", "runs", || grid(1, 12)),
+];
+
+/// The workload and how often to run it, from the command line.
+fn read(args: &[String]) -> Result<(Workload, NonZeroU32), String> {
+    let (name, times) = match args {
+        [name] => (name, Ok(NonZeroU32::MIN)),
+        [name, times] => (name, times.parse()),
+        _ => return Err("usage: workload NAME [TIMES]".into()),
+    };
+    let times = times.map_err(|_| format!("\"{}\" is not a number of times", args[1]))?;
+    let workload = WORKLOADS.into_iter().find(|w| w.0 == name);
+    let known = || WORKLOADS.map(|w| w.0).join(", ");
+    workload
+        .map(|workload| (workload, times))
+        .ok_or_else(|| format!("there is no workload \"{name}\"; there are {}", known()))
+}
+
+/// The most memory that the process had, in kB, where the system tells.
+fn peak_memory() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    Some(format!(", peak memory {}", peak.trim()))
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let ((_, unit, run), times) = match read(&args) {
+        Ok(asked) => asked,
+        Err(message) => {
+            eprintln!("workload: {message}");
+            return ExitCode::from(2);
+        }
+    };
     #[allow(clippy::disallowed_methods, reason = "measures")]
     let start = std::time::Instant::now();
-    let mut n = 0;
-    for _ in 0..times {
-        n += match args.get(1).map(String::as_str) {
-            Some("bulk") => run(bottleneck(1), 60),
-            Some("handoff") => run(handoff(), 30),
-            Some("flows10") => run(bottleneck(10), 60),
-            Some("flows100") => run(bottleneck(100), 60),
-            Some("flows1000") => run(bottleneck(1000), 60),
-            Some("grid1") => grid(1, 1) as u64,
-            Some("grid2") => grid(2, 1) as u64,
-            Some("gridpart") => grid(1, 12) as u64,
-            _ => 0,
-        };
-    }
-    let s = start.elapsed().as_secs_f64();
-    println!("{n} in {s:.3} s: {:.1} ns each", s * 1e9 / n as f64);
+    let done: u64 = match (0..times.get()).map(|_| run()).sum() {
+        Ok(done) => done,
+        Err(error) => {
+            eprintln!("workload: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let each = start.elapsed().as_nanos() as f64 / done as f64;
+    let memory = peak_memory().unwrap_or_default();
+    println!("{done} {unit}, {each:.1} ns each{memory}");
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,58 @@
+//! The times that midflight's speed is promised in. `make bench` reads them from here.
+
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput};
+use midflight_bench::{bottleneck, grid, handoff, run};
+use midflight_sim::{Digest, Observer, World};
+use midflight_study::StudyError;
+
+type Group<'a> = BenchmarkGroup<'a, WallTime>;
+
+/// A simulation of so many seconds, by the packet. Building the world is not part of it.
+fn packets<O: Observer>(
+    group: &mut Group<'_>,
+    name: &str,
+    seconds: u64,
+    world: impl Fn() -> Result<World<O>, StudyError>,
+) -> Result<(), StudyError> {
+    group.throughput(Throughput::Elements(run(world()?, seconds)?));
+    group.bench_function(name, |b| {
+        b.iter_batched(&world, |w| run(w?, seconds), BatchSize::PerIteration);
+    });
+    Ok(())
+}
+
+fn main() -> Result<(), StudyError> {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(3))
+        .configure_from_args();
+
+    let mut group = criterion.benchmark_group("packet");
+    group.sample_size(30);
+    packets(&mut group, "bulk", 60, || bottleneck::<Digest>(1))?;
+    packets(&mut group, "bulk-undigested", 60, || bottleneck::<()>(1))?;
+    packets(&mut group, "handoff", 30, || handoff::<Digest>("sack"))?;
+    for flows in [10, 100, 1000] {
+        let name = format!("flows-{flows}");
+        packets(&mut group, &name, 60, || bottleneck::<Digest>(flows))?;
+    }
+    group.finish();
+
+    let mut group = criterion.benchmark_group("run");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("set-up", |b| {
+        b.iter(|| handoff::<Digest>("enhanced").map(|world| world.next_event()));
+    });
+    group
+        .sample_size(10)
+        .throughput(Throughput::Elements(grid(1, 1)?));
+    group.bench_function("grid", |b| b.iter(|| grid(1, 1)));
+    group.bench_function("grid-two-threads", |b| b.iter(|| grid(2, 1)));
+    group.finish();
+
+    criterion.final_summary();
+    Ok(())
+}
