@@ -1,0 +1,166 @@
+"""Hold the instructions that midflight's workloads take against their budget.
+
+    python bench/budget.py             compare; the exit status is 1 when one is 10 % above
+    python bench/budget.py --update    count and write the budget
+
+Instructions, unlike times, do not depend on the machine's mood: two counts of one binary are equal.
+The budget is `crates/bench/budget.toml`. The counts are callgrind's, whose files stay in
+`target/callgrind` for a closer look. Where counts cannot be compared that is said and the exit
+status is 0, unless the environment variable CI is set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+import workload
+
+BUDGET = workload.ROOT / "crates" / "bench" / "budget.toml"
+TOLERANCE_PERCENT = 10
+
+# How often each is run. A process takes 200,000 instructions or so before the first run, which is
+# to be less than 1 % of what is counted.
+WORKLOADS = {
+    "bulk": 1,
+    "handoff": 20,
+    "flows-10": 1,
+    "flows-100": 1,
+    "set-up": 5000,
+    "grid-part": 1,
+}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Instructions by workload, and the compiler and machine that they are for."""
+
+    rustc: str
+    host: str
+    instructions: dict[str, int]
+
+    @classmethod
+    def parse(cls, text: str) -> Budget:
+        """Read what `render` wrote."""
+        return cls(**tomllib.loads(text))
+
+    def render(self) -> str:
+        """Return the text of the budget's file."""
+        lines = [
+            "# Instructions for each packet or, where a workload is counted in runs, each run.",
+            "# `make budget` fails above it by 10 %; `make budget-update` writes this file.",
+            f'rustc = "{self.rustc}"',
+            f'host = "{self.host}"',
+            "",
+            "[instructions]",
+            *(f"{name} = {count}" for name, count in self.instructions.items()),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def verdict(counted: Budget, budget: Budget) -> tuple[int, list[str]]:
+    """Return the exit status and what there is to say about the counts."""
+    if counted.instructions.keys() != budget.instructions.keys():
+        return 1, [f"{BUDGET.name} has other workloads: write it with `make budget-update`."]
+
+    def percent(name: str) -> float:
+        return 100 * counted.instructions[name] / budget.instructions[name] - 100
+
+    def told(names: list[str]) -> str:
+        return ", ".join(
+            f"{name} by {abs(percent(name)):.0f} % "
+            f"({counted.instructions[name]:,} instructions for {budget.instructions[name]:,})"
+            for name in names
+        )
+
+    above = [name for name in budget.instructions if percent(name) > TOLERANCE_PERCENT]
+    below = [name for name in budget.instructions if percent(name) < -TOLERANCE_PERCENT]
+    messages = []
+    if above:
+        messages.append(f"Above the budget: {told(above)}.")
+    if below:
+        messages.append(
+            f"Below the budget: {told(below)}; `make budget-update` lowers it to what was counted."
+        )
+    if messages and counted.rustc != budget.rustc:
+        messages.append(
+            f"The budget is for rustc {budget.rustc}, this is {counted.rustc}: "
+            "other compilers need other numbers of instructions."
+        )
+    return (1 if above else 0), messages
+
+
+def obstacle(budget_host: str, host: str) -> str | None:
+    """Return why counts cannot be compared here, if so."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed"
+    if host != budget_host:
+        return f"the budget is for {budget_host} and this is {host}"
+    return None
+
+
+def count() -> tuple[dict[str, int], dict[str, str]]:
+    """Return for every workload its instructions a unit, and what its unit is."""
+    binary = workload.build()
+    records = workload.TARGET / "callgrind"
+    records.mkdir(exist_ok=True)
+    counts, units = {}, {}
+    for name, times in WORKLOADS.items():
+        record = f"--callgrind-out-file={records / name}.out"
+        valgrind = (shutil.which("valgrind") or "valgrind", "--tool=callgrind", record)
+        done = workload.run(binary, name, times, under=valgrind)
+        collected = re.search(r"Collected : (\d+)", done.stderr)
+        if collected is None:
+            raise SystemExit(f"callgrind did not tell what it collected: {done.stderr}")
+        counts[name] = round(int(collected[1]) / done.count)
+        units[name] = done.unit
+    return counts, units
+
+
+def show(counted: Budget, budget: Budget, units: dict[str, str]) -> None:
+    """Print the counts beside the budget."""
+    table = Table("workload", "for each")
+    for heading in ("instructions", "budget", "of budget"):
+        table.add_column(heading, justify="right")
+    for name, instructions in counted.instructions.items():
+        allowed = budget.instructions.get(name)
+        beside = ("", "") if allowed is None else (f"{allowed:,}", f"{instructions / allowed:.1%}")
+        table.add_row(name, units[name], f"{instructions:,}", *beside)
+    Console().print(table)
+
+
+def main() -> int:
+    """Compare or update."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--update", action="store_true", help="write the budget")
+    update = parser.parse_args().update
+
+    compiler = workload.rustc()
+    budget = Budget.parse(BUDGET.read_text())
+    hindrance = obstacle(compiler["host"] if update else budget.host, compiler["host"])
+    if hindrance is not None:
+        print(f"Instructions are not counted: {hindrance}.", file=sys.stderr)
+        return 1 if update or os.environ.get("CI") else 0
+
+    counts, units = count()
+    counted = Budget(**compiler, instructions=counts)
+    show(counted, budget, units)
+    if update:
+        BUDGET.write_text(counted.render())
+        print(f"Written: {BUDGET}")
+        return 0
+    status, messages = verdict(counted, budget)
+    print(*messages, sep="\n", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
