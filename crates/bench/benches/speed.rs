@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
-use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput};
+use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use midflight_bench::{bottleneck, grid, handoff, run};
 use midflight_sim::{Digest, Observer, World};
 use midflight_study::StudyError;
@@ -47,7 +47,9 @@ fn main() -> Result<(), StudyError> {
         b.iter(|| handoff::<Digest>("enhanced").map(|world| world.next_event()));
     });
     group
+        .sampling_mode(SamplingMode::Flat)
         .sample_size(10)
+        .measurement_time(Duration::from_secs(30))
         .throughput(Throughput::Elements(grid(1, 1)?));
     group.bench_function("grid", |b| b.iter(|| grid(1, 1)));
     group.bench_function("grid-two-threads", |b| b.iter(|| grid(2, 1)));

@@ -1,0 +1,298 @@
+"""Measure midflight's speed: every number that it promises, in one table.
+
+    python bench/run.py
+
+Times of the simulator are criterion's (`crates/bench/benches/speed.rs`), those of the Python
+package are taken here. Where ns-2 is installed (Debian's `ns2`, whose program is `ns`) it runs the
+same scenarios, and the table has its times beside midflight's. The samples are written to
+`out/bench.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+import midflight
+import workload
+
+OUT = workload.ROOT / "out" / "bench.json"
+CRITERION = workload.TARGET / "criterion"
+FLOWS_TCL = workload.ROOT / "bench" / "flows.tcl"
+
+# What ns-2 is given for a workload: scenario, flows, seconds; and how often it runs.
+NS2 = {
+    "bulk": ("bottleneck", 1, 60, 5),
+    "handoff": ("handoff", 1, 30, 15),
+    "flows-10": ("bottleneck", 10, 60, 5),
+    "flows-100": ("bottleneck", 100, 60, 5),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """Something measured, once or more often, and what it should be."""
+
+    name: str
+    unit: str
+    samples: list[float]
+    target: float | None = None
+    at_least: bool = False
+    ns2: list[float] | None = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the target is met, if there is one."""
+        if self.target is None:
+            return True
+        return self.median >= self.target if self.at_least else self.median <= self.target
+
+    def cells(self) -> Iterator[str]:
+        """Yield what the table says of it."""
+        sign = "≥" if self.at_least else "≤"
+        yield self.name
+        yield "" if self.target is None else f"{sign} {short(self.target)} {self.unit}".rstrip()
+        yield f"{short(self.median)} {self.unit}".rstrip()
+        if len(self.samples) > 1:
+            low, _, high = statistics.quantiles(self.samples, method="inclusive")
+            yield f"{short(low)} to {short(high)}"
+        else:
+            yield ""
+        if self.target is None:
+            yield ""
+        else:
+            colour = "green" if self.is_met else "red"
+            yield f"[{colour}]{self.median / self.target:.2f}[/]"
+        if self.ns2 is None:
+            yield from ("", "")
+        else:
+            theirs = statistics.median(self.ns2)
+            yield f"{short(theirs)} {self.unit}"
+            yield f"{theirs / self.median:.1f}"
+
+
+def short(number: float) -> str:
+    """Return a number with three digits that count."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+# ---------------------------------------------------------------- the simulator
+
+
+def run_criterion() -> None:
+    """Run the benchmarks, which print what they find."""
+    bench = "cargo bench --locked --package midflight-bench --bench speed".split()
+    environment = os.environ | {"CRITERION_HOME": str(CRITERION)}
+    subprocess.run(bench, cwd=workload.ROOT, env=environment, check=True)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Nanoseconds for each of the elements, packets or runs, that a run of it has."""
+
+    elements: int
+    samples: list[float]
+
+    @classmethod
+    def read(cls, name: str) -> Benchmark:
+        """Read what criterion found last, by `group/function`."""
+        found = CRITERION / name / "new"
+        sample = json.loads((found / "sample.json").read_text())
+        elements = json.loads((found / "benchmark.json").read_text())["throughput"]["Elements"]
+        pairs = zip(sample["times"], sample["iters"], strict=True)
+        return cls(elements, [took / iterations / elements for took, iterations in pairs])
+
+    def scaled(self, factor: float) -> list[float]:
+        return [sample * factor for sample in self.samples]
+
+
+def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
+    """Yield what criterion found, beside what ns-2 took."""
+    packet = {
+        name: Benchmark.read(f"packet/{name}").samples
+        for name in ("bulk", "bulk-undigested", "handoff", "flows-10", "flows-100", "flows-1000")
+    }
+    for name, label, target in (
+        ("bulk", "bulk flow, a packet", 40),
+        ("bulk-undigested", "the same without a digest", None),
+        ("handoff", "handoff, a packet", 60),
+        ("flows-10", "10 flows, a packet", 80),
+        ("flows-100", "100 flows, a packet", 80),
+        ("flows-1000", "1000 flows, a packet", None),
+    ):
+        beside = ns2[name].samples if name in ns2 else None
+        yield Row(label, "ns", packet[name], target, ns2=beside)
+    over_ten = statistics.median(packet["flows-10"])
+    yield Row("1000 flows over 10 flows", "", [t / over_ten for t in packet["flows-1000"]], 2)
+
+    set_up = Benchmark.read("run/set-up")
+    yield Row("setting a run up", "µs", set_up.scaled(1e-3), 10)
+    one, two = Benchmark.read("run/grid"), Benchmark.read("run/grid-two-threads")
+    grid = [Row("", "s", g.scaled(g.elements * 1e-9)) for g in (one, two)]
+    runs = f"grid of {one.elements:,} runs"
+    yield Row(f"{runs}, one thread", "s", grid[0].samples, 2)
+    yield Row(f"{runs}, two threads", "s", grid[1].samples, 1.1)
+    yield Row("two threads over one", "", [grid[0].median / grid[1].median], 1.8, at_least=True)
+
+
+def memory_rows() -> Iterator[Row]:
+    """Yield the memory of worlds and sweeps, in fresh processes."""
+    binary = workload.build()
+
+    def peak(name: str) -> float:
+        return workload.run(binary, name).peak_mb
+
+    more_flows = [(peak("flows-1000") - peak("flows-10")) * 1000 / 990 for _ in range(5)]
+    yield Row("memory of a flow", "kB", more_flows, 64)
+    yield Row("memory of the grid", "MB", [peak("grid-two-threads")], 200)
+
+
+# ---------------------------------------------------------------- ns-2
+
+
+def run_ns2(name: str) -> Benchmark:
+    """Run a workload in ns-2, which leaves out its start-up."""
+    scenario, flows, seconds, times = NS2[name]
+    command = ["ns", str(FLOWS_TCL), scenario, str(flows), str(seconds)]
+    sent, samples = 0, []
+    for _ in range(times):
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        sent, microseconds = map(int, run.stdout.split())
+        samples.append(microseconds * 1000 / sent)
+    return Benchmark(sent, samples)
+
+
+# ---------------------------------------------------------------- Python
+
+
+def seconds(of: Callable[[], object], times: int) -> list[float]:
+    """Return how long something takes, several times."""
+    took = []
+    for _ in range(times):
+        start = time.perf_counter()
+        of()
+        took.append(time.perf_counter() - start)
+    return took
+
+
+def handoff_row() -> Row:
+    """Measure one handoff in a batch."""
+    at_ns = midflight.parse_instants("0.1s:20s:0.1s")
+
+    def batch() -> None:
+        midflight.handoff(
+            old="6400 kbit/s, 9 ms",
+            new="200 kbit/s, 300 ms",
+            at_ns=at_ns,
+            schemes=["sack"],
+            threads=1,
+        )
+
+    batch()
+    samples = [took / len(at_ns) * 1e6 for took in seconds(batch, 50)]
+    return Row("a handoff from Python", "µs", samples, 20)
+
+
+def import_rows() -> Iterator[Row]:
+    """Yield what importing costs a fresh interpreter; the core, which is loaded late, included."""
+
+    def interpreter(statement: str) -> tuple[float, float]:
+        code = "\n".join(
+            [
+                "import time",
+                "start = time.perf_counter()",
+                statement,
+                "took = time.perf_counter() - start",
+                "status = open('/proc/self/status').read()",
+                "print(took, status.split('VmHWM:')[1].split()[0])",
+            ]
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        took, kilobytes = run.stdout.split()
+        return float(took), float(kilobytes) / 1000
+
+    bare = statistics.median(interpreter("pass")[1] for _ in range(11))
+    took, megabytes = zip(
+        *(interpreter("from midflight import handoff") for _ in range(11)), strict=True
+    )
+    yield Row("import midflight and its core", "s", list(took), 0.1)
+    yield Row("its memory over bare Python", "MB", [m - bare for m in megabytes], 30)
+
+
+def study_row() -> Row:
+    """Measure a whole study with its figures and the report."""
+
+    def reproduce() -> None:
+        with tempfile.TemporaryDirectory() as out:
+            command = [
+                sys.executable,
+                "-m",
+                "midflight",
+                "reproduce",
+                "daniel-kojo-2008",
+                "--out",
+                out,
+            ]
+            subprocess.run(command, capture_output=True, check=True)
+
+    return Row("reproduce daniel-kojo-2008", "s", seconds(reproduce, 3), 20)
+
+
+# ---------------------------------------------------------------- everything
+
+
+def main() -> None:
+    """Measure and print."""
+    run_criterion()
+    ns2 = {name: run_ns2(name) for name in NS2} if shutil.which("ns") else {}
+    rows = [
+        *simulator_rows(ns2),
+        *memory_rows(),
+        handoff_row(),
+        *import_rows(),
+        study_row(),
+    ]
+
+    table = Table("")
+    for heading in ("target", "median", "quartiles", "of target", "ns-2", "ratio"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row.cells())
+    # A table in a file is as wide as it needs to be.
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console.print(table)
+    for name, theirs in ns2.items():
+        ours = Benchmark.read(f"packet/{name}").elements
+        console.print(f"{name}: midflight sends {ours:,} packets, ns-2 {theirs.elements:,}")
+    if not ns2:
+        console.print("ns-2 is not installed (Debian's package ns2): there is nothing beside it.")
+
+    taken = {
+        **workload.rustc(),
+        "processors": os.cpu_count(),
+        "rows": [asdict(row) for row in rows],
+    }
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps(taken, indent=1) + "\n")
+    console.print(f"Samples: {OUT}")
+
+
+if __name__ == "__main__":
+    main()
