@@ -1,9 +1,13 @@
 # make demo    build midflight, reproduce the first study, say where the report is
 # make test    check formatting, lint, and run every test
 # make verify  compare the simulator with the reference runs from ns-2
+# make bench   measure the speed, beside ns-2's where that is installed
+# make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
+# make profile tell where the instructions of a workload go: make profile WORKLOAD=handoff
 # make clean   remove what the others made
 #
-# Needs cargo, and Python 3.11 or later with pip and venv. Everything is installed into .venv.
+# Needs cargo, and Python 3.11 or later with pip and venv; for instruction counts also valgrind. Everything is
+# installed into .venv.
 
 PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 MATURIN := maturin>=1.16,<1.17
@@ -15,13 +19,13 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python verify clean
+.PHONY: demo test test-rust test-python verify bench budget budget-update profile clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
 	$(BIN)/midflight reproduce daniel-kojo-2008 --out out/daniel-kojo-2008
 
-test: test-rust test-python
+test: test-rust test-python budget
 
 test-rust:
 	cargo fmt --all --check
@@ -32,10 +36,24 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy bench
 	$(BIN)/pytest
 
 verify: .venv/installed
 	$(BIN)/python tests/ns2/verify.py
+
+bench: .venv/installed
+	$(BIN)/python bench/run.py
+
+budget: .venv/dependencies
+	$(BIN)/python bench/budget.py
+
+budget-update: .venv/dependencies
+	$(BIN)/python bench/budget.py --update
+
+WORKLOAD := bulk
+profile: .venv/dependencies
+	$(BIN)/python bench/parts.py $(WORKLOAD)
 
 clean:
 	cargo clean
