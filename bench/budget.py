@@ -155,7 +155,7 @@ def main() -> int:
     show(counted, budget, units)
     if update:
         BUDGET.write_text(counted.render())
-        print(f"Written: {BUDGET}")
+        print(f"Written: {BUDGET.relative_to(workload.ROOT)}")
         return 0
     status, messages = verdict(counted, budget)
     print(*messages, sep="\n", file=sys.stderr)

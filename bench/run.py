@@ -291,7 +291,7 @@ def main() -> None:
     }
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps(taken, indent=1) + "\n")
-    console.print(f"Samples: {OUT}")
+    console.print(f"Samples: {OUT.relative_to(workload.ROOT)}")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ fn main() -> Result<(), StudyError> {
     group
         .sampling_mode(SamplingMode::Flat)
         .sample_size(10)
-        .measurement_time(Duration::from_secs(30))
+        .measurement_time(Duration::from_secs(10))
         .throughput(Throughput::Elements(grid(1, 1)?));
     group.bench_function("grid", |b| b.iter(|| grid(1, 1)));
     group.bench_function("grid-two-threads", |b| b.iter(|| grid(2, 1)));
