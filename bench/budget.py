@@ -158,7 +158,8 @@ def main() -> int:
         print(f"Written: {BUDGET.relative_to(workload.ROOT)}")
         return 0
     status, messages = verdict(counted, budget)
-    print(*messages, sep="\n", file=sys.stderr)
+    for message in messages:
+        print(message, file=sys.stderr)
     return status
 
 
