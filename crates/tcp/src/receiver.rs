@@ -80,7 +80,7 @@ impl Receiver {
     }
 
     /// Takes a segment; returns the ACK to send, if one is due now.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         let seq = segment.seq;
         if seq <= self.last_ack_sent && segment.sent >= self.ts_recent {

@@ -81,7 +81,7 @@ impl Recovery {
         each!(self, r => r.on_timeout(core, log));
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         each!(self, r => r.next_segment(core))
     }

@@ -122,7 +122,7 @@ impl LossRecovery for Sack1 {
         self.open = true;
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let window_end = core.una + core.config.receiver_window;
         if std::mem::take(&mut self.limited) {
@@ -160,6 +160,7 @@ impl LossRecovery for Sack1 {
 
 impl Sack1 {
     /// (16), (22): the next hole, else new data.
+    #[inline(always)]
     fn choose(&mut self, core: &Core, window_end: Seq, usable: u64) -> Option<Seq> {
         match self.board.next_hole() {
             None => {

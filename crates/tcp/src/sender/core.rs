@@ -178,6 +178,7 @@ impl Core {
     }
 
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
+    #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
         if self.hold_growth.is_none() {
             let before = self.window.cwnd;
@@ -308,6 +309,7 @@ impl Core {
     }
 
     /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
+    #[inline(always)]
     pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
         let segments = ack.saturating_sub(self.una);
         if segments > 0 {
