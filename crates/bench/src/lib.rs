@@ -49,7 +49,7 @@ pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyEr
     let mut world = World::new(2, links, &routes, &[], flow_configs, O::default())?;
     for i in 0..flows {
         let at = Instant::ZERO + Duration::from_millis(u64::from(i));
-        world.schedule(at, Action::Open(World::<O>::flow_id(i)));
+        world.schedule(at, Action::Open(World::<O>::flow_id(i)))?;
     }
     Ok(world)
 }
@@ -69,7 +69,7 @@ pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyErr
     };
     let policies = Scheme::named(scheme)?.build(&[])?;
     let mut world = handoff.world(&profile("ns2")?, policies, O::default())?;
-    handoff.plan(&mut world, Instant::from_nanos(8_200_000_000));
+    handoff.plan(&mut world, Instant::from_nanos(8_200_000_000))?;
     world.hold_routes_until(Instant::NEVER);
     Ok(world)
 }

@@ -2,9 +2,10 @@
 //!
 //! A world has a few busy sources (links) whose next event changes all the
 //! time, and many others that hardly change: timers mostly move back before
-//! they are due, and at nodes inside the network few packets need an event. The busy ones are compared one by one, without a branch, which
-//! costs less than keeping them in order; the others are in a tree, and the
-//! first of them is compared with the busy ones.
+//! they are due, and at nodes inside the network few packets need an event.
+//! The busy ones are compared one by one, without a branch, which costs less
+//! than keeping them in order; the others are in a tree, and the first of them
+//! is compared with the busy ones.
 
 use educe::Educe;
 
@@ -67,8 +68,9 @@ impl Agenda {
     }
 
     /// What comes first, and its instant in nanoseconds. A tie of instants is
-    /// settled by the keys of busy sources, which `key` knows; a tie of keys
-    /// goes to the busy source with the lowest number.
+    /// settled by the keys, which for busy sources `key` knows; a tie of keys
+    /// goes to the other source numbered 0, then to the busy ones by their
+    /// numbers, then to the other sources.
     #[inline]
     pub(crate) fn first(&self, key: impl Fn(usize) -> Key) -> (Source, u64) {
         let (mut at, mut place, mut last) = (self.due[0], 0, 0);
@@ -90,9 +92,11 @@ impl Agenda {
     #[cold]
     fn first_by_key(&self, at: u64, key: impl Fn(usize) -> Key) -> usize {
         let places = (0..self.due.len()).filter(|&place| self.due[place] == at);
+        let (_, other) = self.others.first;
         let keyed = places.map(|place| match place.checked_sub(1) {
-            Some(busy) => (key(busy), busy, place),
-            None => (self.others.keys[self.others.first.1], usize::MAX, place),
+            Some(busy) => (key(busy), place, place),
+            None if other == 0 => (self.others.keys[other], 0, place),
+            None => (self.others.keys[other], usize::MAX, place),
         });
         keyed.min().map_or(0, |(_, _, place)| place)
     }

@@ -4,8 +4,8 @@
 //! feeds that one, a packet's way through both is known when it enters the
 //! first: the queues are first in, first out.
 
+use crate::config::{FlowConfig, NodeId};
 use crate::link::{LinkConfig, LinkId};
-use crate::world::{FlowConfig, NodeId};
 
 /// Static or alternative routes: at a node, for a destination, the link.
 pub(crate) type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
@@ -97,15 +97,15 @@ pub(crate) enum Onward {
     /// Always to this link, without an event.
     Chained(LinkId),
     /// To the link of their route. Without an event as long as routes stay and
-    /// no packet awaits an event on any link that feeds the same ones.
+    /// no packet that could come first awaits an event.
     Routed,
     /// Nowhere, or to where others come from as well: an event awaits them.
     Event,
 }
 
 /// For each link where its packets go on to and, if they are routed, the links
-/// that feed the same ones. A link that may break can end a chain but not be in
-/// the middle of it.
+/// on which no packet may await an event: itself, and those that lead to where
+/// it leads. A link that may break can end a chain but not be in the middle of it.
 pub(crate) fn chains(
     links: &[LinkConfig],
     routes: Routes,
@@ -113,33 +113,64 @@ pub(crate) fn chains(
     flows: &[FlowConfig],
 ) -> Vec<(Onward, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
-    let from = |i: usize| Some(LinkId(i as u16));
-    let entered_on_the_way = |i: usize| reach.feeders[i].iter().any(Option::is_some);
-    let has_one_user = |next: &LinkId| reach.users[next.index()] == 1;
-    let onward = |i: usize| {
-        if reach.ends[i] || (links[i].may_break && entered_on_the_way(i)) {
-            return (Onward::Event, Vec::new());
+    let mut onward: Vec<Onward> = (0..links.len())
+        .map(|i| reach.onward_of(i, &links[i]))
+        .collect();
+    let rivals: Vec<Vec<LinkId>> = (0..links.len()).map(|i| reach.rivals(i)).collect();
+    // A rival where every packet has an event is never sure to be clear.
+    loop {
+        let is_unsure = |link: &LinkId| onward[link.index()] == Onward::Event;
+        let unsure = |&i: &usize| onward[i] == Onward::Routed && rivals[i].iter().any(is_unsure);
+        let Some(next) = (0..links.len()).find(unsure) else {
+            break;
+        };
+        onward[next] = Onward::Event;
+    }
+    let clear = |i: usize| {
+        let mut clear = vec![LinkId(i as u16)];
+        if onward[i] == Onward::Routed {
+            clear.extend(rivals[i].iter().copied());
         }
-        let onward = &reach.onward[i];
-        let fed_by_this_alone = |next: &LinkId| reach.feeders[next.index()] == [from(i)];
+        clear
+    };
+    (0..links.len()).map(|i| (onward[i], clear(i))).collect()
+}
+
+impl Reach {
+    fn onward_of(&self, i: usize, link: &LinkConfig) -> Onward {
+        let entered_on_the_way = self.feeders[i].iter().any(Option::is_some);
+        if self.ends[i] || (link.may_break && entered_on_the_way) {
+            return Onward::Event;
+        }
+        let onward = &self.onward[i];
+        let this = Some(LinkId(i as u16));
+        let fed_by_this_alone = |next: &LinkId| self.feeders[next.index()] == [this];
         if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {
-            return (Onward::Chained(*next), Vec::new());
-        }
-        let mut feeders = vec![LinkId(i as u16)];
-        for feeder in onward.iter().flat_map(|next| &reach.feeders[next.index()]) {
-            match feeder {
-                Some(feeder) => {
-                    insert(&mut feeders, *feeder);
-                }
-                None => return (Onward::Event, Vec::new()),
-            }
+            return Onward::Chained(*next);
         }
         // While routes stay, the packets of one user come in the order in which they were sent.
-        let in_order = |next: &LinkId| fed_by_this_alone(next) || has_one_user(next);
+        let in_order = |next: &LinkId| {
+            let entered = self.feeders[next.index()].contains(&None);
+            fed_by_this_alone(next) || (!entered && self.users[next.index()] == 1)
+        };
         if onward.is_empty() || !onward.iter().all(in_order) {
-            return (Onward::Event, Vec::new());
+            return Onward::Event;
         }
-        (Onward::Routed, feeders)
-    };
-    (0..links.len()).map(onward).collect()
+        Onward::Routed
+    }
+
+    /// The other links over which packets reach the links that follow this one.
+    fn rivals(&self, i: usize) -> Vec<LinkId> {
+        let this = LinkId(i as u16);
+        let mut rivals = Vec::new();
+        let mut open: Vec<LinkId> = self.onward[i].clone();
+        while let Some(link) = open.pop() {
+            for &feeder in self.feeders[link.index()].iter().flatten() {
+                if feeder != this && insert(&mut rivals, feeder) {
+                    open.push(feeder);
+                }
+            }
+        }
+        rivals
+    }
 }

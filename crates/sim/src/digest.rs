@@ -9,8 +9,8 @@ use std::fmt;
 use midflight_tcp::SenderEvent;
 use midflight_units::Instant;
 
+use crate::config::FlowId;
 use crate::event::{DropCause, Event, Observer, Payload};
-use crate::world::FlowId;
 
 /// The running digest of a world's events.
 #[derive(Clone, Copy, PartialEq, Eq)]

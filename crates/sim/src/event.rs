@@ -3,8 +3,8 @@
 use midflight_tcp::{Ack, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
+use crate::config::FlowId;
 use crate::link::LinkId;
-use crate::world::FlowId;
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

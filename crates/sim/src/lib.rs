@@ -9,6 +9,7 @@
 
 mod agenda;
 mod chain;
+mod config;
 mod digest;
 mod event;
 mod link;
@@ -17,7 +18,8 @@ mod moment;
 mod packet;
 mod world;
 
+pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 pub use digest::Digest;
 pub use event::{DropCause, Event, Observer, Payload};
 pub use link::{LinkConfig, LinkId};
-pub use world::{Action, FlowConfig, FlowId, NextEvent, NodeId, World, WorldError};
+pub use world::{NextEvent, World};

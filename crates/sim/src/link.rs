@@ -7,9 +7,9 @@ use midflight_units::{Duration, Instant, Rate, Ring};
 
 use crate::agenda::{Key, Source};
 use crate::chain::Onward;
+use crate::config::NodeId;
 use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
-use crate::world::NodeId;
 
 /// Number of a link in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,8 +65,8 @@ pub(crate) struct Link {
     pub(crate) config: LinkConfig,
     /// Where packets go from the far end.
     pub(crate) onward: Onward,
-    /// If they are routed: the links that feed the same ones.
-    pub(crate) feeders: Vec<LinkId>,
+    /// If they are routed: the links on which no packet may await an event.
+    pub(crate) to_be_clear: Vec<LinkId>,
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     pub(crate) down: bool,
@@ -81,6 +81,9 @@ pub(crate) struct Link {
     free_at: Shadow,
     /// Start of the transmission accepted last.
     newest_start: Shadow,
+    /// The last packet offered entered then.
+    #[cfg(debug_assertions)]
+    newest_entry: Shadow,
     /// Starts of the transmissions since the link was idle, the newest ones as
     /// many as may wait; kept where there is a limit and packets pass on.
     starts: Ring<Scheduled>,
@@ -94,7 +97,7 @@ impl Link {
     pub(crate) fn new(config: LinkConfig) -> Self {
         let mut link = Self {
             onward: Onward::Event,
-            feeders: Vec::new(),
+            to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
             bps: 0.0,
@@ -104,6 +107,8 @@ impl Link {
             room: 0,
             free_at: Shadow::ZERO,
             newest_start: Shadow::ZERO,
+            #[cfg(debug_assertions)]
+            newest_entry: Shadow::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -157,6 +162,11 @@ impl Link {
         scheduled: Scheduled,
         bytes: u32,
     ) -> Option<Passage> {
+        #[cfg(debug_assertions)]
+        {
+            debug_assert!(now >= self.newest_entry, "packets enter in order");
+            self.newest_entry = now;
+        }
         let start = if self.free_at > now {
             if self.is_full(now, scheduled) {
                 return None;
@@ -259,8 +269,8 @@ mod tests {
     use midflight_tcp::Segment;
 
     use super::*;
+    use crate::config::FlowId;
     use crate::moment::Moment;
-    use crate::world::FlowId;
 
     fn link(limit: u32, onward: Onward) -> Link {
         let mut link = Link::new(LinkConfig {

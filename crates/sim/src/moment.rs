@@ -24,6 +24,7 @@ impl PartialOrd for Shadow {
         Some(self.cmp(other))
     }
 
+    // The ones on a packet's way, as the processor compares doubles.
     #[inline]
     fn gt(&self, other: &Self) -> bool {
         self.0 > other.0

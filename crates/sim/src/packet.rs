@@ -4,8 +4,8 @@ use educe::Educe;
 use midflight_tcp::{Ack, SackBlocks, Segment};
 use midflight_units::Instant;
 
+use crate::config::{FlowId, NodeId};
 use crate::event::Payload;
-use crate::world::{FlowId, NodeId};
 
 /// A packet on its way. The options of an ACK that has some lie in [`AckOptions`].
 #[derive(Clone, Copy, Debug)]

@@ -1,108 +1,17 @@
 //! The event loop.
 
 use educe::Educe;
-use midflight_control::policy::Policy;
-use midflight_control::Notice;
-use midflight_tcp::{
-    Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent,
-};
+use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, Key, Source};
 use crate::chain::{chains, Onward};
+use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Transit};
 use crate::loss::{Loss, Losses};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{AckOptions, Delivery, Packet};
-
-/// Number of a node in its world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u16);
-
-/// Number of a flow in its world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub(crate) u32);
-
-impl FlowId {
-    /// Position in the order in which flows were added.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Something that the timeline does to the network.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Action {
-    /// Open a flow.
-    Open(FlowId),
-    /// Packets at `node` for `to` take `link` from now on.
-    Route {
-        /// Where the route is set.
-        node: NodeId,
-        /// The destination.
-        to: NodeId,
-        /// The next link.
-        link: LinkId,
-    },
-    /// From now on the link loses every packet that is handed to it.
-    Down(LinkId),
-    /// Tell the sender of a flow.
-    Notify(FlowId, Notice),
-    /// Record that the old link breaks.
-    MarkBreak,
-    /// Record that the new route is in use.
-    MarkMake,
-}
-
-/// A flow between two nodes.
-#[derive(Clone, Debug)]
-pub struct FlowConfig {
-    /// Node of the sender.
-    pub from: NodeId,
-    /// Node of the receiver.
-    pub to: NodeId,
-    /// Sender.
-    pub sender: SenderConfig,
-    /// Receiver.
-    pub receiver: ReceiverConfig,
-    /// Handoff policies of the sender.
-    pub policies: Vec<Policy>,
-}
-
-/// A world that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WorldError {
-    /// A packet met a node without a route to its destination.
-    #[error("node {node} has no route to node {to}")]
-    NoRoute {
-        /// The node.
-        node: u16,
-        /// The destination.
-        to: u16,
-    },
-    /// The timeline sets a route that was not declared as an alternative.
-    #[error("the routes at node {node} cannot change so: the new one was not declared, or they were to hold for longer")]
-    FixedRoute {
-        /// The node.
-        node: u16,
-    },
-    /// The timeline breaks a link that was not declared to break.
-    #[error("link {link} cannot break during the run")]
-    UnbreakableLink {
-        /// Its name.
-        link: &'static str,
-    },
-    /// The parameters of a link would change under its packets.
-    #[error("link {link} has carried packets: its parameters cannot change any more")]
-    LinkInUse {
-        /// Its name.
-        link: &'static str,
-    },
-    /// More links than can be numbered.
-    #[error("a world has at most 65535 links")]
-    TooManyLinks,
-}
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -159,11 +68,11 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    /// The links at whose far end every packet meets an event, and those where some do.
+    /// The links whose arrivals are busy sources of the agenda, and those whose are not.
     awaited: Vec<usize>,
     seldom_awaited: Vec<usize>,
-    /// Packets on the latter.
-    await_route: usize,
+    /// Packets that await an event on links where most do not.
+    awaiting_route: usize,
     /// Options of the ACKs on their way.
     options: AckOptions,
     losses: Losses,
@@ -198,8 +107,12 @@ impl NextEvent {
     }
 }
 
+/// Most links that the agenda compares one by one.
+const MOST_BUSY: usize = 12;
+
 /// Sources of the agenda that are not busy: the timeline, announced losses, the
-/// links that are seldom awaited, and the timers of each flow's sender and receiver.
+/// other links at whose far end there are events, and the timers of each flow's
+/// sender and receiver.
 const TIMELINE: usize = 0;
 const LOSSES: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
@@ -229,19 +142,19 @@ impl<O: Observer> World<O> {
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
         let (mut awaited, mut seldom_awaited) = (Vec::new(), Vec::new());
-        for (i, (link, (onward, feeders))) in links.iter_mut().zip(chained).enumerate() {
+        for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
-            link.feeders = feeders;
+            link.to_be_clear = to_be_clear;
             match link.onward {
-                Onward::Event => {
+                Onward::Chained(_) => {}
+                Onward::Event if awaited.len() < MOST_BUSY => {
                     link.source = Source::Busy(awaited.len());
                     awaited.push(i);
                 }
-                Onward::Routed => {
+                Onward::Event | Onward::Routed => {
                     link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
                     seldom_awaited.push(i);
                 }
-                Onward::Chained(_) => {}
             }
         }
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
@@ -255,7 +168,7 @@ impl<O: Observer> World<O> {
             links,
             awaited,
             seldom_awaited,
-            await_route: 0,
+            awaiting_route: 0,
             options: AckOptions::default(),
             losses: Losses::default(),
             alternatives: alternatives.to_vec(),
@@ -290,23 +203,34 @@ impl<O: Observer> World<O> {
     }
 
     /// Number of the flow at `index` in the order given to [`Self::new`].
-    pub fn flow_id(index: u32) -> FlowId {
+    pub const fn flow_id(index: u32) -> FlowId {
         FlowId(index)
     }
 
     /// Puts an action on the timeline. What is due at an instant happens
-    /// before any packet of that instant moves. A route that was not declared
-    /// as an alternative, or comes before it may ([`Self::hold_routes_until`]),
-    /// is an error of the next [`Self::process`].
-    pub fn schedule(&mut self, at: Instant, action: Action) {
-        if let Action::Route { node, to, link } = action {
-            if !self.alternatives.contains(&(node, to, link)) || at < self.promised {
-                self.error = Some(WorldError::FixedRoute { node: node.0 });
+    /// before any packet of that instant moves.
+    ///
+    /// # Errors
+    /// [`WorldError::FixedRoute`] for a route that was not declared as an
+    /// alternative or comes before it may ([`Self::hold_routes_until`]),
+    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break.
+    pub fn schedule(&mut self, at: Instant, action: Action) -> Result<(), WorldError> {
+        match action {
+            Action::Route { node, to, link }
+                if at < self.promised || !self.alternatives.contains(&(node, to, link)) =>
+            {
+                return Err(WorldError::FixedRoute { node: node.0 });
             }
+            Action::Down(link) if !self.links[link.index()].config.may_break => {
+                let link = self.link_name(link);
+                return Err(WorldError::UnbreakableLink { link });
+            }
+            _ => {}
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
         self.timeline.insert(place, (at, action));
         self.sync_timeline();
+        Ok(())
     }
 
     /// Number of flows.
@@ -413,7 +337,7 @@ impl<O: Observer> World<O> {
         self.scheduled = key.scheduled;
         let seldom_awaited = source.wrapping_sub(FIRST_SELDOM_AWAITED);
         if let Some(&link) = self.seldom_awaited.get(seldom_awaited) {
-            self.await_route -= 1;
+            self.awaiting_route -= usize::from(self.links[link].onward == Onward::Routed);
             return Some(link);
         }
         match source {
@@ -444,8 +368,8 @@ impl<O: Observer> World<O> {
     }
 
     fn set_route(&mut self, node: NodeId, to: NodeId, link: LinkId, during_run: bool) {
-        let at = usize::from(node.0) * self.nodes + usize::from(to.0);
-        self.routes[at] = Some((link, during_run));
+        let place = self.route_place(node, to);
+        self.routes[place] = Some((link, during_run));
     }
 
     fn sync_timeline(&mut self) {
@@ -482,15 +406,11 @@ impl<O: Observer> World<O> {
                 self.pump(flow);
             }
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
-            Action::Down(link) if !self.links[link.index()].config.may_break => {
-                let link = self.link_name(link);
-                self.error = Some(WorldError::UnbreakableLink { link });
-            }
             Action::Down(link) => {
                 let l = &mut self.links[link.index()];
                 let routed = usize::from(l.onward == Onward::Routed);
                 l.take_down(self.moment.shadow, |key, packet| {
-                    self.await_route -= routed;
+                    self.awaiting_route -= routed;
                     self.losses.push(Loss {
                         key,
                         link,
@@ -516,27 +436,23 @@ impl<O: Observer> World<O> {
         self.sync_timeline();
     }
 
-    /// The link that a packet takes at `node`, and whether it goes over a route
-    /// that was set during the run.
     #[inline(always)]
-    fn route(&mut self, node: NodeId, to: NodeId) -> Option<(LinkId, bool)> {
-        let route = self.routes[usize::from(node.0) * self.nodes + usize::from(to.0)];
-        if route.is_none() {
-            self.error = Some(WorldError::NoRoute {
-                node: node.0,
-                to: to.0,
-            });
-        }
-        route
+    fn route_place(&self, node: NodeId, to: NodeId) -> usize {
+        usize::from(node.0) * self.nodes + usize::from(to.0)
     }
 
     /// Hands a packet at `node` to the link of its route.
     #[inline(always)]
     fn forward(&mut self, node: NodeId, mut packet: Packet) {
-        if let Some((link, during_run)) = self.route(node, packet.to) {
-            packet.rerouted |= during_run;
-            self.pass(link, packet);
-        }
+        let Some((link, during_run)) = self.routes[self.route_place(node, packet.to)] else {
+            self.error = Some(WorldError::NoRoute {
+                node: node.0,
+                to: packet.to.0,
+            });
+            return;
+        };
+        packet.rerouted |= during_run;
+        self.pass(link, packet);
     }
 
     /// The link that a packet which reaches the far end of `link` at `arrive`
@@ -544,12 +460,12 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn routed(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
-        let is_clear = |feeder: &LinkId| self.links[feeder.index()].is_clear();
-        let clear = self.await_route == 0 || l.feeders.iter().all(is_clear);
+        let is_clear = |link: &LinkId| self.links[link.index()].is_clear();
+        let clear = self.awaiting_route == 0 || l.to_be_clear.iter().all(is_clear);
         if !clear || arrive >= self.routes_hold_until {
             return None;
         }
-        let (next, during_run) = self.route(l.config.to, packet.to)?;
+        let (next, during_run) = self.routes[self.route_place(l.config.to, packet.to)]?;
         packet.rerouted |= during_run;
         Some(next)
     }
@@ -576,7 +492,7 @@ impl<O: Observer> World<O> {
             };
             let Some(next) = next else {
                 let l = &mut self.links[link.index()];
-                self.await_route += usize::from(l.onward == Onward::Routed);
+                self.awaiting_route += usize::from(l.onward == Onward::Routed);
                 if l.carry(enter, passage, packet) {
                     self.sync_link(link.index());
                 }

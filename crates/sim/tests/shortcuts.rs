@@ -2,7 +2,10 @@
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_sim::{Action, Digest, FlowConfig, LinkConfig, LinkId, NodeId, World, WorldError};
+use midflight_sim::{
+    Action, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer,
+    World, WorldError,
+};
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
 
@@ -11,17 +14,58 @@ const ROUTER: NodeId = NodeId(1);
 const OLD: NodeId = NodeId(2);
 const NEW: NodeId = NodeId(3);
 const RECEIVER: NodeId = NodeId(4);
+const MIDDLE: NodeId = NodeId(5);
+
+/// The digest, with what it leaves out of arrivals, and what was lost.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Seen {
+    digest: Digest,
+    lost_to_queues: u32,
+    lost_to_breaks: u32,
+}
+
+impl Observer for Seen {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        match event {
+            Event::Arrived {
+                rerouted,
+                duplicate,
+                overtaken,
+                ..
+            } => {
+                for &flag in [rerouted, duplicate, overtaken] {
+                    self.digest.add(u64::from(flag));
+                }
+            }
+            Event::Dropped { cause, .. } => match cause {
+                DropCause::Queue => self.lost_to_queues += 1,
+                DropCause::Break => self.lost_to_breaks += 1,
+            },
+            _ => {}
+        }
+    }
+}
 
 fn id(link: u16) -> LinkId {
-    World::<Digest>::link_id(link)
+    World::<Seen>::link_id(link)
 }
 
 fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
+/// A return path over the old way.
+#[derive(Clone, Copy, Debug)]
+enum Return {
+    /// It may break where it is entered.
+    Direct,
+    /// Its packets wait for an event in the middle, where it may break.
+    WaitsHalfway,
+}
+
 /// Two ways between a router and a receiver, 90 and 7 ms long; each flow takes either.
-fn world(flows: u32) -> World<Digest> {
+fn world(flows: u32, back: Return) -> World<Seen> {
     let link = |name, from: NodeId, to: NodeId, kbps: u64, ms, may_break| LinkConfig {
         name,
         from,
@@ -31,24 +75,34 @@ fn world(flows: u32) -> World<Digest> {
         limit: Some(12),
         may_break,
     };
+    let (halfway, old_back) = match back {
+        Return::Direct => (MIDDLE, (RECEIVER, OLD)),
+        Return::WaitsHalfway => (MIDDLE, (MIDDLE, OLD)),
+    };
     let links = vec![
         link("in", SENDER, ROUTER, 20_000, 3, false),
         link("to-old", ROUTER, OLD, 1_700, 90, false),
         link("old", OLD, RECEIVER, 20_000, 1, true),
         link("to-new", ROUTER, NEW, 3_300, 7, false),
         link("new", NEW, RECEIVER, 20_000, 1, false),
-        link("old-back", RECEIVER, OLD, 1_700, 90, true),
+        link("old-back", old_back.0, old_back.1, 1_700, 90, true),
         link("from-old", OLD, ROUTER, 20_000, 1, false),
         link("new-back", RECEIVER, NEW, 3_300, 7, false),
         link("from-new", NEW, ROUTER, 20_000, 1, false),
         link("out", ROUTER, SENDER, 20_000, 3, false),
+        link("to-halfway", RECEIVER, halfway, 20_000, 40, false),
     ];
+    let first_back = match back {
+        Return::Direct => id(5),
+        Return::WaitsHalfway => id(10),
+    };
     let routes = [
         (SENDER, RECEIVER, id(0)),
         (ROUTER, RECEIVER, id(1)),
         (OLD, RECEIVER, id(2)),
         (NEW, RECEIVER, id(4)),
-        (RECEIVER, SENDER, id(5)),
+        (RECEIVER, SENDER, first_back),
+        (MIDDLE, SENDER, id(5)),
         (OLD, SENDER, id(6)),
         (NEW, SENDER, id(8)),
         (ROUTER, SENDER, id(9)),
@@ -56,7 +110,7 @@ fn world(flows: u32) -> World<Digest> {
     let alternatives = [
         (ROUTER, RECEIVER, id(1)),
         (ROUTER, RECEIVER, id(3)),
-        (RECEIVER, SENDER, id(5)),
+        (RECEIVER, SENDER, first_back),
         (RECEIVER, SENDER, id(7)),
     ];
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
@@ -68,13 +122,19 @@ fn world(flows: u32) -> World<Digest> {
         policies: Vec::new(),
     };
     let configs = vec![flow; flows as usize];
-    let mut world = World::new(5, links, &routes, &alternatives, configs, Digest::default())
+    let mut world = World::new(6, links, &routes, &alternatives, configs, Seen::default())
         .unwrap_or_else(|e| panic!("{e}"));
     for i in 0..flows {
-        let flow = World::<Digest>::flow_id(i);
-        world.schedule(at(u64::from(i) * 37), Action::Open(flow));
+        let flow = World::<Seen>::flow_id(i);
+        schedule(&mut world, u64::from(i) * 37, Action::Open(flow));
     }
     world
+}
+
+fn schedule(world: &mut World<Seen>, ms: u64, action: Action) {
+    world
+        .schedule(at(ms), action)
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 fn route(node: NodeId, to: NodeId, link: u16) -> Action {
@@ -83,69 +143,138 @@ fn route(node: NodeId, to: NodeId, link: u16) -> Action {
 }
 
 /// Over to the new way and back again and over, then the old one breaks.
-fn plan(world: &mut World<Digest>) {
-    for (ms, there, back) in [(2_011, 3, 7), (3_703, 1, 5), (5_222, 3, 7)] {
-        world.schedule(at(ms), route(ROUTER, RECEIVER, there));
-        world.schedule(at(ms + 4), route(RECEIVER, SENDER, back));
+fn plan(world: &mut World<Seen>, back: Return) {
+    let old = match back {
+        Return::Direct => 5,
+        Return::WaitsHalfway => 10,
+    };
+    for (ms, there, back) in [(2_011, 3, 7), (3_703, 1, old), (5_222, 3, 7)] {
+        schedule(world, ms, route(ROUTER, RECEIVER, there));
+        schedule(world, ms + 4, route(RECEIVER, SENDER, back));
     }
     for link in [2, 5] {
-        world.schedule(at(5_260), Action::Down(id(link)));
+        schedule(world, 5_260, Action::Down(id(link)));
     }
 }
 
-fn run(world: &mut World<Digest>, ms: u64) {
-    world.run_before(at(ms)).unwrap_or_else(|e| panic!("{e}"));
+/// Runs to an instant; how many events that took.
+fn run(world: &mut World<Seen>, ms: u64) -> u32 {
+    let mut events = 0;
+    loop {
+        let next = world.next_event();
+        if next.at() >= at(ms) {
+            return events;
+        }
+        world.process(next).unwrap_or_else(|e| panic!("{e}"));
+        events += 1;
+    }
 }
 
 #[test]
 fn routes_that_hold_change_nothing() {
-    for flows in [1, 2, 5] {
-        let mut every_event = world(flows);
-        plan(&mut every_event);
-        run(&mut every_event, 20_000);
+    for back in [Return::Direct, Return::WaitsHalfway] {
+        for flows in [1, 2, 5] {
+            let case = format!("{flows} flows, {back:?}");
+            let mut every_event = world(flows, back);
+            plan(&mut every_event, back);
+            let events = run(&mut every_event, 20_000);
+            let seen = every_event.observer();
+            assert!(seen.lost_to_queues > 0 && seen.lost_to_breaks > 0, "{case}");
 
-        let mut all_known = world(flows);
-        plan(&mut all_known);
-        all_known.hold_routes_until(Instant::NEVER);
-        run(&mut all_known, 20_000);
-        assert_eq!(
-            all_known.observer(),
-            every_event.observer(),
-            "{flows} flows"
-        );
+            let mut all_known = world(flows, back);
+            plan(&mut all_known, back);
+            all_known.hold_routes_until(Instant::NEVER);
+            let fewer = run(&mut all_known, 20_000);
+            assert_eq!(all_known.observer(), seen, "{case}");
+            assert!(
+                fewer < events * 9 / 10,
+                "{case}: {fewer} of {events} events"
+            );
 
-        // Promised a little at a time, and planned late.
-        let mut step_by_step = world(flows);
-        for ms in (50..2_000).step_by(50) {
-            step_by_step.hold_routes_until(at(ms));
-            run(&mut step_by_step, ms);
+            // Promised a little at a time, and planned late.
+            let mut step_by_step = world(flows, back);
+            for ms in (50..2_000).step_by(50) {
+                step_by_step.hold_routes_until(at(ms));
+                run(&mut step_by_step, ms);
+            }
+            plan(&mut step_by_step, back);
+            step_by_step.hold_routes_until(at(9_999));
+            run(&mut step_by_step, 20_000);
+            assert_eq!(step_by_step.observer(), seen, "{case}");
         }
-        plan(&mut step_by_step);
-        step_by_step.hold_routes_until(at(9_999));
-        run(&mut step_by_step, 20_000);
-        assert_eq!(
-            step_by_step.observer(),
-            every_event.observer(),
-            "{flows} flows"
-        );
     }
 }
 
 #[test]
 fn a_promise_is_kept() {
-    let mut broken = world(1);
-    broken.hold_routes_until(at(1_000));
-    broken.schedule(at(999), route(ROUTER, RECEIVER, 3));
-    let error = broken.run_before(at(2_000));
-    assert_eq!(error, Err(WorldError::FixedRoute { node: ROUTER.0 }));
+    let mut world = world(1, Return::Direct);
+    world.hold_routes_until(at(1_000));
+    let broken = world.schedule(at(999), route(ROUTER, RECEIVER, 3));
+    assert_eq!(broken, Err(WorldError::FixedRoute { node: ROUTER.0 }));
+    assert_eq!(
+        world.schedule(at(1_000), route(ROUTER, RECEIVER, 3)),
+        Ok(())
+    );
+    let undeclared = world.schedule(at(2_000), route(OLD, RECEIVER, 3));
+    assert_eq!(undeclared, Err(WorldError::FixedRoute { node: OLD.0 }));
+    let unbreakable = world.schedule(at(2_000), Action::Down(id(1)));
+    assert_eq!(
+        unbreakable,
+        Err(WorldError::UnbreakableLink { link: "to-old" })
+    );
 }
 
 #[test]
 fn only_an_idle_link_takes_other_parameters() {
-    let mut world = world(1);
+    let mut world = world(1, Return::Direct);
     let other = (Rate::from_mbps(2), Duration::from_millis(5), None);
     run(&mut world, 1_000);
     assert_eq!(world.retune(id(3), other.0, other.1, other.2), Ok(()));
     let error = world.retune(id(1), other.0, other.1, other.2);
     assert_eq!(error, Err(WorldError::LinkInUse { link: "to-old" }));
+}
+
+/// The SYN of 40 bytes over 320 kbit/s and 3 ms arrives at 4 ms, as scheduled at zero as the timeline is.
+#[test]
+fn the_timeline_goes_before_a_packet_of_the_same_instant() {
+    #[derive(Default)]
+    struct Order(Vec<&'static str>);
+    impl Observer for Order {
+        fn record(&mut self, _now: Instant, _flow: FlowId, event: &Event<'_>) {
+            match event {
+                Event::Make => self.0.push("make"),
+                Event::Arrived { .. } => self.0.push("arrived"),
+                _ => {}
+            }
+        }
+    }
+    let link = |name, from, to| LinkConfig {
+        name,
+        from: NodeId(from),
+        to: NodeId(to),
+        rate: Rate::from_bps(320_000).unwrap_or(Rate::from_mbps(1)),
+        delay: Duration::from_millis(3),
+        limit: None,
+        may_break: false,
+    };
+    let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
+    let flow = FlowConfig {
+        from: NodeId(0),
+        to: NodeId(1),
+        sender: profile.sender,
+        receiver: profile.receiver,
+        policies: Vec::new(),
+    };
+    let routes = [(NodeId(0), NodeId(1), id(0)), (NodeId(1), NodeId(0), id(1))];
+    let links = vec![link("there", 0, 1), link("back", 1, 0)];
+    let mut world = World::new(2, links, &routes, &[], vec![flow], Order::default())
+        .unwrap_or_else(|e| panic!("{e}"));
+    for (ms, action) in [
+        (0, Action::Open(World::<Seen>::flow_id(0))),
+        (4, Action::MarkMake),
+    ] {
+        assert_eq!(world.schedule(at(ms), action), Ok(()));
+    }
+    assert_eq!(world.run_before(at(5)), Ok(()));
+    assert_eq!(world.observer().0, ["make", "arrived"]);
 }

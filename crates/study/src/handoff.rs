@@ -193,7 +193,7 @@ impl Handoff {
             vec![flow_config],
             observer,
         )?;
-        world.schedule(Instant::ZERO, Action::Open(flow()));
+        world.schedule(Instant::ZERO, Action::Open(flow()))?;
         Ok(world)
     }
 
@@ -217,38 +217,30 @@ impl Handoff {
     }
 
     /// Plans the handoff to start at `at`.
-    pub fn plan<O: Observer>(&self, world: &mut World<O>, at: Instant) {
+    ///
+    /// # Errors
+    /// [`StudyError::World`] when routes were to hold for longer.
+    pub fn plan<O: Observer>(&self, world: &mut World<O>, at: Instant) -> Result<(), StudyError> {
         if let HandoffKind::BreakBeforeMake { .. } = self.kind {
-            world.schedule(at, Action::MarkBreak);
-            world.schedule(at, Action::Down(link_id(WIR1_MN)));
-            world.schedule(at, Action::Down(link_id(MN_WIR1)));
+            world.schedule(at, Action::MarkBreak)?;
+            world.schedule(at, Action::Down(link_id(WIR1_MN)))?;
+            world.schedule(at, Action::Down(link_id(MN_WIR1)))?;
         }
         let make = self.make(at);
-        world.schedule(make, Action::MarkMake);
-        world.schedule(
-            make,
-            Action::Route {
-                node: R,
-                to: MN,
-                link: link_id(R_BS2),
-            },
-        );
-        world.schedule(
-            make,
-            Action::Route {
-                node: MN,
-                to: CN,
-                link: link_id(MN_WIR2),
-            },
-        );
+        world.schedule(make, Action::MarkMake)?;
+        for (node, to, link) in [(R, MN, R_BS2), (MN, CN, MN_WIR2)] {
+            let link = link_id(link);
+            world.schedule(make, Action::Route { node, to, link })?;
+        }
         if let Some(told) = self.notice(at) {
             let notice = Notice {
                 old: self.old,
                 new: self.new,
                 flows: 1,
             };
-            world.schedule(told, Action::Notify(flow(), notice));
+            world.schedule(told, Action::Notify(flow(), notice))?;
         }
+        Ok(())
     }
 }
 

@@ -3,8 +3,9 @@
 //! have one past, of which a copy takes each handoff; the schemes of a handoff
 //! go on as one until the first of them can act.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Sender as Channel};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
 
 use educe::Educe;
 use midflight_control::policy::{Policy, POLICIES};
@@ -23,6 +24,12 @@ const BATCH: usize = 16;
 
 /// Most threads that a sweep starts.
 const MOST_THREADS: usize = 256;
+
+/// How long the caller is left without a word.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Events between two looks at whether to stop.
+const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// Settings by name, of the profile or of policies.
 pub type Knobs = Vec<(String, String)>;
@@ -84,6 +91,9 @@ impl Observer for Watch {
 }
 
 type Watched = World<Watch>;
+
+/// The one flow of a handoff.
+const FLOW: FlowId = Watched::flow_id(0);
 
 /// The profile of this name with the knobs that concern it, after checking
 /// that every knob exists and that its value is accepted.
@@ -179,19 +189,33 @@ pub fn run_sweeps(
 ) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
     let plans: Vec<Plan> = sweeps.iter().map(Plan::new).collect::<Result<_, _>>()?;
     let total: usize = plans.iter().map(Plan::rows).sum();
+    if total == 0 {
+        return Ok(vec![Vec::new(); plans.len()]);
+    }
+    let threads = match how.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    // More threads than runs would only wait.
     let pool = rayon::ThreadPoolBuilder::new()
-        // More threads than runs would only wait.
-        .num_threads(how.threads.min(MOST_THREADS).min(total))
+        .num_threads(threads.min(MOST_THREADS).min(total))
         .build()?;
     let stop = AtomicBool::new(false);
     let (sent, done) = channel();
     let placed = std::thread::scope(|scope| {
         let (plans, stop) = (&plans, &stop);
-        let work = scope.spawn(move || pool.install(|| run_plans(plans, how.fork, stop, &sent)));
+        let work = scope.spawn(move || {
+            let watch = Progress { stop, done: sent };
+            pool.install(|| run_plans(plans, how.fork, &watch))
+        });
         let mut finished = 0;
-        for rows in done {
-            finished += rows;
-            if !go_on(finished, total) {
+        loop {
+            match done.recv_timeout(PATIENCE) {
+                Ok(rows) => finished += rows,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !go_on(finished, total) && finished < total {
                 stop.store(true, Ordering::Relaxed);
                 break;
             }
@@ -199,9 +223,6 @@ pub fn run_sweeps(
         work.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    if stop.into_inner() {
-        return Err(StudyError::Interrupted);
-    }
     let mut tables: Vec<Vec<HandoffRow>> = plans
         .iter()
         .map(|plan| vec![HandoffRow::default(); plan.rows()])
@@ -210,6 +231,45 @@ pub fn run_sweeps(
         tables[place.plan][place.row] = row;
     }
     Ok(tables)
+}
+
+/// Between those who run and the caller.
+struct Progress<'a> {
+    stop: &'a AtomicBool,
+    done: Channel<usize>,
+}
+
+impl Progress<'_> {
+    fn go_on(&self) -> Result<(), StudyError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(StudyError::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn done(&self, rows: usize) {
+        // Who is told may have gone; then the runs are stopped anyway.
+        let _ = self.done.send(rows);
+    }
+
+    /// Processes the events before `until`, or until `enough` is measured.
+    fn advance(
+        &self,
+        world: &mut Watched,
+        until: Instant,
+        enough: impl Fn(&HandoffMetrics, Instant) -> bool,
+    ) -> Result<(), StudyError> {
+        loop {
+            for _ in 0..EVENTS_AT_A_TIME {
+                let next = world.next_event();
+                if next.at() >= until || enough(&world.observer().metrics, next.at()) {
+                    return Ok(());
+                }
+                world.process(next)?;
+            }
+            self.go_on()?;
+        }
+    }
 }
 
 /// Where a row belongs.
@@ -250,11 +310,10 @@ impl<'a> Plan<'a> {
         self.sweep.handoff.shares_past_with(&other.sweep.handoff) && self.profile == other.profile
     }
 
-    /// The world before anything has happened. Policies only watch until the
-    /// first notice, so that it has none yet.
-    fn world(&self) -> Result<Watched, StudyError> {
+    /// The world before anything has happened.
+    fn world(&self, policies: Vec<Policy>) -> Result<Watched, StudyError> {
         let handoff = &self.sweep.handoff;
-        handoff.world(&self.profile, Vec::new(), Watch::default())
+        handoff.world(&self.profile, policies, Watch::default())
     }
 }
 
@@ -288,18 +347,13 @@ fn group<'a>(plans: &'a [Plan<'a>]) -> Vec<Past<'a>> {
     pasts
 }
 
-fn run_plans(
-    plans: &[Plan],
-    fork: bool,
-    stop: &AtomicBool,
-    done: &Channel<usize>,
-) -> Result<Vec<Placed>, StudyError> {
+fn run_plans(plans: &[Plan], fork: bool, progress: &Progress) -> Result<Vec<Placed>, StudyError> {
     let pasts = group(plans);
-    let of_past = pasts.par_iter().map_with(done.clone(), |done, past| {
+    let of_past = pasts.par_iter().map(|past| {
         if fork {
-            past.run(stop, done)
+            past.run(progress)
         } else {
-            past.run_each(stop, done)
+            past.run_each(progress)
         }
     });
     of_past.collect()
@@ -324,59 +378,51 @@ fn copy<'a>(spare: &'a mut Option<Watched>, world: &Watched) -> &'a mut Watched 
 }
 
 impl Past<'_> {
-    /// Runs the past once, and the handoffs from copies of it.
-    fn run(&self, stop: &AtomicBool, done: &Channel<usize>) -> Result<Placed, StudyError> {
-        let mut past = self.plans[0].1.world()?;
+    /// Runs the past once, and the handoffs from copies of it. Policies only
+    /// watch until the first notice, so that the past needs none.
+    fn run(&self, progress: &Progress) -> Result<Placed, StudyError> {
+        let mut past = self.plans[0].1.world(Vec::new())?;
         let mut placed = Vec::new();
-        let mut copies: Vec<Option<Watched>> = Vec::new();
+        let mut copies: Vec<Watched> = Vec::new();
         let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();
         for batch in by_instant.chunks(BATCH) {
-            copies.resize_with(batch.len().max(copies.len()), || None);
-            for (handoffs, spare) in batch.iter().zip(&mut copies) {
+            for (i, handoffs) in batch.iter().enumerate() {
                 let at = handoffs[0].0;
                 past.hold_routes_until(at);
-                past.run_before(at)?;
-                copy(spare, &past);
+                progress.advance(&mut past, at, |_, _| false)?;
+                match copies.get_mut(i) {
+                    Some(copy) => copy.clone_from(&past),
+                    None => copies.push(past.clone()),
+                }
             }
             let forks = batch.par_iter().zip(&copies);
             let rows: Vec<Placed> = forks
                 .map_init(Spare::default, |spare, (handoffs, past)| {
                     let mut rows = Vec::new();
                     for &(_, plan, instant) in *handoffs {
-                        if stop.load(Ordering::Relaxed) {
-                            return Err(StudyError::Interrupted);
-                        }
-                        if let Some(past) = past {
-                            self.fork(past, plan, instant, spare, &mut rows)?;
-                        }
+                        self.fork(past, plan, instant, spare, &mut rows, progress)?;
                     }
-                    Ok(rows)
+                    progress.done(rows.len());
+                    Ok::<_, StudyError>(rows)
                 })
                 .collect::<Result<_, _>>()?;
-            for rows in rows {
-                // Who is told may have gone; then the runs are stopped anyway.
-                let _ = done.send(rows.len());
-                placed.extend(rows);
-            }
+            placed.extend(rows.into_iter().flatten());
         }
         Ok(placed)
     }
 
-    /// Runs everything from the start.
-    fn run_each(&self, stop: &AtomicBool, done: &Channel<usize>) -> Result<Placed, StudyError> {
+    /// Runs everything from the start, each scheme with its policies.
+    fn run_each(&self, progress: &Progress) -> Result<Placed, StudyError> {
         let mut placed = Vec::new();
         for &(at, p, instant) in &self.handoffs {
             let (number, plan) = self.plans[p];
-            for s in 0..plan.schemes.len() {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(StudyError::Interrupted);
-                }
-                let mut world = plan.world()?;
-                world.run_before(at)?;
+            for (s, policies) in plan.schemes.iter().enumerate() {
+                let mut world = plan.world(policies.clone())?;
+                progress.advance(&mut world, at, |_, _| false)?;
                 plan.hand_off(&mut world, at)?;
-                let row = plan.finish(&mut world, s)?;
+                let row = plan.finish(&mut world, progress)?;
                 placed.push((plan.place(number, s, instant), row));
-                let _ = done.send(1);
+                progress.done(1);
             }
         }
         Ok(placed)
@@ -390,6 +436,7 @@ impl Past<'_> {
         instant: usize,
         spare: &mut Spare,
         rows: &mut Placed,
+        progress: &Progress,
     ) -> Result<(), StudyError> {
         let (number, plan) = self.plans[plan];
         let at = plan.sweep.at[instant];
@@ -399,15 +446,19 @@ impl Past<'_> {
         let told = plan.sweep.handoff.notice(at).unwrap_or(Instant::NEVER);
         let last = plan.schemes.len() - 1;
         if last > 0 {
-            plan.advance(common, told)?;
+            plan.advance(common, told, progress)?;
         }
-        for s in 0..last {
-            let own = copy(&mut spare.own, common);
-            let row = plan.finish(own, s)?;
+        for (s, policies) in plan.schemes.iter().enumerate() {
+            let world = if s < last {
+                copy(&mut spare.own, common)
+            } else {
+                &mut *common
+            };
+            let policies = policies.iter().cloned();
+            world.sender_mut(FLOW).set_policies(policies);
+            let row = plan.finish(world, progress)?;
             rows.push((plan.place(number, s, instant), row));
         }
-        let row = plan.finish(common, last)?;
-        rows.push((plan.place(number, last, instant), row));
         Ok(())
     }
 }
@@ -424,35 +475,32 @@ impl Plan<'_> {
     fn hand_off(&self, world: &mut Watched, at: Instant) -> Result<(), StudyError> {
         let handoff = &self.sweep.handoff;
         handoff.adopt(world)?;
-        let (watch, sender) = world.watch(Watched::flow_id(0));
+        let (watch, sender) = world.watch(FLOW);
         let (packets, extra) = (self.sweep.packets, &self.sweep.extra);
         watch
             .metrics
             .begin(handoff.make(at), packets, extra, sender, at);
-        handoff.plan(world, at);
+        handoff.plan(world, at)?;
         world.hold_routes_until(Instant::NEVER);
         Ok(())
     }
 
     /// Runs until everything is measured, or to the last event before `until`.
-    fn advance(&self, world: &mut Watched, until: Instant) -> Result<(), StudyError> {
+    fn advance(
+        &self,
+        world: &mut Watched,
+        until: Instant,
+        progress: &Progress,
+    ) -> Result<(), StudyError> {
+        progress.go_on()?;
         let until = until.min(self.sweep.end);
-        loop {
-            let next = world.next_event();
-            if next.at() >= until || world.observer().metrics.finished(next.at()) {
-                return Ok(());
-            }
-            world.process(next)?;
-        }
+        progress.advance(world, until, HandoffMetrics::finished)
     }
 
-    /// Runs a scheme from before its first deed to the end.
-    fn finish(&self, world: &mut Watched, scheme: usize) -> Result<HandoffRow, StudyError> {
-        let flow = Watched::flow_id(0);
-        let policies = self.schemes[scheme].iter().cloned();
-        world.sender_mut(flow).set_policies(policies);
-        self.advance(world, Instant::NEVER)?;
-        let (watch, _) = world.watch(flow);
+    /// Runs to the end.
+    fn finish(&self, world: &mut Watched, progress: &Progress) -> Result<HandoffRow, StudyError> {
+        self.advance(world, Instant::NEVER, progress)?;
+        let (watch, _) = world.watch(FLOW);
         let mut row = watch.metrics.take_row();
         row.digest = watch.digest;
         Ok(row)

@@ -130,14 +130,33 @@ fn sweeps_run_together_are_the_same_as_alone() {
 
 #[test]
 fn a_sweep_stops_when_told() {
-    let sweep = sweep(handoffs()[0], "ns2");
-    let mut asked = 0;
-    let stopped = run_sweeps(&vec![sweep; 50], TWO_THREADS, |_, _| {
-        asked += 1;
-        asked < 2
-    });
-    assert!(matches!(stopped, Err(StudyError::Interrupted)));
-    assert_eq!(asked, 2);
+    // Without a look at whether to stop this would take days.
+    let endless = Sweep {
+        packets: 1_000_000_000,
+        end: Instant::from_nanos(u64::MAX / 2),
+        ..sweep(handoffs()[0], "ns2")
+    };
+    for fork in [true, false] {
+        let how = Execution { fork, threads: 2 };
+        let mut asked = 0;
+        let stopped = run_sweeps(std::slice::from_ref(&endless), how, |done, _| {
+            asked += 1;
+            assert_eq!(done, 0);
+            asked < 3
+        });
+        assert!(matches!(stopped, Err(StudyError::Interrupted)));
+        assert_eq!(asked, 3);
+    }
+}
+
+#[test]
+fn it_is_too_late_to_stop_what_is_done() {
+    let mut sweep = sweep(handoffs()[0], "ns2");
+    sweep.at.truncate(1);
+    let total = sweep.schemes.len();
+    let rows = run_sweeps(&[sweep], TWO_THREADS, |done, _| done < total);
+    assert!(rows.is_ok_and(|tables| tables[0].len() == total));
+    assert!(run_sweeps(&[], TWO_THREADS, |_, _| false).is_ok_and(|tables| tables.is_empty()));
 }
 
 #[test]
@@ -168,7 +187,12 @@ fn without_a_notice_every_scheme_is_the_plain_sender() {
         };
         for profile in PROFILES {
             let sweep = sweep(deaf, profile.name);
-            let rows = run(&sweep);
+            // Forks get their policies at the handoff, runs from the start have them all along.
+            let from_start = Execution {
+                fork: false,
+                threads: 2,
+            };
+            let rows = run_as(&sweep, from_start);
             let count = sweep.at.len();
             for (s, name) in sweep.schemes.iter().enumerate() {
                 for i in 0..count {

@@ -128,7 +128,8 @@ impl Core {
     }
 
     pub(crate) fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
-        self.policies = policies.into_iter().collect();
+        self.policies.clear();
+        self.policies.extend(policies);
     }
 
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {

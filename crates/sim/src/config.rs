@@ -1,0 +1,95 @@
+//! What a world is made of and what can be done to it.
+
+use midflight_control::policy::Policy;
+use midflight_control::Notice;
+use midflight_tcp::{ReceiverConfig, SenderConfig};
+
+use crate::link::LinkId;
+
+/// Number of a node in its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+/// Number of a flow in its world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub(crate) u32);
+
+impl FlowId {
+    /// Position in the order in which flows were added.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Something that the timeline does to the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Open a flow.
+    Open(FlowId),
+    /// Packets at `node` for `to` take `link` from now on.
+    Route {
+        /// Where the route is set.
+        node: NodeId,
+        /// The destination.
+        to: NodeId,
+        /// The next link.
+        link: LinkId,
+    },
+    /// From now on the link loses every packet that is handed to it.
+    Down(LinkId),
+    /// Tell the sender of a flow.
+    Notify(FlowId, Notice),
+    /// Record that the old link breaks.
+    MarkBreak,
+    /// Record that the new route is in use.
+    MarkMake,
+}
+
+/// A flow between two nodes.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Node of the sender.
+    pub from: NodeId,
+    /// Node of the receiver.
+    pub to: NodeId,
+    /// Sender.
+    pub sender: SenderConfig,
+    /// Receiver.
+    pub receiver: ReceiverConfig,
+    /// Handoff policies of the sender.
+    pub policies: Vec<Policy>,
+}
+
+/// A world that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// A packet met a node without a route to its destination.
+    #[error("node {node} has no route to node {to}")]
+    NoRoute {
+        /// The node.
+        node: u16,
+        /// The destination.
+        to: u16,
+    },
+    /// The timeline sets a route that was not declared as an alternative.
+    #[error("the routes at node {node} cannot change so: the new one was not declared, or they were to hold for longer")]
+    FixedRoute {
+        /// The node.
+        node: u16,
+    },
+    /// The timeline breaks a link that was not declared to break.
+    #[error("link {link} cannot break during the run")]
+    UnbreakableLink {
+        /// Its name.
+        link: &'static str,
+    },
+    /// The parameters of a link would change under its packets.
+    #[error("link {link} has carried packets: its parameters cannot change any more")]
+    LinkInUse {
+        /// Its name.
+        link: &'static str,
+    },
+    /// More links than can be numbered.
+    #[error("a world has at most 65535 links")]
+    TooManyLinks,
+}
