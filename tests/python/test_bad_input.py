@@ -132,3 +132,10 @@ def test_the_same_mistake_in_python_is_a_value_error() -> None:
             at_ns=[8_200_000_000],
             schemes=["vegas"],
         )
+
+
+def test_a_wrong_keyword_is_named_with_the_function_that_was_called() -> None:
+    with pytest.raises(TypeError, match=r"^handoff\(\) got an unexpected keyword argument 'forks'"):
+        midflight.handoff(old="1 Mbit/s, 1 ms", new="1 Mbit/s, 1 ms", forks=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^handoff\(\) missing .*'schemes'"):
+        midflight.handoff(old="1 Mbit/s, 1 ms", new="1 Mbit/s, 1 ms")  # type: ignore[call-arg]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
+from typing import Any
 
 import midflight
 from midflight import _core
@@ -32,19 +34,27 @@ def test_every_name_is_in_the_stub_and_the_other_way_round() -> None:
     assert stub_names() == {name for name in vars(_core) if not name.startswith("__")}
 
 
-def test_every_keyword_is_in_the_stub() -> None:
+def stub_arguments(node: ast.FunctionDef) -> set[str]:
+    return {one.arg for one in node.args.args + node.args.kwonlyargs} - {"cls"}
+
+
+def test_every_keyword_is_in_the_stub_and_the_other_way_round() -> None:
     tree = ast.parse(Path(midflight.__file__).with_name("_core.pyi").read_text())
-    of_sweep = _core.Sweep.__text_signature__
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            signature = getattr(_core, node.name).__text_signature__
-            signature = signature.replace("**sweep", of_sweep)
-            for argument in node.args.args + node.args.kwonlyargs:
-                assert argument.arg in signature
-        elif isinstance(node, ast.ClassDef) and node.name == "Sweep":
-            (new,) = (one for one in node.body if isinstance(one, ast.FunctionDef))
-            for argument in new.args.kwonlyargs:
-                assert argument.arg in of_sweep
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    (sweep,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Sweep")
+    (functions["Sweep"],) = (n for n in sweep.body if isinstance(n, ast.FunctionDef))
+    for name, node in functions.items():
+        known = set(inspect.signature(getattr(_core, name)).parameters)
+        assert stub_arguments(node) == known, name
+
+
+def test_handoff_takes_what_a_sweep_and_its_runs_take() -> None:
+    def keywords(of: Any) -> set[str]:
+        return set(inspect.signature(of).parameters)
+
+    assert keywords(_core.handoff) == keywords(_core.Sweep) | keywords(_core.run_sweeps) - {
+        "sweeps"
+    }
 
 
 def test_every_public_name_can_be_had() -> None:

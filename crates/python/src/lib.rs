@@ -14,7 +14,7 @@ use midflight_study::{
 use midflight_tcp::{PROFILES, SETTINGS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -286,10 +286,15 @@ fn run_all(
         .collect()
 }
 
-/// One row of measurements for every scheme and handoff instant of one sweep,
-/// whose parameters are those of [`Sweep`]; the others as for `run_sweeps`.
+/// Runs one sweep: one row of measurements for every scheme and handoff
+/// instant. What is asked is as for `Sweep`, how it is run as for `run_sweeps`.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
+#[pyo3(
+    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
+    packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=..., knobs={}, \
+    end_ns=3_600_000_000_000, fork=True, threads=0, progress=None)"
+)]
 fn run_handoff(
     py: Python<'_>,
     fork: bool,
@@ -297,7 +302,14 @@ fn run_handoff(
     progress: Option<Py<PyAny>>,
     sweep: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Table> {
-    let sweep = py.get_type::<Sweep>().call((), sweep)?;
+    let asked = py.get_type::<Sweep>().call((), sweep);
+    let sweep = asked.map_err(|error| {
+        if !error.is_instance_of::<PyTypeError>(py) {
+            return error;
+        }
+        let message = error.value(py).to_string();
+        PyTypeError::new_err(message.replace("Sweep.__new__()", "handoff()"))
+    })?;
     let sweep = sweep.cast_into::<Sweep>()?;
     let mut tables = run_all(py, vec![sweep.borrow()], fork, threads, progress)?;
     Ok(tables.remove(0))

@@ -126,7 +126,7 @@ struct SeqSet {
 }
 
 impl SeqSet {
-    /// Adds a number; whether it is new. What is forgotten is not added.
+    /// Adds a number; false if it is there already. What is forgotten counts as new each time.
     #[inline]
     fn insert(&mut self, seq: Seq) -> bool {
         if seq < self.base {

@@ -1,3 +1,5 @@
+//! The queue that links and senders are made of.
+
 /// A queue in a ring buffer whose size is a power of two. Unlike
 /// `VecDeque` it drops any number of elements from the front at once, for
 /// which its elements are plain values.

@@ -128,7 +128,7 @@ class Runs:
         traces = [job for job in wanted if isinstance(job, Trace)]
         tell = progress or (lambda _what, _done, _total: None)
         tables = self.core.run_sweeps(
-            [self._asked(job) for job in sweeps],
+            [self._core_sweep(job) for job in sweeps],
             progress=lambda done, total: tell("runs", done, total + len(traces)),
         )
         self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
@@ -158,7 +158,7 @@ class Runs:
             self.make([job])
         return self._sweeps[job]
 
-    def _asked(self, job: Sweep) -> Any:
+    def _core_sweep(self, job: Sweep) -> Any:
         return self.core.Sweep(
             old=job.cell.old.core,
             new=job.cell.new.core,
