@@ -34,11 +34,13 @@ def test_less_passes_and_says_that_the_budget_can_be_lowered() -> None:
     assert "make budget-update" in message
 
 
-def test_another_compiler_is_named_when_it_may_be_the_reason() -> None:
+def test_another_compiler_is_named() -> None:
     _, messages = verdict(counted(1200, rustc="1.96.0"), ALLOWED)
     assert "rustc 1.95.0" in messages[-1]
     assert "1.96.0" in messages[-1]
-    assert verdict(counted(1000, rustc="1.96.0"), ALLOWED) == (0, [])
+    status, messages = verdict(counted(1000, rustc="1.96.0"), ALLOWED)
+    assert status == 0
+    assert "1.96.0" in messages[-1]
 
 
 def test_a_workload_without_a_budget_fails() -> None:
