@@ -116,7 +116,12 @@ pub(crate) fn chains(
     let mut onward: Vec<Onward> = (0..links.len())
         .map(|i| reach.onward_of(i, &links[i]))
         .collect();
-    let rivals: Vec<Vec<LinkId>> = (0..links.len()).map(|i| reach.rivals(i)).collect();
+    let rivals: Vec<Vec<LinkId>> = (0..links.len())
+        .map(|i| match onward[i] {
+            Onward::Routed => reach.rivals(i),
+            Onward::Chained(_) | Onward::Event => Vec::new(),
+        })
+        .collect();
     // A rival where every packet has an event is never sure to be clear.
     loop {
         let is_unsure = |link: &LinkId| onward[link.index()] == Onward::Event;
@@ -126,14 +131,14 @@ pub(crate) fn chains(
         };
         onward[next] = Onward::Event;
     }
-    let clear = |i: usize| {
-        let mut clear = vec![LinkId(i as u16)];
-        if onward[i] == Onward::Routed {
-            clear.extend(rivals[i].iter().copied());
+    let mut chains = Vec::with_capacity(links.len());
+    for (i, (onward, mut to_be_clear)) in onward.into_iter().zip(rivals).enumerate() {
+        if onward == Onward::Routed {
+            to_be_clear.push(LinkId(i as u16));
         }
-        clear
-    };
-    (0..links.len()).map(|i| (onward[i], clear(i))).collect()
+        chains.push((onward, to_be_clear));
+    }
+    chains
 }
 
 impl Reach {
