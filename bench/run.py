@@ -164,6 +164,22 @@ def memory_rows() -> Iterator[Row]:
     yield Row("memory of the grid", "MB", [peak("grid-two-threads")], 200)
 
 
+def machine_row() -> Row:
+    """Measure what a second processor is worth here to two processes that share nothing."""
+    command = [str(workload.build()), "grid"]
+
+    def at_once(processes: int) -> float:
+        start = time.perf_counter()
+        running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(processes)]
+        for process in running:
+            if process.wait() != 0:
+                raise subprocess.CalledProcessError(process.returncode, command)
+        return time.perf_counter() - start
+
+    worth = [2 * at_once(1) / at_once(2) for _ in range(3)]
+    return Row("two processes over one", "", worth)
+
+
 # ---------------------------------------------------------------- ns-2
 
 
@@ -288,6 +304,7 @@ def main() -> None:
     ns2, said = ns2_beside()
     rows = [
         *simulator_rows(ns2),
+        machine_row(),
         *memory_rows(),
         handoff_row(),
         *import_rows(),
