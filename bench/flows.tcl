@@ -4,30 +4,11 @@
 #   ns flows.tcl handoff 1 30         one flow from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s, 30 s
 #
 # Prints how many segments were sent and how many microseconds that took, from the first event to the last.
-# Nothing is traced. tests/ns2/handoff.tcl has the same settings and says what they are.
+# Nothing is traced.
 
 lassign $argv scenario flows seconds
 
-Agent/TCP set packetSize_ 1460          ;# with 40 B of headers: 1500 B on the wire
-Agent/TCP set window_ 10000
-Agent/TCP set windowInit_ 3
-Agent/TCP set windowInitOption_ 1
-Agent/TCP set syn_ true
-Agent/TCP set delay_growth_ true
-Agent/TCP set tcpTick_ 0.01
-Agent/TCP set minrto_ 0.2
-Agent/TCP set maxrto_ 60
-Agent/TCP set rtxcur_init_ 6.0
-Agent/TCP set timestamps_ false
-Agent/TCP set precisionReduce_ false
-Agent/TCP set singledup_ 1
-Agent/TCP set bugFix_ true
-Agent/TCP set ecn_ 0
-Agent/TCPSink set packetSize_ 40
-Agent/TCPSink set maxSackBlocks_ 3
-Agent/TCPSink set RFC2581_immediate_ack_ true
-Agent/TCPSink set SYN_immediate_ack_ false
-Agent/TCPSink/Sack1/DelAck set interval_ 100ms
+source [file join [file dirname [info script]] .. tests ns2 settings.tcl]
 
 set ns [new Simulator]
 
