@@ -4,7 +4,8 @@ Needs ns-2.35 (`ns` on the path; Debian's package `ns2`). One process, about a q
 
     python tests/ns2/make_extra.py
 
-The result depends on nothing but ns-2 and `handoff.tcl` with `settings.tcl`, so a second run writes the same rows.
+The result depends on nothing but ns-2, `handoff.tcl` and `settings.tcl`, so a second run writes the
+same rows.
 """
 
 from __future__ import annotations

@@ -163,3 +163,18 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
     let tables = run_sweeps(&sweeps, how, |_, _| true)?;
     Ok(tables.iter().map(|rows| rows.len() as u64).sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 36, 40 and 20 pairs in the three sections; 200/300 and 6400/9 belong to both anchors of the last.
+    #[test]
+    fn the_grid_has_the_pairs_of_the_paper() {
+        let mut all = pairs();
+        assert_eq!(all.len(), 96);
+        all.sort_by_key(|(old, new)| [old.rate, new.rate].map(|r| (r, old.delay, new.delay)));
+        all.dedup();
+        assert_eq!(all.len(), 94);
+    }
+}
