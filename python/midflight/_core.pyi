@@ -95,7 +95,14 @@ def a1_min_rto_ms(case: int, old: Link, new: Link, flight_size: int) -> float:
 
 @final
 class Sweep:
-    """What to run: a handoff at many instants with many schemes."""
+    """What to run: a handoff at many instants with many schemes.
+
+    `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
+    `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
+    is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
+    told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
+    `midflight list` shows them; `end_ns` the end of every run, finished or not.
+    """
 
     def __new__(
         cls,
@@ -125,7 +132,9 @@ def run_sweeps(
 ) -> list[Table]:
     """Run sweeps together, which share what they have in common; one table for each.
 
-    `progress` is called now and then with the runs done and the runs in all.
+    With `fork` off each run starts from its beginning, to the same result. `threads` is the number
+    of threads, 0 for one on each processor. `progress` is called now and then with the runs done and
+    the runs in all.
     """
 
 def handoff(

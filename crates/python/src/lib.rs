@@ -207,6 +207,11 @@ impl Sweep {
     #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
         packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
         fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000))]
+    #[pyo3(
+        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
+        packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), \
+        knobs={}, end_ns=3_600_000_000_000)"
+    )]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python class"
@@ -292,7 +297,7 @@ fn run_all(
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
     text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
-    packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=..., knobs={}, \
+    packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), knobs={}, \
     end_ns=3_600_000_000_000, fork=True, threads=0, progress=None)"
 )]
 fn run_handoff(
@@ -308,7 +313,10 @@ fn run_handoff(
             return error;
         }
         let message = error.value(py).to_string();
-        PyTypeError::new_err(message.replace("Sweep.__new__()", "handoff()"))
+        match message.strip_prefix("Sweep.__new__()") {
+            Some(what) => PyTypeError::new_err(format!("handoff(){what}")),
+            None => error,
+        }
     })?;
     let sweep = sweep.cast_into::<Sweep>()?;
     let mut tables = run_all(py, vec![sweep.borrow()], fork, threads, progress)?;
