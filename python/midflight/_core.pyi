@@ -133,8 +133,8 @@ def run_sweeps(
     """Run sweeps together, which share what they have in common; one table for each.
 
     With `fork` off each run starts from its beginning, to the same result. `threads` is the number
-    of threads, 0 for one on each processor. `progress` is called now and then with the runs done and
-    the runs in all.
+    of threads, 0 for one on each processor. `progress` is called now and then with the runs done
+    and the runs in all.
     """
 
 def handoff(
