@@ -242,6 +242,8 @@ def test_interrupt_ends_with_130(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A background job of a shell starts with interrupts ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()

@@ -45,7 +45,7 @@ pub struct LinkConfig {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
     /// The nanosecond of its arrival.
-    at: Instant,
+    pub(crate) at: Instant,
     pub(crate) passage: Passage,
     pub(crate) packet: Packet,
 }

@@ -61,8 +61,7 @@ impl Timer {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct World<O> {
-    now: Instant,
-    /// The present with ns-2's idea of it.
+    /// The present.
     moment: Moment,
     /// When the event being processed was put on the agenda.
     scheduled: Scheduled,
@@ -160,7 +159,6 @@ impl<O: Observer> World<O> {
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
         let timers = 2 * flows.len();
         let mut world = Self {
-            now: Instant::ZERO,
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
@@ -316,7 +314,6 @@ impl<O: Observer> World<O> {
         if next.at() == Instant::NEVER {
             return Ok(());
         }
-        self.now = next.at;
         let link = match next.first {
             Source::Busy(source) => Some(self.awaited[source]),
             Source::Other(source) => self.other(source),
@@ -360,8 +357,7 @@ impl<O: Observer> World<O> {
             }
             self.process(next)?;
         }
-        if self.now < until {
-            self.now = until;
+        if self.moment.at < until {
             self.moment = Moment::written(until);
         }
         Ok(())
@@ -395,7 +391,7 @@ impl<O: Observer> World<O> {
     fn act(&mut self) {
         let (_, action) = self.timeline[self.done];
         self.done += 1;
-        let (now, flow0) = (self.now, FlowId(0));
+        let (now, flow0) = (self.moment.at, FlowId(0));
         match action {
             Action::Open(flow) => {
                 let log = &mut Told {
@@ -501,7 +497,7 @@ impl<O: Observer> World<O> {
             (link, enter, scheduled) = (next, passage.arrive, passage.start);
         };
         let due = enter.moment();
-        if due.at <= self.now {
+        if due.at <= self.moment.at {
             self.lose(packet, link, cause);
         } else {
             self.announce_loss(Loss {
@@ -527,7 +523,7 @@ impl<O: Observer> World<O> {
             link,
             cause,
         };
-        self.observer.record(self.now, packet.flow, &event);
+        self.observer.record(self.moment.at, packet.flow, &event);
     }
 
     fn announced_loss(&mut self) {
@@ -560,7 +556,9 @@ impl<O: Observer> World<O> {
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
         let Some(Transit {
-            passage, packet, ..
+            at,
+            passage,
+            packet,
         }) = l.take()
         else {
             return;
@@ -568,7 +566,7 @@ impl<O: Observer> World<O> {
         let node = l.config.to;
         self.sync_link(link);
         self.moment = Moment {
-            at: self.now,
+            at,
             shadow: passage.arrive,
         };
         self.scheduled = passage.start;
@@ -595,8 +593,8 @@ impl<O: Observer> World<O> {
             duplicate: state.receiver.has(segment.seq),
             overtaken: state.receiver.highest() > segment.seq + 1,
         };
-        self.observer.record(self.now, flow, &event);
-        let ack = state.receiver.on_segment(self.now, segment);
+        self.observer.record(self.moment.at, flow, &event);
+        let ack = state.receiver.on_segment(self.moment.at, segment);
         self.acknowledge(flow, ack);
     }
 
@@ -615,7 +613,7 @@ impl<O: Observer> World<O> {
 
     #[inline(always)]
     fn deliver_ack(&mut self, flow: FlowId, ack: &Ack) {
-        let now = self.now;
+        let now = self.moment.at;
         self.observer.record(now, flow, &Event::AckArrived(ack));
         let state = &mut self.flows[flow.index()];
         if !state.open_timeouts.is_empty() {
@@ -649,7 +647,7 @@ impl<O: Observer> World<O> {
         if timer % 2 == SENDER {
             self.sender_timer(flow);
         } else {
-            let ack = self.flows[flow.index()].receiver.on_timer(self.now);
+            let ack = self.flows[flow.index()].receiver.on_timer(self.moment.at);
             self.acknowledge(flow, ack);
         }
         if self.flows[timer / 2].timers[timer % 2].planned == Instant::NEVER {
@@ -659,7 +657,7 @@ impl<O: Observer> World<O> {
     }
 
     fn sender_timer(&mut self, flow: FlowId) {
-        let now = self.now;
+        let now = self.moment.at;
         let state = &mut self.flows[flow.index()];
         if state
             .sender
@@ -678,16 +676,9 @@ impl<O: Observer> World<O> {
 
     /// Sends what the sender has to send, and notes when it wants to be woken.
     fn pump(&mut self, flow: FlowId) {
-        let now = self.now;
+        let now = self.moment.at;
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
-        loop {
-            let log = &mut Told {
-                observer: &mut self.observer,
-                flow,
-            };
-            let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now, log) else {
-                break;
-            };
+        while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             self.observer.record(now, flow, &Event::Sent(&segment));
             self.forward(from, Packet::data(flow, to, &segment));
         }

@@ -205,8 +205,8 @@ pub fn run_sweeps(
     let placed = std::thread::scope(|scope| {
         let (plans, stop) = (&plans, &stop);
         let work = scope.spawn(move || {
-            let watch = Progress { stop, done: sent };
-            pool.install(|| run_plans(plans, how.fork, &watch))
+            let progress = Progress { stop, done: sent };
+            pool.install(|| run_plans(plans, how.fork, &progress))
         });
         let mut finished = 0;
         loop {
@@ -215,8 +215,8 @@ pub fn run_sweeps(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if !go_on(finished, total) && finished < total {
-                stop.store(true, Ordering::Relaxed);
+            if !go_on(finished, total) {
+                stop.store(finished < total, Ordering::Relaxed);
                 break;
             }
         }

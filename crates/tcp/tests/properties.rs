@@ -88,7 +88,7 @@ impl Bench {
     /// Takes everything the sender has to send now and checks the invariants.
     fn drain(&mut self) -> Vec<midflight_tcp::Segment> {
         let mut sent = Vec::new();
-        while let Some(segment) = self.sender.poll_transmit(self.now, &mut ()) {
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
             let v = self.sender.view();
             let c = self.sender.config();
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
@@ -278,11 +278,11 @@ proptest! {
             let mut now = Instant::ZERO;
             sender.open(now, &mut ());
             let mut sent: Vec<_> =
-                std::iter::from_fn(|| sender.poll_transmit(now, &mut ())).collect();
+                std::iter::from_fn(|| sender.poll_transmit(now)).collect();
             for _ in 0..losses {
                 now = sender.poll_timer().map_or(now, |(deadline, _)| deadline);
                 sender.on_timer(now, &mut ());
-                sent.extend(std::iter::from_fn(|| sender.poll_transmit(now, &mut ())));
+                sent.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
             }
             prop_assert!(sent[1..].iter().all(|s| s.seq == 0 && s.retransmission));
             prop_assert_eq!(sender.backoff(), 1 << losses);
@@ -300,7 +300,7 @@ proptest! {
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);
             prop_assert_eq!((samples.get(), sender.backoff()), (0, 1 << losses));
-            let data: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now, log)).collect();
+            let data: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
             prop_assert!(!data.is_empty());
             now += Duration::from_millis(delay_ms);
             // New data, sent once: a sample, and the back-off ends.

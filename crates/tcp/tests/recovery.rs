@@ -58,7 +58,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     let mut duplicates = 0;
     sender.open(now, &mut ());
     for _ in 0..10_000 {
-        while let Some(segment) = sender.poll_transmit(now, &mut ()) {
+        while let Some(segment) = sender.poll_transmit(now) {
             course.sent.push((segment.seq, segment.retransmission));
             course.after_ack.push(duplicates);
             if let Some(i) = lost.iter().position(|&seq| seq == segment.seq) {
@@ -238,22 +238,22 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
             cause_sent: Instant::ZERO,
         };
         sender.open(ms(0), log);
-        while sender.poll_transmit(ms(0), log).is_some() {}
+        while sender.poll_transmit(ms(0)).is_some() {}
         sender.on_ack(ms(20), &ack(1), log);
-        while sender.poll_transmit(ms(20), log).is_some() {}
+        while sender.poll_transmit(ms(20)).is_some() {}
         let (due, _) = sender
             .poll_timer()
             .unwrap_or_else(|| panic!("{recovery}: no timer"));
         sender.on_timer(due, log);
-        while sender.poll_transmit(due, log).is_some() {}
+        while sender.poll_transmit(due).is_some() {}
         // The ACKs of the first transmissions come late, then those of the needless ones.
         for number in 2..=11 {
             sender.on_ack(due, &ack(number), log);
-            while sender.poll_transmit(due, log).is_some() {}
+            while sender.poll_transmit(due).is_some() {}
         }
         for _ in 0..10 {
             sender.on_ack(due, &ack(11), log);
-            while sender.poll_transmit(due, log).is_some() {}
+            while sender.poll_transmit(due).is_some() {}
         }
         assert_eq!(fast.get(), 0, "{recovery}");
     }
@@ -279,7 +279,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
     // Five rounds of slow start, then everything in flight stays unacknowledged.
     let mut flying: Vec<Segment> = Vec::new();
     for _ in 0..6 {
-        while let Some(segment) = sender.poll_transmit(now, &mut ()) {
+        while let Some(segment) = sender.poll_transmit(now) {
             flying.push(segment);
         }
         if now < Instant::ZERO + Duration::from_millis(500) {
@@ -291,7 +291,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
             }
         }
     }
-    while sender.poll_transmit(now, &mut ()).is_some() {}
+    while sender.poll_transmit(now).is_some() {}
     now += Duration::from_millis(1);
     let notice = Notice {
         old: link((50, 10)),
@@ -299,7 +299,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
         flows: 1,
     };
     sender.on_notice(now, &notice, &mut ());
-    while sender.poll_transmit(now, &mut ()).is_some() {}
+    while sender.poll_transmit(now).is_some() {}
     (sender, now)
 }
 
@@ -357,7 +357,7 @@ fn rlci_grows_and_samples_from_the_new_path_only() {
             (initial, 0),
             "{profile_name}"
         );
-        while sender.poll_transmit(later, log).is_some() {}
+        while sender.poll_transmit(later).is_some() {}
         let new = sender.view().snd_max;
         assert!(new > old);
         sender.on_ack(later + Duration::from_millis(50), &ack(new, later), log);
@@ -373,7 +373,7 @@ fn the_trigger_ends_the_back_off() {
     for _ in 0..3 {
         let (due, _) = sender.poll_timer().unwrap_or_else(|| panic!("no timer"));
         sender.on_timer(due, &mut ());
-        while sender.poll_transmit(due, &mut ()).is_some() {}
+        while sender.poll_transmit(due).is_some() {}
     }
     assert_eq!(sender.backoff(), 8);
     sender.set_policies(midflight_control::policy::Policy::named("trigger"));
@@ -390,7 +390,7 @@ fn the_trigger_ends_the_back_off() {
     let una = sender.view().snd_una;
     sender.on_notice(now, &notice, &mut ());
     assert_eq!(sender.backoff(), 1);
-    let segment = sender.poll_transmit(now, &mut ());
+    let segment = sender.poll_transmit(now);
     assert!(segment.is_some_and(|s| s.seq == una && s.retransmission));
 }
 
@@ -403,7 +403,7 @@ fn a_repeated_timeout_holds_the_threshold_in_the_rfc_profile_only() {
         for _ in 0..2 {
             let (due, _) = sender.poll_timer().unwrap_or_else(|| panic!("no timer"));
             sender.on_timer(due, &mut ());
-            while sender.poll_transmit(due, &mut ()).is_some() {}
+            while sender.poll_transmit(due).is_some() {}
             seen.push(sender.view().ssthresh);
         }
         assert_eq!(seen[0] == seen[1], held, "{profile_name}: {seen:?}");

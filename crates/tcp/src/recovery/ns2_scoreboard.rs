@@ -122,6 +122,7 @@ impl Ns2Scoreboard {
 
     /// The next segment that is neither SACKed nor resent and has a SACKed
     /// segment above it.
+    #[inline]
     pub(super) fn next_hole(&mut self) -> Option<i64> {
         let from = self.next_retransmit.max(self.floor);
         self.next_retransmit = from;

@@ -79,8 +79,8 @@ impl Sender {
     }
 
     /// The next segment to put on the network now, if any.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Instant, _log: &mut impl Log) -> Option<Segment> {
+    #[inline(always)]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.core.now = now;
         if let Some(seq) = self.core.resend.take() {
             return Some(self.core.transmit(seq));
