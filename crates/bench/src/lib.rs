@@ -67,8 +67,8 @@ pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyErr
         notice_delay: Some(Duration::ZERO),
         fixed: REFERENCE_FIXED,
     };
-    let policies = Scheme::named(scheme)?.build(&[])?;
-    let mut world = handoff.world(&profile("ns2")?, policies, O::default())?;
+    let built = Scheme::named(scheme)?.build("ns2", &[])?;
+    let mut world = handoff.world(&built.profile, built.policies, O::default())?;
     handoff.plan(&mut world, Instant::from_nanos(8_200_000_000))?;
     world.hold_routes_until(Instant::NEVER);
     Ok(world)

@@ -7,10 +7,14 @@
 //! timer or the estimate can be traced to who asked for it and why.
 
 pub mod congestion;
+pub mod dupack;
+pub mod loss;
 mod notice;
 mod order;
+pub mod part;
 pub mod policy;
 pub mod rtt;
+pub mod spurious;
 mod view;
 
 pub use notice::{LinkInfo, Notice, ACK_BYTES, DATA_BYTES};

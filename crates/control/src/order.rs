@@ -31,6 +31,27 @@ pub enum Order {
     },
     /// Answer to entering fast recovery: retransmit, but leave `cwnd` and `ssthresh` alone.
     KeepWindow,
+    /// After a timeout: send at most so many new segments, beyond what was ever
+    /// sent, and nothing else until a further order; with none, resend the first
+    /// unacknowledged segment first.
+    Probe(u32),
+    /// Retransmit everything from the first unacknowledged segment, as after a
+    /// timeout; ends a probe.
+    GoBack,
+    /// The last timeout was spurious: go on with new data; ends a probe.
+    Resume,
+    /// The last fast retransmit was spurious: leave fast recovery.
+    LeaveRecovery,
+    /// Take the first RTT sample of a segment sent at `since` or later with at
+    /// least this estimate (RFC 4015 section 3.1, step 11).
+    AdaptRto {
+        /// When the spurious timeout was detected.
+        since: Instant,
+        /// Lower bound of the smoothed round-trip time after that sample.
+        srtt: Duration,
+        /// Lower bound of its mean deviation.
+        rttvar: Duration,
+    },
     /// Do not grow the window until a segment last sent at this instant or later is acknowledged.
     HoldGrowth(Instant),
 }
@@ -47,6 +68,17 @@ impl fmt::Display for Order {
                 write!(f, "restart RTT estimation with an RTO of {initial_rto}")
             }
             Self::KeepWindow => write!(f, "enter fast recovery without reducing the window"),
+            Self::Probe(0) => write!(f, "retransmit one segment and wait"),
+            Self::Probe(segments) => write!(f, "send at most {segments} new segments and wait"),
+            Self::GoBack => write!(f, "retransmit from the first unacknowledged segment on"),
+            Self::Resume => write!(f, "take the timeout for spurious and go on with new data"),
+            Self::LeaveRecovery => write!(f, "leave fast recovery"),
+            Self::AdaptRto { srtt, rttvar, .. } => {
+                write!(
+                    f,
+                    "take the next RTT sample with at least {srtt} and a deviation of {rttvar}"
+                )
+            }
             Self::HoldGrowth(since) => {
                 write!(
                     f,

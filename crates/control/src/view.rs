@@ -33,8 +33,24 @@ pub struct SenderView {
     pub rto: Duration,
     /// Lower bound of the retransmission timeout in force.
     pub min_rto: Duration,
+    /// Smoothed round-trip time, if there has been a sample.
+    pub srtt: Option<Duration>,
+    /// Mean deviation of the round-trip time, if there has been a sample.
+    pub rttvar: Option<Duration>,
     /// The ACK being processed gave an RTT sample.
     pub rtt_sampled: bool,
+    /// Duplicate ACKs since SND.UNA last advanced.
+    pub dupacks: u32,
+    /// New segments that limited transmit has sent since SND.UNA last advanced.
+    pub limited_sent: u64,
+    /// A segment never sent before may go: there is one, within the receiver's window.
+    pub new_data: bool,
+    /// Setting: recovery uses SACK.
+    pub sack: bool,
+    /// Setting: duplicate ACKs that start fast retransmit (RFC 5681: 3).
+    pub dup_threshold: u32,
+    /// Setting: a new segment goes with the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
 }
 
 impl SenderView {

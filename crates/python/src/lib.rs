@@ -5,7 +5,11 @@ mod table;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use midflight_control::policy::{a1_min_rto, Knob, POLICIES};
+use midflight_control::dupack::DUPACK_RESPONSES;
+use midflight_control::loss::LOSS_CLASSIFIERS;
+use midflight_control::part::{Knob, PartInfo};
+use midflight_control::policy::{a1_min_rto, POLICIES};
+use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_study::{
     run_sweeps, schemes, Execution, Handoff, HandoffKind, HandoffRow, StudyError, TraceRun,
@@ -131,7 +135,20 @@ fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", scheme.name)?;
         entry.set_item("summary", scheme.summary)?;
         entry.set_item("source", scheme.source)?;
-        entry.set_item("parts", scheme.policies)?;
+        entry.set_item("parts", scheme.parts)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for part in parts {
+        let entry = PyDict::new(py);
+        entry.set_item("name", part.name)?;
+        entry.set_item("summary", part.summary)?;
+        entry.set_item("source", part.source)?;
+        entry.set_item("knobs", knob_list(py, part.knobs)?)?;
         list.append(entry)?;
     }
     Ok(list)
@@ -140,16 +157,25 @@ fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// All handoff policies: name, summary, source and knobs.
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let list = PyList::empty(py);
-    for policy in POLICIES {
-        let entry = PyDict::new(py);
-        entry.set_item("name", policy.name)?;
-        entry.set_item("summary", policy.summary)?;
-        entry.set_item("source", policy.source)?;
-        entry.set_item("knobs", knob_list(py, policy.knobs)?)?;
-        list.append(entry)?;
-    }
-    Ok(list)
+    part_list(py, POLICIES)
+}
+
+/// All responses to duplicate ACKs: name, summary, source and knobs.
+#[pyfunction]
+fn responses(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, DUPACK_RESPONSES)
+}
+
+/// All loss classifiers: name, summary, source and knobs.
+#[pyfunction]
+fn classifiers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, LOSS_CLASSIFIERS)
+}
+
+/// All detectors of spurious retransmissions: name, summary, source and knobs.
+#[pyfunction]
+fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, SPURIOUS_DETECTORS)
 }
 
 /// All profiles: name and summary.
@@ -478,6 +504,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(a1_min_rto_ms, m)?)?;
     m.add_function(wrap_pyfunction!(list_schemes, m)?)?;
     m.add_function(wrap_pyfunction!(policies, m)?)?;
+    m.add_function(wrap_pyfunction!(responses, m)?)?;
+    m.add_function(wrap_pyfunction!(classifiers, m)?)?;
+    m.add_function(wrap_pyfunction!(detectors, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;

@@ -90,8 +90,17 @@ impl Observer for Digest {
             Event::Sender(SenderEvent::Timeout(seq)) => (13, *seq),
             Event::Sender(SenderEvent::FastRetransmit(seq)) => (14, *seq),
             Event::Sender(SenderEvent::RecoveryExit) => (15, 0),
-            // Who is told and why does not change what happens; orders show in their effects.
-            Event::Sender(SenderEvent::Order { .. })
+            // Who is told and why does not change what happens; orders and opinions show in their effects.
+            Event::Sender(
+                SenderEvent::Order { .. }
+                | SenderEvent::LossSuspected(_)
+                | SenderEvent::LossJudged { .. }
+                | SenderEvent::Reordered(_)
+                | SenderEvent::SpuriousTimeout
+                | SenderEvent::SpuriousRetransmit
+                | SenderEvent::Indicators(_)
+                | SenderEvent::State(_),
+            )
             | Event::TimeoutJudged { .. }
             | Event::Notice => return,
         };

@@ -75,6 +75,9 @@ pub enum Event<'a> {
 
 /// Watches a world.
 pub trait Observer {
+    /// Whether it wants the events that cost something on every ACK (see `midflight_tcp::Log`).
+    const DETAILED: bool = false;
+
     /// `event` happened to `flow` at `now`. Events of no flow are told of flow 0.
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
 }
@@ -84,6 +87,8 @@ impl Observer for () {
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
+    const DETAILED: bool = A::DETAILED || B::DETAILED;
+
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.0.record(now, flow, event);

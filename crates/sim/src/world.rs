@@ -33,6 +33,8 @@ struct Told<'a, O> {
 }
 
 impl<O: Observer> Log for Told<'_, O> {
+    const DETAILED: bool = O::DETAILED;
+
     #[inline(always)]
     fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
         let event = Event::Sender(event);
@@ -174,7 +176,7 @@ impl<O: Observer> World<O> {
             flows: flows
                 .into_iter()
                 .map(|f| Flow {
-                    sender: Sender::new(f.sender, f.policies),
+                    sender: Sender::new(&f.sender, f.policies),
                     receiver: Receiver::new(f.receiver),
                     from: f.from,
                     to: f.to,
@@ -659,18 +661,13 @@ impl<O: Observer> World<O> {
     fn sender_timer(&mut self, flow: FlowId) {
         let now = self.moment.at;
         let state = &mut self.flows[flow.index()];
-        if state
-            .sender
-            .poll_timer()
-            .is_some_and(|(deadline, _)| deadline <= now)
-        {
-            state.open_timeouts.push((now, state.sender.view().snd_una));
-        }
         let log = &mut Told {
             observer: &mut self.observer,
             flow,
         };
-        state.sender.on_timer(now, log);
+        if state.sender.on_timer(now, log) {
+            state.open_timeouts.push((now, state.sender.view().snd_una));
+        }
         self.pump(flow);
     }
 

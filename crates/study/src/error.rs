@@ -1,4 +1,4 @@
-use midflight_control::policy::KnobError;
+use midflight_control::part::KnobError;
 use midflight_sim::WorldError;
 use midflight_tcp::ConfigError;
 use midflight_units::{Instant, UnitError};
@@ -15,6 +15,18 @@ pub enum StudyError {
         near: Option<String>,
         /// The names that exist.
         known: String,
+    },
+    /// Two parts of which a sender has one.
+    #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]
+    Clash {
+        /// The scheme as it was read.
+        scheme: String,
+        /// A part.
+        first: String,
+        /// Another part of the same kind.
+        second: String,
+        /// The kind.
+        what: &'static str,
     },
     /// There is no such knob.
     #[error("there is no setting \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]

@@ -11,8 +11,8 @@ mod trace;
 pub use error::StudyError;
 pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
 pub use metrics::{HandoffRow, Phase};
-pub use scheme::{schemes, Scheme};
-pub use sweep::{run_sweeps, Execution, Knobs, Sweep};
+pub use scheme::{schemes, Built, Knobs, Scheme};
+pub use sweep::{run_sweeps, Execution, Sweep};
 pub use trace::{trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.

@@ -1,23 +1,32 @@
 //! Schemes: complete named sender configurations that a paper compares.
 
+use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
+use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
+use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
+use midflight_tcp::{profile, Profile, SETTINGS};
 
 use crate::error::{nearest, StudyError};
 
-/// A scheme: the plain sender with these policies.
+/// Settings by name, of the profile or of parts.
+pub type Knobs = Vec<(String, String)>;
+
+/// A scheme: the plain sender with these parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// Name on the command line.
-    pub name: &'static str,
+    pub name: String,
     /// What it is.
-    pub summary: &'static str,
+    pub summary: String,
     /// Where it is defined.
-    pub source: &'static str,
-    /// Its policies, in the order in which they are asked.
-    pub policies: Vec<&'static str>,
+    pub source: String,
+    /// Its parts: policies in the order in which they are asked, and at most one
+    /// response to duplicate ACKs, loss classifier and spurious-retransmission detector.
+    pub parts: Vec<&'static str>,
 }
 
-/// The schemes that are more or less than one policy.
+/// The schemes that are more or less than one part.
 const COMPOSED: &[(&str, &str, &str, &[&str])] = &[
     (
         "sack",
@@ -37,63 +46,208 @@ const COMPOSED: &[(&str, &str, &str, &[&str])] = &[
         "Daniel & Kojo 2008, section 6.3",
         &["a1", "a5", "a3", "a4"],
     ),
+    (
+        "dcr-frto",
+        "delayed congestion response with F-RTO",
+        "Lim & Jang 2009, section 5.1",
+        &["dcr", "frto-2003"],
+    ),
+    (
+        "dcr-ld",
+        "proposed scheme I: delayed congestion response with loss differentiation",
+        "Lim & Jang 2009, section 4.2",
+        &["dcr", "ld"],
+    ),
+    (
+        "dcr-frto-ld",
+        "proposed scheme II: the same with F-RTO, which tells the loss differentiation of handovers",
+        "Lim & Jang 2009, section 4.2",
+        &["dcr", "frto-2003", "ld-handover"],
+    ),
 ];
 
-/// All schemes: the composed ones, then each policy alone.
+/// What a plain sender has of each kind; no schemes of their own.
+const PLAIN: [&str; 3] = ["immediate", "congestion", "none"];
+
+/// All schemes: the composed ones, then each part alone.
 pub fn schemes() -> Vec<Scheme> {
     let composed = COMPOSED
         .iter()
-        .map(|&(name, summary, source, policies)| Scheme {
-            name,
-            summary,
-            source,
-            policies: policies.to_vec(),
+        .map(|&(name, summary, source, parts)| Scheme {
+            name: name.into(),
+            summary: summary.into(),
+            source: source.into(),
+            parts: parts.to_vec(),
         });
-    let single = POLICIES.iter().map(|p| Scheme {
-        name: p.name,
-        summary: p.summary,
-        source: p.source,
-        policies: vec![p.name],
-    });
+    let single = part_infos()
+        .filter(|p| !PLAIN.contains(&p.name))
+        .map(|p| Scheme {
+            name: p.name.into(),
+            summary: p.summary.into(),
+            source: p.source.into(),
+            parts: vec![p.name],
+        });
     composed.chain(single).collect()
 }
 
+fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
+    POLICIES
+        .iter()
+        .chain(DUPACK_RESPONSES)
+        .chain(LOSS_CLASSIFIERS)
+        .chain(SPURIOUS_DETECTORS)
+}
+
+fn part_knobs() -> impl Iterator<Item = &'static Knob> {
+    part_infos().flat_map(|p| p.knobs)
+}
+
+/// A sender and a receiver put together: a scheme on a profile, with its knobs set.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The profile with the scheme's parts and the settings.
+    pub profile: Profile,
+    /// The scheme's policies.
+    pub policies: Vec<Policy>,
+}
+
 impl Scheme {
-    /// The scheme of this name.
+    /// The scheme of this name, or of several names joined by `+`: all their parts together.
     ///
     /// # Errors
     /// [`StudyError::UnknownScheme`] names the nearest one and all there are.
     pub fn named(name: &str) -> Result<Self, StudyError> {
         let all = schemes();
-        all.iter()
-            .find(|s| s.name == name)
-            .cloned()
-            .ok_or_else(|| StudyError::UnknownScheme {
+        let one = |name: &str| {
+            let found = all.iter().find(|s| s.name == name).cloned();
+            found.ok_or_else(|| StudyError::UnknownScheme {
                 name: name.into(),
-                near: nearest(name, all.iter().map(|s| s.name)),
-                known: all.iter().map(|s| s.name).collect::<Vec<_>>().join(", "),
+                near: nearest(name, all.iter().map(|s| s.name.as_str())),
+                known: all
+                    .iter()
+                    .map(|s| s.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
             })
+        };
+        if !name.contains('+') {
+            return one(name);
+        }
+        let schemes = name.split('+').map(one).collect::<Result<Vec<_>, _>>()?;
+        let mut parts = Vec::new();
+        for part in schemes.iter().flat_map(|s| &s.parts) {
+            if !parts.contains(part) {
+                parts.push(*part);
+            }
+        }
+        let joined = |of: fn(&Self) -> &str| schemes.iter().map(of).collect::<Vec<_>>().join("; ");
+        Ok(Self {
+            name: name.into(),
+            summary: joined(|s| &s.summary),
+            source: joined(|s| &s.source),
+            parts,
+        })
     }
 
-    /// The policies with these knobs set; knobs of other policies are left out.
+    /// The scheme on the profile of this name, with these knobs set; knobs of
+    /// parts that it has not are left out.
     ///
     /// # Errors
-    /// [`StudyError::Knob`] when a value is not accepted.
-    pub fn build(&self, knobs: &[(String, String)]) -> Result<Vec<Policy>, StudyError> {
-        let mut policies: Vec<Policy> = self
-            .policies
-            .iter()
-            .filter_map(|name| Policy::named(name))
-            .collect();
-        for policy in &mut policies {
-            for (name, value) in knobs {
-                if policy.info().knobs.iter().any(|k| k.name == name) {
+    /// [`StudyError`] when a name or a value is not accepted, when there are two
+    /// parts of a kind of which a sender has one, or when parts do not go together.
+    pub fn build(&self, profile: &str, knobs: &[(String, String)]) -> Result<Built, StudyError> {
+        let mut built = Built {
+            profile: configure(profile, knobs)?,
+            policies: Vec::new(),
+        };
+        let tx = &mut built.profile.sender;
+        let (mut response, mut classifier, mut detector) = (None, None, None);
+        let clash = |first: &str, second: &str, what| StudyError::Clash {
+            scheme: self.name.clone(),
+            first: first.into(),
+            second: second.into(),
+            what,
+        };
+        for &name in &self.parts {
+            if let Some(policy) = Policy::named(name) {
+                built.policies.push(policy);
+            } else if let Some(part) = AnyDupackResponse::named(name) {
+                if let Some(other) = response.replace(name) {
+                    return Err(clash(other, name, "response to duplicate ACKs"));
+                }
+                tx.dupack_response = part;
+            } else if let Some(part) = AnyLossClassifier::named(name) {
+                if let Some(other) = classifier.replace(name) {
+                    return Err(clash(other, name, "loss classifier"));
+                }
+                tx.loss_classifier = part;
+            } else if let Some(part) = AnySpuriousDetector::named(name) {
+                if let Some(other) = detector.replace(name) {
+                    return Err(clash(other, name, "detector of spurious retransmissions"));
+                }
+                tx.spurious_detector = part;
+            }
+        }
+        for (name, value) in knobs {
+            let has = |info: PartInfo| info.knobs.iter().any(|k| k.name == name);
+            for policy in &mut built.policies {
+                if has(policy.info()) {
                     policy.set_knob(name, value)?;
                 }
             }
+            if has(tx.dupack_response.info()) {
+                tx.dupack_response.set_knob(name, value)?;
+            }
+            if has(tx.loss_classifier.info()) {
+                tx.loss_classifier.set_knob(name, value)?;
+            }
+            if has(tx.spurious_detector.info()) {
+                tx.spurious_detector.set_knob(name, value)?;
+            }
         }
-        Ok(policies)
+        built.profile.check()?;
+        Ok(built)
     }
+}
+
+/// The profile of this name with the knobs that concern it, after checking
+/// that every knob exists and that its value is accepted.
+fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyError> {
+    let mut chosen = profile(name)?;
+    for (knob, value) in knobs {
+        if SETTINGS.iter().any(|k| k.name == knob) {
+            chosen.set(knob, value)?;
+        } else if !set_somewhere(knob, value)? {
+            let known = || SETTINGS.iter().chain(part_knobs()).map(|k| k.name);
+            let mut names: Vec<_> = known().collect();
+            names.dedup();
+            return Err(StudyError::UnknownKnob {
+                name: knob.clone(),
+                near: nearest(knob, known()),
+                known: names.join(", "),
+            });
+        }
+    }
+    Ok(chosen)
+}
+
+/// Sets the knob of every part that has it, to check the value even if no
+/// scheme at hand has the part; whether any has.
+fn set_somewhere(knob: &str, value: &str) -> Result<bool, StudyError> {
+    let mut found = false;
+    for info in part_infos().filter(|p| p.knobs.iter().any(|k| k.name == knob)) {
+        found = true;
+        if let Some(mut part) = Policy::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnyDupackResponse::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnyLossClassifier::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnySpuriousDetector::named(info.name) {
+            part.set_knob(knob, value)?;
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -101,11 +255,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scheme_builds_all_its_policies() {
+    fn every_scheme_builds_on_a_profile_that_has_what_it_needs() {
+        let knobs = [("rtt_sampling".to_string(), "timestamps".to_string())];
         for scheme in schemes() {
-            let built = scheme.build(&[]).map(|p| p.len());
-            assert_eq!(built.ok(), Some(scheme.policies.len()), "{}", scheme.name);
+            let has_own_policies = |p: &&&str| POLICIES.iter().any(|info| info.name == **p);
+            let policies = scheme.parts.iter().filter(has_own_policies).count();
+            // A modified LD alone has nobody to tell it of a handover.
+            let name = if scheme.name == "ld-handover" {
+                "ld-handover+frto".into()
+            } else {
+                scheme.name.clone()
+            };
+            let built = Scheme::named(&name).and_then(|s| s.build("rfc", &knobs));
+            assert_eq!(
+                built.as_ref().ok().map(|b| b.policies.len()),
+                Some(policies),
+                "{name}: {built:?}"
+            );
         }
         assert!(Scheme::named("enhaced").is_err_and(|e| e.to_string().contains("\"enhanced\"")));
+    }
+
+    #[test]
+    fn names_are_of_one_part_each() {
+        let mut names: Vec<_> = part_infos().map(|p| p.name).collect();
+        names.extend(COMPOSED.iter().map(|c| c.0));
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn parts_are_joined_and_two_of_a_kind_refused() {
+        let joined = Scheme::named("enhanced+dcr-ld+a3");
+        let parts = joined.map(|s| s.parts).unwrap_or_default();
+        assert_eq!(parts, ["a1", "a2", "a3", "a4", "dcr", "ld"]);
+        let refused = |name: &str, knobs: &[(String, String)]| {
+            Scheme::named(name)
+                .and_then(|s| s.build("ns2", knobs))
+                .map_or_else(|e| e.to_string(), |_| String::new())
+        };
+        assert!(refused("dcr+ncr-careful", &[]).contains("dcr and ncr-careful"));
+        assert!(refused("eifel", &[]).contains("timestamps"));
+        assert!(refused("dsack-undo", &[]).contains("dsack"));
+        assert!(refused("dcr+ld-handover", &[]).contains("frto"));
+        let tahoe = [("recovery".to_string(), "tahoe".to_string())];
+        assert!(refused("dcr-ld", &tahoe).contains("tahoe"));
+        assert!(refused("ncr-aggressive", &tahoe).contains("SACK"));
+        assert_eq!(refused("dcr-frto-ld", &[]), "");
     }
 }

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
 
 use educe::Educe;
-use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::policy::Policy;
 use midflight_sim::{Digest, Event, FlowId, Observer, World};
-use midflight_tcp::{profile, Profile, SETTINGS};
+use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
 
-use crate::error::{nearest, StudyError};
+use crate::error::StudyError;
 use crate::handoff::Handoff;
 use crate::metrics::{HandoffMetrics, HandoffRow};
-use crate::scheme::Scheme;
+use crate::scheme::{Knobs, Scheme};
 
 /// Handoff instants for which copies of a past are held at once.
 const BATCH: usize = 16;
@@ -30,9 +30,6 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Events between two looks at whether to stop.
 const EVENTS_AT_A_TIME: usize = 100_000;
-
-/// Settings by name, of the profile or of policies.
-pub type Knobs = Vec<(String, String)>;
 
 /// What to run: one row for every scheme and instant.
 #[derive(Clone, Debug)]
@@ -95,39 +92,6 @@ type Watched = World<Watch>;
 /// The one flow of a handoff.
 const FLOW: FlowId = Watched::flow_id(0);
 
-/// The profile of this name with the knobs that concern it, after checking
-/// that every knob exists and that its value is accepted.
-pub(crate) fn configure(name: &str, knobs: &Knobs) -> Result<Profile, StudyError> {
-    let mut chosen = profile(name)?;
-    let known = || {
-        SETTINGS
-            .iter()
-            .map(|k| k.name)
-            .chain(POLICIES.iter().flat_map(|p| p.knobs.iter().map(|k| k.name)))
-    };
-    for (knob, value) in knobs {
-        if SETTINGS.iter().any(|k| k.name == knob) {
-            chosen.set(knob, value)?;
-            continue;
-        }
-        // The value is checked even if no scheme of this run has the policy.
-        let owner = POLICIES
-            .iter()
-            .find(|p| p.knobs.iter().any(|k| k.name == knob));
-        match owner.and_then(|p| Policy::named(p.name)) {
-            Some(mut policy) => policy.set_knob(knob, value)?,
-            None => {
-                return Err(StudyError::UnknownKnob {
-                    name: knob.clone(),
-                    near: nearest(knob, known()),
-                    known: known().collect::<Vec<_>>().join(", "),
-                })
-            }
-        }
-    }
-    Ok(chosen)
-}
-
 /// Refuses handoffs that no run can hold.
 pub(crate) fn check_handoff(
     handoff: &Handoff,
@@ -142,6 +106,10 @@ pub(crate) fn check_handoff(
 }
 
 impl Sweep {
+    fn rows(&self) -> usize {
+        self.schemes.len() * self.at.len()
+    }
+
     fn check(&self) -> Result<(), StudyError> {
         if self.schemes.is_empty() {
             return Err(StudyError::Nothing { what: "scheme" });
@@ -187,10 +155,13 @@ pub fn run_sweeps(
     how: Execution,
     mut go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
-    let plans: Vec<Plan> = sweeps.iter().map(Plan::new).collect::<Result<_, _>>()?;
-    let total: usize = plans.iter().map(Plan::rows).sum();
+    let mut plans = Vec::new();
+    for (number, sweep) in sweeps.iter().enumerate() {
+        plans.extend(Plan::all(number, sweep)?);
+    }
+    let total: usize = sweeps.iter().map(Sweep::rows).sum();
     if total == 0 {
-        return Ok(vec![Vec::new(); plans.len()]);
+        return Ok(vec![Vec::new(); sweeps.len()]);
     }
     let threads = match how.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
@@ -223,12 +194,12 @@ pub fn run_sweeps(
         work.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let mut tables: Vec<Vec<HandoffRow>> = plans
+    let mut tables: Vec<Vec<HandoffRow>> = sweeps
         .iter()
-        .map(|plan| vec![HandoffRow::default(); plan.rows()])
+        .map(|sweep| vec![HandoffRow::default(); sweep.rows()])
         .collect();
     for (place, row) in placed.into_iter().flatten() {
-        tables[place.plan][place.row] = row;
+        tables[place.sweep][place.row] = row;
     }
     Ok(tables)
 }
@@ -275,35 +246,41 @@ impl Progress<'_> {
 /// Where a row belongs.
 #[derive(Clone, Copy)]
 struct Place {
-    plan: usize,
+    sweep: usize,
     row: usize,
 }
 
 type Placed = Vec<(Place, HandoffRow)>;
 
-/// A sweep that has been checked.
+/// Those schemes of a sweep that have the same sender, but for its policies; checked.
 struct Plan<'a> {
     sweep: &'a Sweep,
+    /// The sweep's place among the sweeps.
+    number: usize,
     profile: Profile,
-    /// The policies of each scheme.
-    schemes: Vec<Vec<Policy>>,
+    /// Each scheme's place in the sweep and its policies.
+    schemes: Vec<(usize, Vec<Policy>)>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(sweep: &'a Sweep) -> Result<Self, StudyError> {
+    /// The plans of a sweep.
+    fn all(number: usize, sweep: &'a Sweep) -> Result<Vec<Self>, StudyError> {
         sweep.check()?;
-        let profile = configure(&sweep.profile, &sweep.knobs)?;
-        let build = |name: &String| Scheme::named(name)?.build(&sweep.knobs);
-        let schemes = sweep.schemes.iter().map(build).collect::<Result<_, _>>()?;
-        Ok(Self {
-            sweep,
-            profile,
-            schemes,
-        })
-    }
-
-    fn rows(&self) -> usize {
-        self.schemes.len() * self.sweep.at.len()
+        let mut plans: Vec<Self> = Vec::new();
+        for (place, name) in sweep.schemes.iter().enumerate() {
+            let built = Scheme::named(name)?.build(&sweep.profile, &sweep.knobs)?;
+            let scheme = (place, built.policies);
+            match plans.iter_mut().find(|p| p.profile == built.profile) {
+                Some(plan) => plan.schemes.push(scheme),
+                None => plans.push(Self {
+                    sweep,
+                    number,
+                    profile: built.profile,
+                    schemes: vec![scheme],
+                }),
+            }
+        }
+        Ok(plans)
     }
 
     fn shares_past_with(&self, other: &Self) -> bool {
@@ -319,25 +296,25 @@ impl<'a> Plan<'a> {
 
 /// The handoffs of all plans with one past, by their instants.
 struct Past<'a> {
-    plans: Vec<(usize, &'a Plan<'a>)>,
+    plans: Vec<&'a Plan<'a>>,
     /// Ascending; with the plan's place in `plans` and the place of the instant in its sweep.
     handoffs: Vec<(Instant, usize, usize)>,
 }
 
 fn group<'a>(plans: &'a [Plan<'a>]) -> Vec<Past<'a>> {
     let mut pasts: Vec<Past> = Vec::new();
-    for (number, plan) in plans.iter().enumerate() {
-        let shares = |past: &&mut Past| past.plans[0].1.shares_past_with(plan);
+    for plan in plans {
+        let shares = |past: &&mut Past| past.plans[0].shares_past_with(plan);
         match pasts.iter_mut().find(shares) {
-            Some(past) => past.plans.push((number, plan)),
+            Some(past) => past.plans.push(plan),
             None => pasts.push(Past {
-                plans: vec![(number, plan)],
+                plans: vec![plan],
                 handoffs: Vec::new(),
             }),
         }
     }
     for past in &mut pasts {
-        let of_plan = |(p, (_, plan)): (usize, &(usize, &'a Plan<'a>))| {
+        let of_plan = |(p, plan): (usize, &&'a Plan<'a>)| {
             let at = plan.sweep.at.iter().enumerate();
             at.map(move |(i, &at)| (at, p, i))
         };
@@ -381,7 +358,7 @@ impl Past<'_> {
     /// Runs the past once, and the handoffs from copies of it. Policies only
     /// watch until the first notice, so that the past needs none.
     fn run(&self, progress: &Progress) -> Result<Placed, StudyError> {
-        let mut past = self.plans[0].1.world(Vec::new())?;
+        let mut past = self.plans[0].world(Vec::new())?;
         let mut placed = Vec::new();
         let mut copies: Vec<Watched> = Vec::new();
         let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();
@@ -415,13 +392,13 @@ impl Past<'_> {
     fn run_each(&self, progress: &Progress) -> Result<Placed, StudyError> {
         let mut placed = Vec::new();
         for &(at, p, instant) in &self.handoffs {
-            let (number, plan) = self.plans[p];
-            for (s, policies) in plan.schemes.iter().enumerate() {
+            let plan = self.plans[p];
+            for (s, policies) in &plan.schemes {
                 let mut world = plan.world(policies.clone())?;
                 progress.advance(&mut world, at, |_, _| false)?;
                 plan.hand_off(&mut world, at)?;
                 let row = plan.finish(&mut world, progress)?;
-                placed.push((plan.place(number, s, instant), row));
+                placed.push((plan.place(*s, instant), row));
                 progress.done(1);
             }
         }
@@ -438,7 +415,7 @@ impl Past<'_> {
         rows: &mut Placed,
         progress: &Progress,
     ) -> Result<(), StudyError> {
-        let (number, plan) = self.plans[plan];
+        let plan = self.plans[plan];
         let at = plan.sweep.at[instant];
         let common = copy(&mut spare.common, past);
         plan.hand_off(common, at)?;
@@ -448,8 +425,8 @@ impl Past<'_> {
         if last > 0 {
             plan.advance(common, told, progress)?;
         }
-        for (s, policies) in plan.schemes.iter().enumerate() {
-            let world = if s < last {
+        for (i, (s, policies)) in plan.schemes.iter().enumerate() {
+            let world = if i < last {
                 copy(&mut spare.own, common)
             } else {
                 &mut *common
@@ -457,16 +434,16 @@ impl Past<'_> {
             let policies = policies.iter().cloned();
             world.sender_mut(FLOW).set_policies(policies);
             let row = plan.finish(world, progress)?;
-            rows.push((plan.place(number, s, instant), row));
+            rows.push((plan.place(*s, instant), row));
         }
         Ok(())
     }
 }
 
 impl Plan<'_> {
-    fn place(&self, number: usize, scheme: usize, instant: usize) -> Place {
+    fn place(&self, scheme: usize, instant: usize) -> Place {
         Place {
-            plan: number,
+            sweep: self.number,
             row: scheme * self.sweep.at.len() + instant,
         }
     }

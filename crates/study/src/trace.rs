@@ -1,13 +1,16 @@
 //! One run as a complete list of events.
 
+use midflight_control::dupack::AnyDupackResponse;
+use midflight_control::loss::{AnyLossClassifier, LossCause};
+use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
-use midflight_tcp::SenderEvent;
+use midflight_tcp::{Profile, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::error::StudyError;
 use crate::handoff::{Handoff, LINK_NAMES};
-use crate::scheme::Scheme;
-use crate::sweep::{check_handoff, configure, Knobs};
+use crate::scheme::{Built, Knobs, Scheme};
+use crate::sweep::check_handoff;
 
 /// Most events of a trace: a few gigabytes of memory.
 const MOST_EVENTS: usize = 20_000_000;
@@ -51,6 +54,8 @@ struct Recorder {
     max: Seq,
     target: Option<Seq>,
     packets: u64,
+    /// The sender has opinions on losses and timeouts worth telling.
+    opinions: bool,
     /// Rows of timeouts that await their judgement.
     timeouts: Vec<usize>,
 }
@@ -60,6 +65,33 @@ fn name_of(link: LinkId) -> &'static str {
 }
 
 impl Recorder {
+    /// What a sender thinks of losses, late segments and timeouts.
+    fn opinion(&mut self, now: Instant, change: &SenderEvent<'_>) {
+        if !self.opinions {
+            return;
+        }
+        match change {
+            SenderEvent::LossSuspected(seq) => self.push(now, "suspect", *seq as f64, ""),
+            SenderEvent::LossJudged { segment, cause } => {
+                let cause = match cause {
+                    LossCause::Congestion => "congestion",
+                    LossCause::Wireless => "wireless",
+                };
+                self.push(now, "judge", *segment as f64, cause);
+            }
+            SenderEvent::Reordered(seq) => self.push(now, "reordered", *seq as f64, ""),
+            SenderEvent::SpuriousTimeout => self.push(now, "spurious", 0.0, "timeout"),
+            SenderEvent::SpuriousRetransmit => self.push(now, "spurious", 0.0, "fast retransmit"),
+            SenderEvent::Indicators(i) => {
+                self.push(now, "ld_rtt", i.current, "");
+                self.push(now, "ld_threshold", i.threshold, "");
+                self.push(now, "ld_min", i.least, "");
+            }
+            SenderEvent::State(transition) => self.push(now, "state", 0.0, transition.to_string()),
+            _ => {}
+        }
+    }
+
     fn push(&mut self, at: Instant, event: &'static str, value: f64, detail: impl Into<String>) {
         self.rows.push(TraceRow {
             at,
@@ -70,7 +102,22 @@ impl Recorder {
     }
 }
 
+/// Whether duplicates, losses or timeouts are anything but taken as they come.
+fn has_opinions(profile: &Profile) -> bool {
+    let tx = &profile.sender;
+    !matches!(
+        (tx.dupack_response, tx.loss_classifier, tx.spurious_detector),
+        (
+            AnyDupackResponse::Immediate(_),
+            AnyLossClassifier::Congestion(_),
+            AnySpuriousDetector::None(_)
+        )
+    )
+}
+
 impl Observer for Recorder {
+    const DETAILED: bool = true;
+
     fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
         match event {
             Event::Sent(s) => {
@@ -118,6 +165,13 @@ impl Observer for Recorder {
                 }
             }
             Event::Sender(change) => match change {
+                SenderEvent::LossSuspected(_)
+                | SenderEvent::LossJudged { .. }
+                | SenderEvent::Reordered(_)
+                | SenderEvent::SpuriousTimeout
+                | SenderEvent::SpuriousRetransmit
+                | SenderEvent::Indicators(_)
+                | SenderEvent::State(_) => self.opinion(now, change),
                 SenderEvent::Cwnd(w) => self.push(now, "cwnd", *w, ""),
                 SenderEvent::Ssthresh(w) => self.push(now, "ssthresh", *w, ""),
                 SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
@@ -153,10 +207,11 @@ impl Observer for Recorder {
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
 pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let profile = configure(&run.profile, &run.knobs)?;
-    let policies = Scheme::named(&run.scheme)?.build(&run.knobs)?;
+    let Built { profile, policies } =
+        Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
     let recorder = Recorder {
         packets: run.packets,
+        opinions: has_opinions(&profile),
         ..Recorder::default()
     };
     let mut world: World<(Digest, Recorder)> =

@@ -3,10 +3,11 @@
 //! sender.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+use midflight_control::policy::POLICIES;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    run_sweeps, schemes, trace, Execution, Handoff, HandoffKind, HandoffRow, StudyError, Sweep,
-    TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, trace, Execution, Handoff, HandoffKind, HandoffRow, Scheme, StudyError,
+    Sweep, TraceRun, REFERENCE_FIXED,
 };
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
@@ -51,14 +52,30 @@ fn handoffs() -> Vec<Handoff> {
     all
 }
 
+/// All schemes, those that need company with it.
+fn names() -> Vec<String> {
+    let name = |s: Scheme| match s.name.as_str() {
+        "ld-handover" => "ld-handover+frto".into(),
+        _ => s.name,
+    };
+    schemes().into_iter().map(name).collect()
+}
+
+/// What some schemes need of the receiver.
+fn knobs() -> Vec<(String, String)> {
+    ["timestamps", "dsack"]
+        .map(|name| (name.into(), "on".into()))
+        .to_vec()
+}
+
 fn sweep(handoff: Handoff, profile: &str) -> Sweep {
     Sweep {
         handoff,
         // Out of order and with a repetition, on purpose.
         at: parse_instants("9.9s, 0.1s, 3.3s, 12.345s, 3.3s, 17s").unwrap_or_default(),
-        schemes: schemes().iter().map(|s| s.name.to_string()).collect(),
+        schemes: names(),
         profile: profile.into(),
-        knobs: Vec::new(),
+        knobs: knobs(),
         packets: 60,
         extra: vec![20, 90],
         end: Instant::from_nanos(600_000_000_000),
@@ -112,7 +129,7 @@ fn sweeps_run_together_are_the_same_as_alone() {
     more.at.truncate(2);
     more.packets = 10;
     sweeps.push(more.clone());
-    more.knobs = vec![("min_rto".into(), "1s".into())];
+    more.knobs.push(("min_rto".into(), "1s".into()));
     sweeps.push(more);
     let mut told = Vec::new();
     let together = run_sweeps(&sweeps, TWO_THREADS, |done, total| {
@@ -186,7 +203,14 @@ fn without_a_notice_every_scheme_is_the_plain_sender() {
             ..handoff
         };
         for profile in PROFILES {
-            let sweep = sweep(deaf, profile.name);
+            let mut sweep = sweep(deaf, profile.name);
+            // Policies act on notices; the other kinds of parts do not.
+            sweep.schemes.retain(|name| {
+                let parts = Scheme::named(name).map(|s| s.parts).unwrap_or_default();
+                parts
+                    .iter()
+                    .all(|p| POLICIES.iter().any(|info| info.name == *p))
+            });
             // Forks get their policies at the handoff, runs from the start have them all along.
             let from_start = Execution {
                 fork: false,
@@ -256,30 +280,25 @@ fn a_sweep_measures_what_a_trace_shows() {
         fixed: REFERENCE_FIXED,
     };
     let at = Instant::from_nanos(12_877_252_480);
-    for scheme in schemes() {
+    for scheme in names() {
         let sweep = Sweep {
             at: vec![at],
-            schemes: vec![scheme.name.into()],
+            schemes: vec![scheme.clone()],
             ..sweep(handoff, "ns2")
         };
         let row = &run(&sweep)[0];
         let (rows, _) = trace(&TraceRun {
             handoff,
             at: Some(at),
-            scheme: scheme.name.into(),
+            scheme: scheme.clone(),
             profile: "ns2".into(),
-            knobs: Vec::new(),
+            knobs: knobs(),
             packets: sweep.packets,
             end: sweep.end,
         })
         .unwrap_or_else(|e| panic!("{e}"));
         let target = (row.maxseq + 60) as f64;
         let reached = rows.iter().find(|r| r.event == "ack" && r.value >= target);
-        assert_eq!(
-            row.t_new,
-            reached.map(|r| r.at.since(at)),
-            "{}",
-            scheme.name
-        );
+        assert_eq!(row.t_new, reached.map(|r| r.at.since(at)), "{scheme}");
     }
 }

@@ -2,8 +2,11 @@
 //! profile is only a named bundle of them.
 
 use midflight_control::congestion::AckCounting;
-use midflight_control::policy::Knob;
+use midflight_control::dupack::{AnyDupackResponse, Immediate};
+use midflight_control::loss::{AnyLossClassifier, Congestion};
+use midflight_control::part::Knob;
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
+use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::{Duration, UnitError};
 
 /// How lost segments are found and resent.
@@ -19,6 +22,13 @@ pub enum RecoveryKind {
     Sack1,
     /// SACK with the pipe algorithm of RFC 6675.
     Sack,
+}
+
+impl RecoveryKind {
+    /// Whether it needs a receiver that reports what it has above the cumulative ACK.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack1 | Self::Sack)
+    }
 }
 
 /// What a congestion event halves.
@@ -91,6 +101,12 @@ pub struct SenderConfig {
     pub karn_every_retransmission: bool,
     /// End of RTO recovery, for policies that ask.
     pub rto_recovery_end: RtoRecoveryEnd,
+    /// What duplicate ACKs lead to.
+    pub dupack_response: AnyDupackResponse,
+    /// What a loss is taken for.
+    pub loss_classifier: AnyLossClassifier,
+    /// How timeouts and fast retransmits are checked.
+    pub spurious_detector: AnySpuriousDetector,
 }
 
 /// The parameters of a receiver.
@@ -156,6 +172,9 @@ const NS2: Profile = Profile {
         rtt_sampling: RttSampling::OnePerWindow,
         karn_every_retransmission: false,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
+        dupack_response: AnyDupackResponse::Immediate(Immediate),
+        loss_classifier: AnyLossClassifier::Congestion(Congestion),
+        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
     receiver: ReceiverConfig {
         delayed_ack: Some(Duration::from_millis(100)),
@@ -200,6 +219,9 @@ const RFC: Profile = Profile {
         rtt_sampling: RttSampling::Timestamps,
         karn_every_retransmission: true,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
+        dupack_response: AnyDupackResponse::Immediate(Immediate),
+        loss_classifier: AnyLossClassifier::Congestion(Congestion),
+        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
     receiver: ReceiverConfig {
         delayed_ack: Some(Duration::from_millis(200)),
@@ -234,6 +256,14 @@ pub enum ConfigError {
         value: String,
         /// What would be accepted.
         accepts: &'static str,
+    },
+    /// Parts or settings that do not go together.
+    #[error("{part} does not go together with this sender: {reason}")]
+    Combination {
+        /// The part.
+        part: &'static str,
+        /// Why, and what would be accepted.
+        reason: &'static str,
     },
     /// The value of a setting is not a quantity with a unit.
     #[error("{name}: {source}")]
@@ -340,6 +370,18 @@ pub const SETTINGS: &[Knob] = &[
         summary: "source of RTT samples",
     },
     Knob {
+        name: "timestamps",
+        default: "",
+        accepts: "on, off",
+        summary: "echo timestamps (RFC 7323)",
+    },
+    Knob {
+        name: "segment_bytes",
+        default: "",
+        accepts: "a whole number of bytes from 41 to 65535",
+        summary: "size of a data segment on the wire",
+    },
+    Knob {
         name: "delayed_ack",
         default: "",
         accepts: "a time, or off",
@@ -360,6 +402,61 @@ pub const SETTINGS: &[Knob] = &[
 ];
 
 impl Profile {
+    /// Whether the parts can do what they are for with these settings.
+    ///
+    /// # Errors
+    /// [`ConfigError::Combination`] says what is missing.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let (tx, rx) = (&self.sender, &self.receiver);
+        let sack = tx.recovery.uses_sack();
+        let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
+        let tells_handovers = matches!(
+            tx.spurious_detector,
+            AnySpuriousDetector::Frto2003(_)
+                | AnySpuriousDetector::Frto(_)
+                | AnySpuriousDetector::Eifel(_)
+        );
+        match tx.dupack_response {
+            AnyDupackResponse::NcrCareful(_) | AnyDupackResponse::NcrAggressive(_) if !sack => {
+                return refuse(
+                    tx.dupack_response.info().name,
+                    "RFC 4653 needs SACK to know what has left the network; choose recovery sack1 or sack",
+                );
+            }
+            _ => {}
+        }
+        match tx.loss_classifier {
+            AnyLossClassifier::Congestion(_) => {}
+            _ if tx.recovery == RecoveryKind::Tahoe => {
+                return refuse(
+                    tx.loss_classifier.info().name,
+                    "recovery tahoe answers every loss by sending the whole window again, and has no way to keep it; choose reno, newreno, sack1 or sack",
+                );
+            }
+            AnyLossClassifier::LdHandover(_) if !tells_handovers => {
+                return refuse(
+                    "ld-handover",
+                    "it learns of a handover from a timeout that proves spurious at once; add frto-2003, frto or eifel",
+                );
+            }
+            _ => {}
+        }
+        match tx.spurious_detector {
+            AnySpuriousDetector::Eifel(_) if !rx.timestamps => refuse(
+                "eifel",
+                "it tells transmissions apart by their timestamps; set timestamps=on",
+            ),
+            AnySpuriousDetector::DsackUndo(_) if !rx.dsack => {
+                refuse("dsack-undo", "it needs reports of duplicates; set dsack=on")
+            }
+            AnySpuriousDetector::Frto(frto) if frto.wants_sack() && !sack => refuse(
+                "frto",
+                "its SACK-enhanced version needs SACK; choose recovery sack1 or sack, or frto_version=auto",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// The value of one setting of [`SETTINGS`], as [`Self::set`] reads it.
     pub fn get(&self, name: &str) -> String {
         let switch = |on| if on { "on" } else { "off" }.to_string();
@@ -394,6 +491,8 @@ impl Profile {
                 RttSampling::Timestamps => "timestamps",
             }
             .into(),
+            "timestamps" => switch(rx.timestamps),
+            "segment_bytes" => tx.segment_bytes.to_string(),
             "delayed_ack" => rx
                 .delayed_ack
                 .map_or_else(|| "off".into(), |d| d.to_string()),
@@ -461,8 +560,7 @@ impl Profile {
                     "sack" => RecoveryKind::Sack,
                     _ => return Err(refuse()),
                 };
-                let sack = matches!(tx.recovery, RecoveryKind::Sack1 | RecoveryKind::Sack);
-                rx.sack_blocks = if sack { 3 } else { 0 };
+                rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
             }
             "initial_window" => tx.initial_window = whole(1, 1000)? as f64,
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
@@ -499,6 +597,8 @@ impl Profile {
                 };
                 rx.timestamps = tx.rtt_sampling == RttSampling::Timestamps;
             }
+            "timestamps" => rx.timestamps = switch()?,
+            "segment_bytes" => tx.segment_bytes = whole(41, 65_535)? as u32,
             "delayed_ack" if value == "off" => rx.delayed_ack = None,
             "delayed_ack" => rx.delayed_ack = Some(positive()?),
             "dsack" => rx.dsack = switch()?,

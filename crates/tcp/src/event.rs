@@ -1,7 +1,10 @@
 //! What a sender reports of itself.
 
+use midflight_control::loss::{Indicators, LossCause};
 use midflight_control::Order;
 use midflight_units::{Duration, Instant, Seq};
+
+use crate::state::Transition;
 
 /// A change inside a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +25,25 @@ pub enum SenderEvent<'a> {
     FastRetransmit(Seq),
     /// Fast recovery ended.
     RecoveryExit,
+    /// So many duplicate ACKs have come that this segment may be lost.
+    LossSuspected(Seq),
+    /// What the loss classifier takes its loss for.
+    LossJudged {
+        /// The segment.
+        segment: Seq,
+        /// The opinion.
+        cause: LossCause,
+    },
+    /// The suspected segment was only late.
+    Reordered(Seq),
+    /// The last timeout is taken for spurious.
+    SpuriousTimeout,
+    /// The last fast retransmit is taken for spurious.
+    SpuriousRetransmit,
+    /// What the loss classifier measures, after an ACK; told where [`Log::DETAILED`].
+    Indicators(Indicators),
+    /// The sender went from one state to another; told where [`Log::DETAILED`].
+    State(Transition),
     /// A policy's order was applied.
     Order {
         /// Name of the policy.
@@ -35,6 +57,9 @@ pub enum SenderEvent<'a> {
 
 /// Takes the events of a sender. Implementations that ignore them cost nothing.
 pub trait Log {
+    /// Whether it wants events that cost something on every ACK.
+    const DETAILED: bool = false;
+
     /// `event` happened at `now`.
     fn record(&mut self, now: Instant, event: SenderEvent<'_>);
 }

@@ -12,6 +12,7 @@ mod receiver;
 mod recovery;
 mod segment;
 mod sender;
+mod state;
 
 pub use config::{
     profile, ConfigError, Profile, ReceiverConfig, RecoveryKind, ResponseLoad, RtoRecoveryEnd,
@@ -21,3 +22,4 @@ pub use event::{Log, SenderEvent};
 pub use receiver::Receiver;
 pub use segment::{Ack, SackBlock, SackBlocks, Segment, ACK_HEADER_BYTES};
 pub use sender::Sender;
+pub use state::{State, Transition, Trigger};

@@ -72,7 +72,7 @@ struct Bench {
 
 impl Bench {
     fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
-        let mut sender = Sender::new(p.sender, policies);
+        let mut sender = Sender::new(&p.sender, policies);
         sender.set_end(FLOW_END);
         sender.open(Instant::ZERO, &mut ());
         let mut bench = Self {
@@ -274,7 +274,7 @@ proptest! {
             prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
             // RFC 6298 (5.7) would start data afresh after lost SYNs.
             p.sender.rto_after_syn_timeout = None;
-            let mut sender = Sender::new(p.sender, []);
+            let mut sender = Sender::new(&p.sender, []);
             let mut now = Instant::ZERO;
             sender.open(now, &mut ());
             let mut sent: Vec<_> =

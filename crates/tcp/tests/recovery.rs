@@ -41,7 +41,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     ] {
         p.set(name, value).unwrap_or_else(|e| panic!("{e}"));
     }
-    let mut sender = Sender::new(p.sender, []);
+    let mut sender = Sender::new(&p.sender, []);
     let mut receiver = Receiver::new(p.receiver);
     let mut course = Course {
         sent: Vec::new(),
@@ -225,7 +225,7 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
         for (name, value) in [("recovery", recovery), ("rtt_sampling", "one-per-window")] {
             p.set(name, value).unwrap_or_else(|e| panic!("{e}"));
         }
-        let mut sender = Sender::new(p.sender, []);
+        let mut sender = Sender::new(&p.sender, []);
         let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let fast = std::cell::Cell::new(0);
         let log = &mut |_: Instant, e: SenderEvent<'_>| {
@@ -269,7 +269,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
         delay: Duration::from_millis(ms),
     };
     let p = profile(profile_name).unwrap_or_else(|e| panic!("{e}"));
-    let mut sender = Sender::new(p.sender, Policy::named(policy));
+    let mut sender = Sender::new(&p.sender, Policy::named(policy));
     let mut receiver = Receiver::new(midflight_tcp::ReceiverConfig {
         delayed_ack: None,
         ..p.receiver

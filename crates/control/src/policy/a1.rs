@@ -20,7 +20,8 @@
 
 use midflight_units::{Duration, Instant, Seq};
 
-use super::{choose, HandoffPolicy, Knob, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// Allowance for the path behind the access link (section 5.2: ns-2's default minimum RTO).
@@ -73,8 +74,8 @@ fn raise(min: Duration, floor: Duration, why: String) -> Orders {
         )
 }
 
-impl HandoffPolicy for A1 {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for A1 {
+    const INFO: PartInfo = PartInfo {
         name: "a1",
         summary: "raise the minimum RTO over a handoff to more delay or less bandwidth, so that late ACKs do not cause spurious timeouts",
         source: "Daniel & Kojo 2008, section 5.2, figure 11",
@@ -100,6 +101,34 @@ impl HandoffPolicy for A1 {
         ],
     };
 
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        match name {
+            "a1_case1_base" => {
+                self.case1_newlink = choose(
+                    &Self::INFO,
+                    name,
+                    value,
+                    &[("oldnew", false), ("newlink", true)],
+                )?;
+            }
+            "a1_case3_queue" => {
+                self.case3_flight = choose(
+                    &Self::INFO,
+                    name,
+                    value,
+                    &[("pipe", false), ("flight", true)],
+                )?;
+            }
+            _ => {
+                let choices = [("delay-or-bandwidth", false), ("delay", true)];
+                self.delay_only = choose(&Self::INFO, name, value, &choices)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HandoffPolicy for A1 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         // An earlier handoff says nothing of this one.
         let mut orders = Orders::none();
@@ -189,32 +218,6 @@ impl HandoffPolicy for A1 {
 
     fn watches_acks(&self) -> bool {
         self.active.is_some()
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        match name {
-            "a1_case1_base" => {
-                self.case1_newlink = choose(
-                    &Self::INFO,
-                    name,
-                    value,
-                    &[("oldnew", false), ("newlink", true)],
-                )?;
-            }
-            "a1_case3_queue" => {
-                self.case3_flight = choose(
-                    &Self::INFO,
-                    name,
-                    value,
-                    &[("pipe", false), ("flight", true)],
-                )?;
-            }
-            _ => {
-                let choices = [("delay-or-bandwidth", false), ("delay", true)];
-                self.delay_only = choose(&Self::INFO, name, value, &choices)?;
-            }
-        }
-        Ok(())
     }
 }
 

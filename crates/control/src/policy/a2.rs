@@ -14,7 +14,8 @@
 
 use midflight_units::Seq;
 
-use super::{choose, refuse, HandoffPolicy, Knob, KnobError, PolicyInfo};
+use super::HandoffPolicy;
+use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// Smallest window that A2 sets, in segments (figure 13).
@@ -93,8 +94,8 @@ impl Default for A2 {
     }
 }
 
-impl HandoffPolicy for A2 {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for A2 {
+    const INFO: PartInfo = PartInfo {
         name: "a2",
         summary: "set cwnd and ssthresh to the new link's BDP when more than twice that is in flight",
         source: "Daniel & Kojo 2008, section 5.3, figure 13",
@@ -106,6 +107,13 @@ impl HandoffPolicy for A2 {
         }],
     };
 
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        self.reduction.by_highest = choose(&Self::INFO, name, value, &FLIGHT)?;
+        Ok(())
+    }
+}
+
+impl HandoffPolicy for A2 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         self.reduction.on_notice(4, notice, view)
     }
@@ -121,11 +129,6 @@ impl HandoffPolicy for A2 {
 
     fn watches_acks(&self) -> bool {
         self.reduction.reduced_below.is_some()
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        self.reduction.by_highest = choose(&Self::INFO, name, value, &FLIGHT)?;
-        Ok(())
     }
 }
 
@@ -145,8 +148,8 @@ impl Default for A5 {
     }
 }
 
-impl HandoffPolicy for A5 {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for A5 {
+    const INFO: PartInfo = PartInfo {
         name: "a5",
         summary: "A2 with a lower threshold, 1.5 x BDP, when the bandwidth falls by a factor of 8 or more",
         source: "Daniel & Kojo 2008, section 6.3, figure 25",
@@ -166,6 +169,18 @@ impl HandoffPolicy for A5 {
         ],
     };
 
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        if name == "a5_flight" {
+            self.reduction.by_highest = choose(&Self::INFO, name, value, &FLIGHT)?;
+        } else {
+            let ratio = value.parse().ok().filter(|&r| r >= 1);
+            self.ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;
+        }
+        Ok(())
+    }
+}
+
+impl HandoffPolicy for A5 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         let large_fall =
             notice.old.rate.as_bps() >= notice.new.rate.as_bps().saturating_mul(self.ratio);
@@ -184,16 +199,6 @@ impl HandoffPolicy for A5 {
 
     fn watches_acks(&self) -> bool {
         self.reduction.reduced_below.is_some()
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        if name == "a5_flight" {
-            self.reduction.by_highest = choose(&Self::INFO, name, value, &FLIGHT)?;
-        } else {
-            let ratio = value.parse().ok().filter(|&r| r >= 1);
-            self.ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;
-        }
-        Ok(())
     }
 }
 

@@ -14,7 +14,8 @@
 //! for every pair it uses. The bandwidth-estimation report of the same authors
 //! sets the threshold to the new link's BDP instead: a knob.
 
-use super::{choose, refuse, HandoffPolicy, Knob, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// State and knobs of A3.
@@ -35,8 +36,8 @@ impl Default for A3 {
     }
 }
 
-impl HandoffPolicy for A3 {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for A3 {
+    const INFO: PartInfo = PartInfo {
         name: "a3",
         summary: "in RTO recovery, retransmit as soon as the link is back and restore the threshold of the first timeout",
         source: "Daniel & Kojo 2008, section 5.4, figure 15",
@@ -62,6 +63,21 @@ impl HandoffPolicy for A3 {
         ],
     };
 
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        if name == "a3_ssthresh" {
+            self.to_bdp = choose(&Self::INFO, name, value, &[("saved", false), ("bdp", true)])?;
+        } else if name == "a3_sample" {
+            let choices = [("new-segment", false), ("first-ack", true)];
+            self.sample_first_ack = choose(&Self::INFO, name, value, &choices)?;
+        } else {
+            let ratio = value.parse().ok().filter(|&r| r >= 1);
+            self.delay_ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;
+        }
+        Ok(())
+    }
+}
+
+impl HandoffPolicy for A3 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         if !view.in_rto_recovery {
             return Orders::none();
@@ -89,19 +105,6 @@ impl HandoffPolicy for A3 {
             }
         }
         orders
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        if name == "a3_ssthresh" {
-            self.to_bdp = choose(&Self::INFO, name, value, &[("saved", false), ("bdp", true)])?;
-        } else if name == "a3_sample" {
-            let choices = [("new-segment", false), ("first-ack", true)];
-            self.sample_first_ack = choose(&Self::INFO, name, value, &choices)?;
-        } else {
-            let ratio = value.parse().ok().filter(|&r| r >= 1);
-            self.delay_ratio = ratio.ok_or_else(|| refuse(&Self::INFO, name, value))?;
-        }
-        Ok(())
     }
 }
 

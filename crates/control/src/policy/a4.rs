@@ -7,7 +7,8 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{refuse, HandoffPolicy, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// State of A4.
@@ -17,14 +18,16 @@ pub struct A4 {
     handoff: Option<(Instant, Seq)>,
 }
 
-impl HandoffPolicy for A4 {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for A4 {
+    const INFO: PartInfo = PartInfo {
         name: "a4",
         summary: "drop the RTT estimate of the old path after a handoff to less delay",
         source: "Daniel & Kojo 2008, section 5.5, figure 16",
         knobs: &[],
     };
+}
 
+impl HandoffPolicy for A4 {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
         if notice.delay_decreases() && !view.in_rto_recovery {
             self.handoff = Some((view.now, view.snd_max));
@@ -51,10 +54,6 @@ impl HandoffPolicy for A4 {
 
     fn watches_acks(&self) -> bool {
         self.handoff.is_some()
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        Err(refuse(&Self::INFO, name, value))
     }
 }
 

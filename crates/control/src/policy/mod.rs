@@ -16,52 +16,12 @@ mod rlci;
 
 pub use a1::min_rto as a1_min_rto;
 
+use crate::part::registry;
 use crate::{Notice, Orders, SenderView};
-
-/// A parameter of a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Knob {
-    /// Name as written on the command line, with the policy's name in front.
-    pub name: &'static str,
-    /// Value when not set.
-    pub default: &'static str,
-    /// Values that are accepted.
-    pub accepts: &'static str,
-    /// What it chooses.
-    pub summary: &'static str,
-}
-
-/// What a policy is called and where it comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicyInfo {
-    /// Name in the registry.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// Paper or RFC and the place in it.
-    pub source: &'static str,
-    /// Parameters.
-    pub knobs: &'static [Knob],
-}
-
-/// A knob value that a policy does not accept.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{knob} = \"{value}\" is not accepted; accepted is {accepts}")]
-pub struct KnobError {
-    /// The knob.
-    pub knob: String,
-    /// The value that was read.
-    pub value: String,
-    /// What would be accepted.
-    pub accepts: &'static str,
-}
 
 /// A policy: it sees a view of its sender at four occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
-    /// Name, source and knobs.
-    const INFO: PolicyInfo;
-
     /// A notice has arrived. The orders of the policies before this one are in the view.
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
 
@@ -84,77 +44,12 @@ pub trait HandoffPolicy {
     fn watches_acks(&self) -> bool {
         false
     }
-
-    /// Sets the knob of this full name.
-    ///
-    /// # Errors
-    /// [`KnobError`] when the value is not accepted. Names are checked before.
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError>;
-}
-
-/// Builds the [`Policy`] enum and its static dispatch from the list of policies.
-macro_rules! registry {
-    ($($variant:ident: $kind:ty),+ $(,)?) => {
-        /// Any registered policy.
-        #[derive(Clone, Debug)]
-        pub enum Policy {
-            $(#[doc = concat!("See [`", stringify!($kind), "`].")] $variant($kind),)+
-        }
-
-        /// All registered policies in the order of the registry.
-        pub const POLICIES: &[PolicyInfo] = &[$(<$kind as HandoffPolicy>::INFO),+];
-
-        impl Policy {
-            /// The policy of this name with default knobs.
-            pub fn named(name: &str) -> Option<Self> {
-                $(if name == <$kind as HandoffPolicy>::INFO.name {
-                    return Some(Self::$variant(<$kind>::default()));
-                })+
-                None
-            }
-
-            /// Name, source and knobs.
-            pub fn info(&self) -> PolicyInfo {
-                match self { $(Self::$variant(_) => <$kind as HandoffPolicy>::INFO,)+ }
-            }
-
-            /// See [`HandoffPolicy::on_notice`].
-            pub fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-                match self { $(Self::$variant(p) => p.on_notice(notice, view),)+ }
-            }
-
-            /// See [`HandoffPolicy::on_ack`].
-            pub fn on_ack(&mut self, view: &SenderView) -> Orders {
-                match self { $(Self::$variant(p) => p.on_ack(view),)+ }
-            }
-
-            /// See [`HandoffPolicy::on_timeout`].
-            pub fn on_timeout(&mut self, view: &SenderView) -> Orders {
-                match self { $(Self::$variant(p) => p.on_timeout(view),)+ }
-            }
-
-            /// See [`HandoffPolicy::on_recovery`].
-            pub fn on_recovery(&mut self, view: &SenderView) -> Orders {
-                match self { $(Self::$variant(p) => p.on_recovery(view),)+ }
-            }
-
-            /// See [`HandoffPolicy::watches_acks`].
-            pub fn watches_acks(&self) -> bool {
-                match self { $(Self::$variant(p) => p.watches_acks(),)+ }
-            }
-
-            /// See [`HandoffPolicy::set_knob`].
-            ///
-            /// # Errors
-            /// [`KnobError`] when the value is not accepted.
-            pub fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-                match self { $(Self::$variant(p) => p.set_knob(name, value),)+ }
-            }
-        }
-    };
 }
 
 registry! {
+    /// Any registered policy.
+    #[derive(Clone, Debug)]
+    Policy of HandoffPolicy, listed in POLICIES:
     A1: a1::A1,
     A2: a2::A2,
     A3: a3::A3,
@@ -162,36 +57,6 @@ registry! {
     A5: a2::A5,
     Rlci: rlci::Rlci,
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
-}
-
-/// The `accepts` text of a knob.
-fn accepts(info: &PolicyInfo, knob: &str) -> &'static str {
-    info.knobs
-        .iter()
-        .find(|k| k.name == knob)
-        .map_or("nothing", |k| k.accepts)
-}
-
-/// The value among `choices` that `text` names.
-fn choose<T: Copy>(
-    info: &PolicyInfo,
-    knob: &str,
-    text: &str,
-    choices: &[(&str, T)],
-) -> Result<T, KnobError> {
-    choices
-        .iter()
-        .find(|(name, _)| *name == text)
-        .map(|&(_, value)| value)
-        .ok_or_else(|| refuse(info, knob, text))
-}
-
-fn refuse(info: &PolicyInfo, knob: &str, text: &str) -> KnobError {
-    KnobError {
-        knob: knob.into(),
-        value: text.into(),
-        accepts: accepts(info, knob),
-    }
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
@@ -236,7 +101,15 @@ pub(crate) mod testing {
             first_timeout: None,
             rto: Duration::from_millis(rto_ms),
             min_rto: Duration::from_millis(200),
+            srtt: Some(Duration::from_millis(100)),
+            rttvar: Some(Duration::from_millis(10)),
             rtt_sampled: false,
+            dupacks: 0,
+            limited_sent: 0,
+            new_data: true,
+            sack: false,
+            dup_threshold: 3,
+            limited_transmit: true,
         }
     }
 }
@@ -244,6 +117,7 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::testing::check_knobs;
 
     #[test]
     fn every_policy_is_found_by_name_and_accepts_the_defaults_it_documents() {
@@ -255,22 +129,7 @@ mod tests {
                 "{} waits before any notice",
                 info.name
             );
-            for knob in info.knobs {
-                assert!(knob
-                    .name
-                    .starts_with(info.name.split('-').next().unwrap_or_default()));
-                assert_eq!(
-                    policy.set_knob(knob.name, knob.default),
-                    Ok(()),
-                    "{}",
-                    knob.name
-                );
-                assert!(
-                    policy.set_knob(knob.name, "no such value").is_err(),
-                    "{}",
-                    knob.name
-                );
-            }
+            check_knobs(info, |name, value| policy.set_knob(name, value));
         }
     }
 }

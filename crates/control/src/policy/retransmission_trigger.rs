@@ -2,30 +2,29 @@
 //! 2005): retransmit when connectivity is restored, whatever the state of the
 //! sender. Over a make-before-break handoff the retransmission is unnecessary.
 
-use super::{refuse, HandoffPolicy, KnobError, PolicyInfo};
+use super::HandoffPolicy;
+use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// The trigger keeps no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RetransmissionTrigger;
 
-impl HandoffPolicy for RetransmissionTrigger {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for RetransmissionTrigger {
+    const INFO: PartInfo = PartInfo {
         name: "trigger",
         summary: "retransmit the first unacknowledged segment on every notice",
         source: "Schuetz et al. 2005; Daniel & Kojo 2008, section 2",
         knobs: &[],
     };
+}
 
+impl HandoffPolicy for RetransmissionTrigger {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
         if view.flight_size() == 0 {
             return Orders::none();
         }
         Orders::none().with(Order::RetransmitNow, "connectivity is restored")
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        Err(refuse(&Self::INFO, name, value))
     }
 }
 

@@ -7,21 +7,24 @@
 //! notice do not grow the window. A connection that is stalled in back-off
 //! retransmits its first unacknowledged segment.
 
-use super::{refuse, HandoffPolicy, KnobError, PolicyInfo, NEW_CONNECTION_RTO};
+use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
 /// RLCI keeps no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rlci;
 
-impl HandoffPolicy for Rlci {
-    const INFO: PolicyInfo = PolicyInfo {
+impl Part for Rlci {
+    const INFO: PartInfo = PartInfo {
         name: "rlci",
         summary: "restart window, threshold and RTT estimate as for a new connection",
         source: "Schuetz et al. 2008, draft-schuetz-tcpm-tcp-rlci; Daniel & Kojo 2008, section 2",
         knobs: &[],
     };
+}
 
+impl HandoffPolicy for Rlci {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
         const WHY: &str = "connectivity changed: probe the new path as a new connection";
         let orders = Orders::none()
@@ -44,10 +47,6 @@ impl HandoffPolicy for Rlci {
         } else {
             orders
         }
-    }
-
-    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        Err(refuse(&Self::INFO, name, value))
     }
 }
 

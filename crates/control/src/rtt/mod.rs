@@ -87,6 +87,22 @@ impl Rto {
         self.update();
     }
 
+    /// Takes a sample as [`Self::sample`] would the first, with at least this
+    /// mean and deviation (RFC 4015 section 3.1, step 11).
+    pub fn sample_with_at_least(
+        &mut self,
+        rtt: Duration,
+        sent: Instant,
+        srtt: Duration,
+        rttvar: Duration,
+    ) {
+        match &mut self.estimator {
+            Estimator::Ticks(e) => e.sample_with_at_least(rtt, sent, srtt, rttvar),
+            Estimator::Rfc6298(e) => e.sample_with_at_least(rtt, srtt, rttvar),
+        }
+        self.update();
+    }
+
     /// The timeout as the timer would be armed with it: the estimate, raised
     /// to the minimum, times the back-off, cut to the maximum.
     #[inline]
@@ -167,6 +183,14 @@ impl Rto {
         match &self.estimator {
             Estimator::Ticks(e) => e.srtt(),
             Estimator::Rfc6298(e) => e.srtt(),
+        }
+    }
+
+    /// The mean deviation of the round-trip time, if there has been a sample.
+    pub fn rttvar(&self) -> Option<Duration> {
+        match &self.estimator {
+            Estimator::Ticks(e) => e.rttvar(),
+            Estimator::Rfc6298(e) => e.rttvar(),
         }
     }
 }

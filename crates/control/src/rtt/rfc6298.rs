@@ -35,6 +35,14 @@ impl Rfc6298 {
         });
     }
 
+    /// Starts from this sample, with at least this mean and deviation; the mean
+    /// that is kept is two clock ticks longer (RFC 4015 section 3.1, steps 0 and 11).
+    pub fn sample_with_at_least(&mut self, rtt: Duration, srtt: Duration, rttvar: Duration) {
+        let kept = srtt + self.granularity * 2;
+        let half = Duration::from_nanos(rtt.as_nanos() / 2);
+        self.estimate = Some((rtt.max(kept).as_nanos(), half.max(rttvar).as_nanos()));
+    }
+
     /// SRTT + max(G, 4 RTTVAR), before any bound.
     pub fn timeout(&self) -> Option<Duration> {
         self.estimate.map(|(srtt, rttvar)| {
@@ -50,6 +58,12 @@ impl Rfc6298 {
     /// The smoothed round-trip time, if there has been a sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.estimate.map(|(srtt, _)| Duration::from_nanos(srtt))
+    }
+
+    /// The mean deviation, if there has been a sample.
+    pub fn rttvar(&self) -> Option<Duration> {
+        self.estimate
+            .map(|(_, rttvar)| Duration::from_nanos(rttvar))
     }
 }
 

@@ -46,6 +46,24 @@ impl Ticks {
         self.unclamped_rto = Some(((self.rttvar_x4 << 3) + self.srtt_x8) >> 3);
     }
 
+    /// Starts from this sample, with at least this mean and deviation; the mean
+    /// that is kept is two ticks longer (RFC 4015 section 3.1, steps 0 and 11).
+    pub fn sample_with_at_least(
+        &mut self,
+        rtt: Duration,
+        sent: Instant,
+        srtt: Duration,
+        rttvar: Duration,
+    ) {
+        let scaled = |d: Duration, scale: u64| (d.as_nanos() * scale / self.tick) as i64;
+        let (mean, deviation) = (scaled(srtt, 8) + 16, scaled(rttvar, 4));
+        self.srtt_x8 = 0;
+        self.sample(rtt, sent);
+        self.srtt_x8 = self.srtt_x8.max(mean);
+        self.rttvar_x4 = self.rttvar_x4.max(deviation);
+        self.unclamped_rto = Some(((self.rttvar_x4 << 3) + self.srtt_x8) >> 3);
+    }
+
     /// SRTT + 4 RTTVAR, before any bound.
     pub fn timeout(&self) -> Option<Duration> {
         self.unclamped_rto
@@ -64,6 +82,12 @@ impl Ticks {
         self.srtt_x8 = 0;
         self.rttvar_x4 = 0;
         self.unclamped_rto = None;
+    }
+
+    /// The mean deviation, if there has been a sample.
+    pub fn rttvar(&self) -> Option<Duration> {
+        let ticks_x4 = self.rttvar_x4 as u64 * self.tick;
+        (self.srtt_x8 > 0).then(|| Duration::from_nanos(ticks_x4 >> 2))
     }
 
     /// The mean, if there is one.

@@ -5,13 +5,14 @@ use midflight_units::Seq;
 
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// Counting and sending by the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cumulative {
-    /// Segments beyond the window that limited transmit allows for the present ACK.
-    limited: u64,
+    /// The window that limited transmit may fill for the present ACK, the
+    /// segments that have left the network not counted.
+    limited: Option<f64>,
     /// One past the highest segment sent at the last loss: duplicate ACKs below
     /// it are its echoes (RFC 6582 section 3.2, `recover`). Reno, which leaves
     /// recovery with the first ACK of new data, sets it at timeouts only.
@@ -21,12 +22,16 @@ pub(super) struct Cumulative {
 impl Cumulative {
     /// Counts a duplicate ACK (RFC 5681 section 2); whether it is the one that
     /// tells of a loss. The ones before may send a new segment (RFC 3042).
-    pub(super) fn duplicate(&mut self, core: &mut Core) -> bool {
+    pub(super) fn duplicate(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
         core.dupacks += 1;
-        if core.dupacks < core.config.dup_threshold && core.config.limited_transmit {
-            self.limited = u64::from(core.dupacks);
-        }
-        core.dupacks == core.config.dup_threshold && core.una > self.recover
+        let (retransmit, limited) = core.consult_duplicate(log);
+        self.limited = limited;
+        retransmit && self.is_news(core)
+    }
+
+    /// Whether a loss of the first unacknowledged segment would be a new one.
+    pub(super) fn is_news(&self, core: &Core) -> bool {
+        core.una > self.recover
     }
 
     /// A duplicate ACK in fast recovery: inflates the window by the segment
@@ -51,18 +56,27 @@ impl Cumulative {
 
     /// Forgets the allowance of an earlier ACK.
     pub(super) fn begin(&mut self) {
-        self.limited = 0;
+        self.limited = None;
+    }
+
+    /// Orders changed the window; with [`Turn::Forget`] there was no recovery.
+    pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
+        if core.dupacks == 0 {
+            self.limited = None;
+        }
+        if turn == Turn::Forget {
+            self.recover = self.recover.min(core.una.saturating_sub(1));
+        }
     }
 
     /// The next segment within the window, or beyond it by limited transmit:
     /// new data only, so that FlightSize exceeds the window by two at most.
     pub(super) fn next_segment(&self, core: &Core) -> Option<Seq> {
-        let beyond = if core.nxt == core.max {
-            self.limited
-        } else {
-            0
+        let window = match self.limited {
+            Some(window) if core.nxt == core.max => window as u64 + u64::from(core.dupacks),
+            _ => core.usable_window(),
         };
-        let edge = core.una + (core.usable_window() + beyond).min(core.config.receiver_window);
+        let edge = core.una + window.min(core.config.receiver_window);
         (core.nxt < edge && core.nxt < core.end).then_some(core.nxt)
     }
 }

@@ -15,7 +15,7 @@ use midflight_units::Seq;
 use crate::config::RecoveryKind;
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// What a kind of recovery does. Every method finds the shared state already
 /// at the present.
@@ -26,9 +26,12 @@ pub(crate) trait LossRecovery {
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log);
     /// The next segment to send now, if any.
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq>;
-    /// The connection opened, or a policy's orders changed the window: look
-    /// again whether something may be sent.
-    fn may_send(&mut self, core: &Core);
+    /// The response to duplicate ACKs has waited long enough: fast retransmit,
+    /// unless the duplicates are echoes of an earlier recovery.
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log);
+    /// The connection opened, or orders changed the window: look again whether
+    /// something may be sent. With [`Turn::Forget`], there was no recovery.
+    fn on_turn(&mut self, core: &Core, turn: Turn);
 }
 
 /// Any kind of recovery.
@@ -66,11 +69,15 @@ impl Recovery {
     }
 
     pub(crate) fn on_open(&mut self, core: &Core) {
-        each!(self, r => r.may_send(core));
+        self.on_turn(core, Turn::Again);
     }
 
-    pub(crate) fn on_orders(&mut self, core: &Core) {
-        each!(self, r => r.may_send(core));
+    pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
+        each!(self, r => r.on_turn(core, turn));
+    }
+
+    pub(crate) fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        each!(self, r => r.retransmit(core, log));
     }
 
     pub(crate) fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {

@@ -8,7 +8,7 @@ use super::cumulative::Cumulative;
 use super::{reno, LossRecovery};
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// State of a NewReno sender beside the shared one.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,12 @@ pub(crate) struct NewReno {
 }
 
 impl NewReno {
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.recover = core.max;
+        self.timer_restarted = false;
+        reno::enter(core, log);
+    }
+
     fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         if ack.ack >= self.cumulative.recover {
             // Section 3.2 step 3, full acknowledgement, option 1.
@@ -57,10 +63,8 @@ impl LossRecovery for NewReno {
             // Old.
         } else if core.in_fast_recovery {
             Cumulative::inflate(core, log);
-        } else if self.cumulative.duplicate(core) {
-            self.cumulative.recover = core.max;
-            self.timer_restarted = false;
-            reno::enter(core, log);
+        } else if self.cumulative.duplicate(core, log) {
+            self.enter(core, log);
         }
     }
 
@@ -73,5 +77,13 @@ impl LossRecovery for NewReno {
         self.cumulative.next_segment(core)
     }
 
-    fn may_send(&mut self, _core: &Core) {}
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.cumulative.is_news(core) {
+            self.enter(core, log);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        self.cumulative.turn(core, turn);
+    }
 }

@@ -7,12 +7,19 @@ use super::cumulative::Cumulative;
 use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// State of a Reno sender beside the shared one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno {
     cumulative: Cumulative,
+}
+
+impl Reno {
+    #[allow(clippy::unused_self, reason = "as the other kinds of recovery have it")]
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        enter(core, log);
+    }
 }
 
 impl LossRecovery for Reno {
@@ -32,8 +39,8 @@ impl LossRecovery for Reno {
             // Old.
         } else if core.in_fast_recovery {
             Cumulative::inflate(core, log);
-        } else if self.cumulative.duplicate(core) {
-            enter(core, log);
+        } else if self.cumulative.duplicate(core, log) {
+            self.enter(core, log);
         }
     }
 
@@ -45,13 +52,21 @@ impl LossRecovery for Reno {
         self.cumulative.next_segment(core)
     }
 
-    fn may_send(&mut self, _core: &Core) {}
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.cumulative.is_news(core) {
+            self.enter(core, log);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        self.cumulative.turn(core, turn);
+    }
 }
 
 /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
 /// segments that the duplicates say have left the network.
 pub(super) fn enter(core: &mut Core, log: &mut impl Log) {
-    core.pipe = core.flight_size() as i64 - i64::from(core.config.dup_threshold);
+    core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
     core.in_fast_recovery = true;
     log.record(core.now, SenderEvent::FastRetransmit(core.una));
     let target = if core.consult_recovery(log) {
@@ -59,7 +74,7 @@ pub(super) fn enter(core: &mut Core, log: &mut impl Log) {
     } else {
         core.reduce_ssthresh(log)
     };
-    core.set_cwnd(target + f64::from(core.config.dup_threshold), log);
+    core.set_cwnd(target + f64::from(core.dupacks), log);
     core.resend = Some(core.una);
     core.cancel_timing();
     core.restart_timer();

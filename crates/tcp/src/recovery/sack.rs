@@ -11,7 +11,7 @@ use midflight_units::Seq;
 use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// State of an RFC 6675 sender beside the shared one. Sequence numbers are one
 /// past the RFC's where the RFC names the last octet.
@@ -26,8 +26,8 @@ pub(crate) struct Sack {
     recovery_point: Seq,
     /// RescueRxt: a rescue retransmission has been made up to here.
     rescue_rxt: Option<Seq>,
-    /// New data may go by limited transmit for the present ACK.
-    limited: bool,
+    /// The window that limited transmit may fill for the present ACK.
+    limited: Option<f64>,
 }
 
 impl Sack {
@@ -80,7 +80,7 @@ impl Sack {
     /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
     /// segments above it (and so has what has DupThresh SACKed blocks above).
     fn lost_edge(&self, core: &Core) -> Seq {
-        let mut wanted = u64::from(core.config.dup_threshold);
+        let mut wanted = u64::from(core.dup_threshold);
         for block in self.blocks.iter().rev() {
             let length = block.right - block.left;
             if length >= wanted {
@@ -164,7 +164,7 @@ impl Sack {
 
 impl LossRecovery for Sack {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        self.limited = false;
+        self.limited = None;
         let segments = if ack.ack > core.una {
             core.accept(ack, log)
         } else {
@@ -190,20 +190,21 @@ impl LossRecovery for Sack {
             return;
         }
         core.dupacks += 1;
+        let (retransmit, limited) = core.consult_duplicate(log);
         let lost = core.una < self.lost_edge(core);
-        if core.dupacks >= core.config.dup_threshold || lost {
+        if retransmit || lost {
             self.enter(core, log);
         } else {
             // Step 3.
             self.high_rxt = core.una;
             self.set_pipe(core);
-            self.limited = core.config.limited_transmit;
+            self.limited = limited;
         }
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         self.blocks.clear();
-        self.limited = false;
+        self.limited = None;
         self.rescue_rxt = None;
         if core.in_fast_recovery {
             // Section 5.1: no new recovery before everything is acknowledged.
@@ -228,10 +229,11 @@ impl LossRecovery for Sack {
             // Going back: what the receiver has is skipped.
             core.nxt = self.unsacked_from(core.nxt).min(core.max);
         }
-        let room = if self.limited {
-            core.pipe < cwnd && core.nxt < core.una + core.config.receiver_window
-        } else {
-            core.nxt < core.una + core.usable_window()
+        let room = match self.limited {
+            Some(window) => {
+                core.pipe < window as i64 && core.nxt < core.una + core.config.receiver_window
+            }
+            None => core.nxt < core.una + core.usable_window(),
         };
         if !room || core.nxt >= core.end {
             return None;
@@ -240,5 +242,19 @@ impl LossRecovery for Sack {
         Some(core.nxt)
     }
 
-    fn may_send(&mut self, _core: &Core) {}
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        if core.una >= self.recovery_point {
+            self.enter(core, log);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        if core.dupacks == 0 {
+            self.limited = None;
+        }
+        if turn == Turn::Forget {
+            self.recovery_point = core.una;
+            self.rescue_rxt = None;
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::ns2_scoreboard::Ns2Scoreboard;
 use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// State of a Sack1 sender beside the shared one.
 #[derive(Educe, Debug, Default)]
@@ -27,8 +27,9 @@ pub(crate) struct Sack1 {
     recover: i64,
     /// The window may be filled.
     open: bool,
-    /// One segment may go beyond the window for a first duplicate ACK.
-    limited: bool,
+    /// The window that one segment may fill for a duplicate ACK, the segments
+    /// that have left the network not counted.
+    limited: Option<f64>,
 }
 
 /// ns-2's number of the highest segment acknowledged: one below the next expected.
@@ -45,7 +46,7 @@ impl Sack1 {
         }
         self.recover = last(core.max);
         // (14) The retransmission is not added to the pipe.
-        core.pipe = core.flight_size() as i64 - i64::from(core.config.dup_threshold);
+        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
         core.cancel_timing();
         core.restart_timer();
         core.in_fast_recovery = true;
@@ -66,10 +67,11 @@ impl Sack1 {
             return;
         }
         core.dupacks += 1;
-        if core.dupacks == core.config.dup_threshold {
+        let (retransmit, limited) = core.consult_duplicate(log);
+        if retransmit {
             self.enter(core, log);
-        } else if core.dupacks < core.config.dup_threshold {
-            self.limited = core.config.limited_transmit;
+        } else {
+            self.limited = limited;
         }
     }
 
@@ -117,7 +119,7 @@ impl LossRecovery for Sack1 {
         // (20), (21)
         self.recover = last(core.max);
         self.board.clear();
-        self.limited = false;
+        self.limited = None;
         core.go_back(log);
         self.open = true;
     }
@@ -125,9 +127,9 @@ impl LossRecovery for Sack1 {
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let window_end = core.una + core.config.receiver_window;
-        if std::mem::take(&mut self.limited) {
+        if let Some(window) = self.limited.take() {
             // (12) Compared as doubles.
-            let edge = last(core.una) as f64 + core.cwnd() + f64::from(core.dupacks);
+            let edge = last(core.una) as f64 + window + f64::from(core.dupacks);
             if core.nxt as f64 <= edge && core.nxt < window_end && core.nxt < core.end {
                 return Some(core.nxt);
             }
@@ -153,8 +155,20 @@ impl LossRecovery for Sack1 {
         next
     }
 
-    fn may_send(&mut self, core: &Core) {
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.enter(core, log);
+        self.open |= core.in_fast_recovery;
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
         self.open = core.in_fast_recovery || core.dupacks == 0;
+        if core.dupacks == 0 {
+            self.limited = None;
+        }
+        if turn == Turn::Forget {
+            self.recover = 0;
+            self.board.clear();
+        }
     }
 }
 

@@ -8,12 +8,26 @@ use super::cumulative::Cumulative;
 use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::Core;
+use crate::sender::{Core, Turn};
 
 /// State of a Tahoe sender beside the shared one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe {
     cumulative: Cumulative,
+}
+
+impl Tahoe {
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.recover = core.max;
+        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        if !core.consult_recovery(log) {
+            core.reduce_ssthresh(log);
+            core.set_cwnd(1.0, log);
+        }
+        core.cancel_timing();
+        core.restart_timer();
+        core.nxt = core.una;
+    }
 }
 
 impl LossRecovery for Tahoe {
@@ -22,16 +36,8 @@ impl LossRecovery for Tahoe {
         if ack.ack > core.una {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
-        } else if Cumulative::is_duplicate(core, ack) && self.cumulative.duplicate(core) {
-            self.cumulative.recover = core.max;
-            log.record(core.now, SenderEvent::FastRetransmit(core.una));
-            if !core.consult_recovery(log) {
-                core.reduce_ssthresh(log);
-                core.set_cwnd(1.0, log);
-            }
-            core.cancel_timing();
-            core.restart_timer();
-            core.nxt = core.una;
+        } else if Cumulative::is_duplicate(core, ack) && self.cumulative.duplicate(core, log) {
+            self.enter(core, log);
         }
     }
 
@@ -43,5 +49,13 @@ impl LossRecovery for Tahoe {
         self.cumulative.next_segment(core)
     }
 
-    fn may_send(&mut self, _core: &Core) {}
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.cumulative.is_news(core) {
+            self.enter(core, log);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        self.cumulative.turn(core, turn);
+    }
 }

@@ -3,14 +3,28 @@
 
 use educe::Educe;
 use midflight_control::congestion::{Congestion, Reno, Window};
+use midflight_control::dupack::{Answer, AnyDupackResponse};
+use midflight_control::loss::{AnyLossClassifier, LossCause, RttSample};
 use midflight_control::policy::Policy;
 use midflight_control::rtt::Rto;
+use midflight_control::spurious::{AckView, AnySpuriousDetector};
 use midflight_control::{Notice, Order, Orders, SenderView};
-use midflight_units::{Instant, Ring, Seq};
+use midflight_units::{Duration, Instant, Ring, Seq};
+use smallvec::SmallVec;
 
 use crate::config::{ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig};
 use crate::event::{Log, SenderEvent};
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, SackBlock, Segment};
+use crate::state::{State, Trigger};
+
+/// What orders ask of a recovery's own books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Look again at what may be sent.
+    Again,
+    /// Nothing was lost: forget that there was a recovery.
+    Forget,
+}
 
 /// What is known of an outstanding segment.
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +100,32 @@ pub(crate) struct Core {
     hold_growth: Option<Instant>,
     policies: Vec<Policy>,
     watching: bool,
+    response: AnyDupackResponse,
+    /// The response's deadline, and when it was set.
+    delay: Option<(Instant, Instant)>,
+    /// Duplicate ACKs after which a segment counts as lost.
+    pub(crate) dup_threshold: u32,
+    /// FlightSize before limited transmit, where the response keeps it.
+    flight_before: Option<u64>,
+    classifier: AnyLossClassifier,
+    measuring: bool,
+    /// A loss is suspected, and what it is taken for.
+    judged: Option<LossCause>,
+    detector: AnySpuriousDetector,
+    detecting: bool,
+    /// How many new segments may go before the next order.
+    pub(crate) probe: Option<u32>,
+    /// What applied orders ask of the recovery.
+    turn: Option<Turn>,
+    /// What else has led to the present state, beside what happened last.
+    noted: Option<Trigger>,
+    /// Lower bounds for the first RTT sample of what is sent from then on.
+    adapt_rto: Option<(Instant, Duration, Duration)>,
 }
 
 impl Core {
-    pub(crate) fn new(config: SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
-        Self {
+    pub(crate) fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+        let mut core = Self {
             now: Instant::ZERO,
             una: 0,
             nxt: 0,
@@ -123,8 +158,23 @@ impl Core {
             hold_growth: None,
             policies: policies.into_iter().collect(),
             watching: false,
-            config,
-        }
+            response: config.dupack_response,
+            delay: None,
+            dup_threshold: config.dup_threshold,
+            flight_before: None,
+            classifier: config.loss_classifier,
+            measuring: config.loss_classifier.wants_samples(),
+            judged: None,
+            detector: config.spurious_detector,
+            detecting: false,
+            probe: None,
+            turn: None,
+            noted: None,
+            adapt_rto: None,
+            config: *config,
+        };
+        core.dup_threshold = core.response.dup_threshold(&core.view());
+        core
     }
 
     pub(crate) fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
@@ -213,7 +263,8 @@ impl Core {
             ResponseLoad::Window => self.usable_window() as f64,
             ResponseLoad::FlightSize => {
                 let flight = self.nxt.saturating_sub(self.una);
-                flight.saturating_sub(self.limited_sent) as f64
+                let before = flight.saturating_sub(self.limited_sent);
+                self.flight_before.unwrap_or(before) as f64
             }
         }
     }
@@ -250,14 +301,20 @@ impl Core {
         self.timed = None;
     }
 
-    fn sample(&mut self, rtt: midflight_units::Duration, sent: Instant, log: &mut impl Log) {
+    fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up.
             RttSampling::Timestamps => self.flight_size().div_ceil(2).max(1) as u32,
         };
         self.end_back_off(log);
-        self.rto.sample(rtt, sent, per_window);
+        match self.adapt_rto {
+            Some((since, srtt, rttvar)) if sent >= since => {
+                self.adapt_rto = None;
+                self.rto.sample_with_at_least(rtt, sent, srtt, rttvar);
+            }
+            _ => self.rto.sample(rtt, sent, per_window),
+        }
         self.rtt_sampled = true;
         log.record(self.now, SenderEvent::RttSample(rtt));
     }
@@ -269,20 +326,23 @@ impl Core {
         }
     }
 
-    /// Whether the timer has expired; if so the stall begins.
-    pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) -> bool {
-        if self.timer.is_none_or(|(deadline, _)| deadline > now) {
-            return false;
-        }
+    /// Whether the retransmission timer has expired.
+    pub(crate) fn timer_is_due(&self, now: Instant) -> bool {
+        self.timer.is_some_and(|(deadline, _)| deadline <= now)
+    }
+
+    /// The timer has expired: the stall begins.
+    pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         self.timer = None;
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
+        self.end_duplicates();
+        self.flight_before = None;
         self.dupacks = 0;
         self.syn_timeouts += u32::from(self.una == 0);
         log.record(now, SenderEvent::Timeout(self.una));
-        true
     }
 
     /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
@@ -327,6 +387,9 @@ impl Core {
                 }
             }
         }
+        if self.measuring && segments > 0 {
+            self.measure(ack, log);
+        }
         self.outstanding.drop_front(segments as usize);
         self.una = self.una.max(ack);
         self.resend = self.resend.filter(|&seq| seq >= self.una);
@@ -348,7 +411,11 @@ impl Core {
     /// The normal course of an ACK of new data: advance, sample, re-arm.
     /// Returns how many segments it covers.
     pub(crate) fn accept(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
+        let first = self.una;
         let segments = self.advance(ack.ack, log);
+        if self.dupacks > 0 {
+            self.duplicates_explained(first, ack, log);
+        }
         self.dupacks = 0;
         self.nxt = self.nxt.max(self.una);
         match (self.config.rtt_sampling, ack.echo) {
@@ -370,6 +437,168 @@ impl Core {
         segments
     }
 
+    // ---- duplicate ACKs ---------------------------------------------------
+
+    /// Asks the response about a duplicate ACK that has just been counted:
+    /// whether to retransmit, and the window that limited transmit may fill.
+    pub(crate) fn consult_duplicate(&mut self, log: &mut impl Log) -> (bool, Option<f64>) {
+        let view = self.view();
+        let answer = self.response.on_duplicate(&view);
+        if self.dupacks == self.config.dup_threshold {
+            self.judge(&view, log);
+        }
+        self.delay = self.response.deadline();
+        self.dup_threshold = self.response.dup_threshold(&view);
+        let window = self.response.limited_window(&view);
+        (answer == Answer::Retransmit, window)
+    }
+
+    /// The loss of the first unacknowledged segment is suspected: what would be its cause?
+    fn judge(&mut self, view: &SenderView, log: &mut impl Log) -> LossCause {
+        if let Some(cause) = self.judged {
+            return cause;
+        }
+        let cause = self.classifier.judge(view);
+        self.judged = Some(cause);
+        self.noted = Some(match cause {
+            LossCause::Congestion => Trigger::Congestion,
+            LossCause::Wireless => Trigger::Wireless,
+        });
+        log.record(self.now, SenderEvent::LossSuspected(self.una));
+        let segment = self.una;
+        log.record(self.now, SenderEvent::LossJudged { segment, cause });
+        cause
+    }
+
+    /// An ACK of new data ends duplicates that led to nothing.
+    #[cold]
+    fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
+        if self.judged.take().is_some() {
+            log.record(self.now, SenderEvent::Reordered(first));
+        }
+        let above = ack.sack.iter(ack.ack).any(|b| b.left > ack.ack);
+        let view = self.view();
+        let orders = self.response.on_advance(&view, above);
+        self.apply(self.response.info().name, &orders, log);
+        if !above {
+            self.end_duplicates();
+        }
+        self.delay = self.response.deadline();
+    }
+
+    /// The duplicates are history.
+    pub(crate) fn end_duplicates(&mut self) {
+        self.judged = None;
+        self.response.end();
+        self.delay = None;
+    }
+
+    /// Whether the response has waited long enough; if so the wait is over.
+    pub(crate) fn delay_is_over(&mut self, now: Instant) -> bool {
+        if self.delay.is_none_or(|(deadline, _)| deadline > now) {
+            return false;
+        }
+        self.now = now;
+        self.rtt_sampled = false;
+        self.delay = None;
+        true
+    }
+
+    /// When to call again, and when that was decided: for the timer, or for the response.
+    #[inline(always)]
+    pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
+        match (self.timer, self.delay) {
+            (timer, None) => timer,
+            (Some(timer), Some(delay)) if timer.0 < delay.0 => Some(timer),
+            (_, delay) => delay,
+        }
+    }
+
+    /// Gives the classifier the RTT of the segment that the ACK answers: the
+    /// first it covers, unless that was resent.
+    #[cold]
+    fn measure(&mut self, ack: Seq, log: &mut impl Log) {
+        let answered = self.outstanding.front().filter(|o| !o.retransmitted());
+        let Some(sent) = answered.map(|o| o.sent()) else {
+            return;
+        };
+        self.classifier.on_sample(&RttSample {
+            rtt: self.now.since(sent),
+            sent,
+            snd_una: ack,
+            snd_max: self.max,
+        });
+        self.tell_indicators(log);
+    }
+
+    fn tell_indicators<L: Log>(&self, log: &mut L) {
+        if L::DETAILED {
+            if let Some(indicators) = self.classifier.indicators() {
+                log.record(self.now, SenderEvent::Indicators(indicators));
+            }
+        }
+    }
+
+    // ---- spurious retransmissions -----------------------------------------
+
+    /// Lets the detector look at an ACK that has been processed; it was
+    /// `duplicate` and covered `segments`.
+    #[cold]
+    fn consult_detector(&mut self, ack: &Ack, duplicate: bool, segments: u64, log: &mut impl Log) {
+        let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+        // RFC 2883 section 4: the first block, if it is below the ACK or within the second.
+        let dsack = match blocks[..] {
+            [first, ..] if first.left < ack.ack => Some(first.left),
+            [first, second, ..] if second.left <= first.left && first.right <= second.right => {
+                Some(first.left)
+            }
+            _ => None,
+        };
+        if dsack.is_some() {
+            blocks.remove(0);
+        }
+        let blocks: SmallVec<[(Seq, Seq); 4]> = blocks.iter().map(|b| (b.left, b.right)).collect();
+        let seen = AckView {
+            ack: ack.ack,
+            segments,
+            duplicate,
+            echo: ack.echo,
+            blocks: &blocks,
+            dsack,
+        };
+        let view = self.view();
+        let orders = self.detector.on_ack(&seen, &view);
+        self.apply(self.detector.info().name, &orders, log);
+        self.detecting = self.detector.watches_acks();
+    }
+
+    /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
+    #[inline(always)]
+    pub(crate) fn standing(&self) -> (Seq, Seq) {
+        (self.una, self.max)
+    }
+
+    /// What applied orders ask of the recovery, once.
+    #[inline(always)]
+    pub(crate) fn take_turn(&mut self) -> Option<Turn> {
+        self.turn.take()
+    }
+
+    /// The next segment of a probe, if one may go.
+    #[cold]
+    pub(crate) fn probe_segment(&mut self) -> Option<Seq> {
+        let left = self.probe.filter(|&left| left > 0)?;
+        if !self.may_send_new() {
+            return None;
+        }
+        self.probe = Some(left - 1);
+        Some(self.max)
+    }
+
+    fn may_send_new(&self) -> bool {
+        self.max < self.end && self.max < self.una + self.config.receiver_window
+    }
+
     // ---- transmission ---------------------------------------------------
 
     /// Hands out segment `seq` and keeps the books of it.
@@ -380,6 +609,9 @@ impl Core {
         if retransmission {
             if let Some(o) = self.outstanding.get_mut((seq - self.una) as usize) {
                 *o = Outstanding::new(self.now, true);
+            }
+            if self.detecting {
+                self.detector.on_retransmission(seq);
             }
             if self.config.karn_every_retransmission
                 && self.timed.is_some_and(|(timed, _)| timed == seq)
@@ -437,7 +669,15 @@ impl Core {
             first_timeout: self.first_timeout,
             rto: self.rto.timeout(),
             min_rto: self.rto.min(),
+            srtt: self.rto.srtt(),
+            rttvar: self.rto.rttvar(),
             rtt_sampled: self.rtt_sampled,
+            dupacks: self.dupacks,
+            limited_sent: self.limited_sent,
+            new_data: self.may_send_new(),
+            sack: self.config.recovery.uses_sack(),
+            dup_threshold: self.config.dup_threshold,
+            limited_transmit: self.config.limited_transmit,
         }
     }
 
@@ -455,56 +695,73 @@ impl Core {
             let view = self.view();
             let orders = self.policies[i].on_notice(notice, &view);
             applied |= !orders.is_empty();
-            self.apply(i, &orders, log);
+            self.apply(self.policies[i].info().name, &orders, log);
         }
-        self.watching = self.policies.iter().any(Policy::watches_acks);
+        self.watching = self.policies.iter().any(|p| p.watches_acks());
         applied
     }
 
-    pub(crate) fn consult_after_ack(&mut self, log: &mut impl Log) {
-        if !self.watching {
-            return;
+    /// Asks those who wait for an ACK; it found the sender standing so.
+    #[inline(always)]
+    pub(crate) fn consult_after_ack(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+        if self.detecting {
+            let (una, max) = stood;
+            let duplicate = ack.ack == una && una < max;
+            self.consult_detector(ack, duplicate, self.una - una, log);
         }
+        if self.watching {
+            self.consult_policies(log);
+        }
+    }
+
+    fn consult_policies(&mut self, log: &mut impl Log) {
         for i in 0..self.policies.len() {
             if self.policies[i].watches_acks() {
                 let view = self.view();
                 let orders = self.policies[i].on_ack(&view);
-                self.apply(i, &orders, log);
+                self.apply(self.policies[i].info().name, &orders, log);
             }
         }
-        self.watching = self.policies.iter().any(Policy::watches_acks);
+        self.watching = self.policies.iter().any(|p| p.watches_acks());
     }
 
-    pub(crate) fn consult_timeout(&mut self, log: &mut impl Log) {
+    /// After the sender has gone back; `before` is what it was when the timer expired.
+    pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
+        self.classifier.on_timeout(before);
+        let orders = self.detector.on_timeout(before);
+        self.apply(self.detector.info().name, &orders, log);
+        self.detecting = self.detector.watches_acks();
         if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
             self.first_timeout = Some((self.una, self.window.ssthresh));
         }
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_timeout(&view);
-            self.apply(i, &orders, log);
+            self.apply(self.policies[i].info().name, &orders, log);
         }
     }
 
-    /// Asks the policies on entering fast recovery, with `pipe` already set;
-    /// whether the window shall be left alone.
+    /// Asks classifier and policies on entering fast recovery, with `pipe`
+    /// already set; whether the window shall be left alone.
     pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
-        let mut keep = false;
+        let view = self.view();
+        let mut keep = self.judge(&view, log) == LossCause::Wireless;
+        self.flight_before = self.response.flight_before();
+        self.dup_threshold = self.response.dup_threshold(&view);
+        self.end_duplicates();
+        self.detector.on_fast_retransmit(&view);
+        self.detecting = self.detector.watches_acks();
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_recovery(&view);
             keep |= orders.contains(&Order::KeepWindow);
-            self.apply(i, &orders, log);
+            self.apply(self.policies[i].info().name, &orders, log);
         }
         keep
     }
 
     /// The one place where orders take effect.
-    fn apply(&mut self, policy: usize, orders: &Orders, log: &mut impl Log) {
-        if orders.is_empty() {
-            return;
-        }
-        let author = self.policies[policy].info().name;
+    fn apply(&mut self, author: &'static str, orders: &Orders, log: &mut impl Log) {
         for (&order, reason) in orders.iter() {
             log.record(
                 self.now,
@@ -548,7 +805,70 @@ impl Core {
                 // Answered by the recovery that asked.
                 Order::KeepWindow => {}
                 Order::HoldGrowth(since) => self.hold_growth = Some(since),
+                Order::Probe(segments) => {
+                    self.probe = Some(segments);
+                    if segments == 0 {
+                        self.resend = Some(self.una);
+                    }
+                }
+                Order::GoBack => {
+                    // What went again at the timeout need not go once more.
+                    let resent = self.first_timeout.is_some_and(|(seq, _)| seq == self.una);
+                    self.probe = None;
+                    self.nxt = self.una + u64::from(resent);
+                    self.turn_to(Turn::Again);
+                }
+                Order::Resume => {
+                    self.probe = None;
+                    self.nxt = self.max;
+                    self.stalled = false;
+                    self.turn_to(Turn::Forget);
+                    self.noted = Some(Trigger::Spurious);
+                    log.record(self.now, SenderEvent::SpuriousTimeout);
+                    let view = self.view();
+                    self.classifier.on_spurious_timeout(&view);
+                }
+                Order::LeaveRecovery => {
+                    self.in_fast_recovery = false;
+                    self.nxt = self.max;
+                    self.turn_to(Turn::Forget);
+                    self.noted = Some(Trigger::Spurious);
+                    log.record(self.now, SenderEvent::SpuriousRetransmit);
+                }
+                Order::AdaptRto {
+                    since,
+                    srtt,
+                    rttvar,
+                } => self.adapt_rto = Some((since, srtt, rttvar)),
             }
+        }
+    }
+
+    fn turn_to(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+        self.end_duplicates();
+        self.dupacks = 0;
+    }
+
+    /// See [`Self::noted`]; once.
+    pub(crate) fn take_noted(&mut self) -> Option<Trigger> {
+        self.noted.take()
+    }
+
+    /// Present state.
+    pub(crate) fn state(&self) -> State {
+        if self.probe.is_some() {
+            State::Probe
+        } else if self.stalled {
+            State::Reset
+        } else if self.in_fast_recovery {
+            State::FastRecovery
+        } else if self.delay.is_some() {
+            State::Delay
+        } else if self.window.cwnd < self.window.ssthresh {
+            State::SlowStart
+        } else {
+            State::CongestionAvoidance
         }
     }
 }

@@ -7,11 +7,12 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView};
 use midflight_units::{Instant, Seq};
 
-pub(crate) use self::core::Core;
+pub(crate) use self::core::{Core, Turn};
 use crate::config::SenderConfig;
-use crate::event::Log;
+use crate::event::{Log, SenderEvent};
 use crate::recovery::Recovery;
 use crate::segment::{Ack, Segment};
+use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
 ///
@@ -29,7 +30,7 @@ pub struct Sender {
 
 impl Sender {
     /// A closed sender with unlimited data to send.
-    pub fn new(config: SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+    pub fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
         Self {
             recovery: Recovery::new(config.recovery),
             core: Core::new(config, policies),
@@ -55,27 +56,57 @@ impl Sender {
 
     /// An ACK has arrived.
     #[inline]
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack, log: &mut impl Log) {
+    pub fn on_ack<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
+        let states = States::before::<L>(self);
         if !self.core.begin_ack(now, ack) {
             return;
         }
+        let stood = self.core.standing();
         self.recovery.on_ack(&mut self.core, ack, log);
-        self.core.consult_after_ack(log);
+        self.core.consult_after_ack(ack, stood, log);
+        if let Some(turn) = self.core.take_turn() {
+            self.recovery.on_turn(&self.core, turn);
+        }
+        let trigger = if ack.ack > stood.0 {
+            Trigger::NewAck
+        } else {
+            Trigger::Duplicate
+        };
+        states.after(self, trigger, log);
     }
 
     /// A handoff notice has arrived.
-    pub fn on_notice(&mut self, now: Instant, notice: &Notice, log: &mut impl Log) {
+    pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
+        let states = States::before::<L>(self);
         if self.core.consult_notice(now, notice, log) {
-            self.recovery.on_orders(&self.core);
+            let turn = self.core.take_turn().unwrap_or(Turn::Again);
+            self.recovery.on_turn(&self.core, turn);
         }
+        states.after(self, Trigger::Notice, log);
     }
 
-    /// Time has passed. Does nothing before the deadline of [`Self::poll_timer`].
-    pub fn on_timer(&mut self, now: Instant, log: &mut impl Log) {
-        if self.core.timer_expired(now, log) {
-            self.recovery.on_timeout(&mut self.core, log);
-            self.core.consult_timeout(log);
+    /// Time has passed; whether the retransmission timer has expired. Does
+    /// nothing before the deadline of [`Self::poll_timer`].
+    pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
+        if self.core.delay_is_over(now) {
+            let states = States::before::<L>(self);
+            self.recovery.retransmit(&mut self.core, log);
+            self.core.end_duplicates();
+            states.after(self, Trigger::DelayOver, log);
         }
+        if !self.core.timer_is_due(now) {
+            return false;
+        }
+        let states = States::before::<L>(self);
+        let before = SenderView {
+            now,
+            ..self.core.view()
+        };
+        self.core.timer_expired(now, log);
+        self.recovery.on_timeout(&mut self.core, log);
+        self.core.consult_timeout(&before, log);
+        states.after(self, Trigger::Timeout, log);
+        true
     }
 
     /// The next segment to put on the network now, if any.
@@ -89,14 +120,40 @@ impl Sender {
             // The handshake is under way: nothing but the SYN may go.
             return None;
         }
-        let seq = self.recovery.next_segment(&mut self.core)?;
+        let seq = if self.core.probe.is_some() {
+            self.core.probe_segment()?
+        } else {
+            self.recovery.next_segment(&mut self.core)?
+        };
         Some(self.core.transmit(seq))
     }
 
-    /// When the retransmission timer is due, and when it was armed; none if nothing is in flight.
+    /// When to call [`Self::on_timer`], for the retransmission timer or for a
+    /// delayed response to duplicate ACKs, and when that was decided; none if
+    /// nothing is in flight.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
-        self.core.timer
+        self.core.deadline()
+    }
+
+    /// Tells how the state has changed from `from` by `trigger`.
+    #[cold]
+    fn tell_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
+        let (now, to) = (self.core.now, self.core.state());
+        let mut tell = |from, trigger, to| {
+            if from != to {
+                let change = Transition { from, trigger, to };
+                log.record(now, SenderEvent::State(change));
+            }
+        };
+        match self.core.take_noted() {
+            Some(Trigger::Spurious) => tell(from, Trigger::Spurious, to),
+            Some(judged) => {
+                tell(from, trigger, State::Classification);
+                tell(State::Classification, judged, to);
+            }
+            None => tell(from, trigger, to),
+        }
     }
 
     /// Whether everything up to the end is acknowledged.
@@ -122,5 +179,24 @@ impl Sender {
     /// The parameters.
     pub fn config(&self) -> &SenderConfig {
         &self.core.config
+    }
+}
+
+/// The state before something happens, for a log that wants to know.
+#[derive(Clone, Copy)]
+struct States(Option<State>);
+
+impl States {
+    #[inline(always)]
+    fn before<L: Log>(sender: &Sender) -> Self {
+        Self(L::DETAILED.then(|| sender.core.state()))
+    }
+
+    /// Tells how the state has changed; `trigger` is what happened.
+    #[inline(always)]
+    fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
+        if let Some(from) = self.0 {
+            sender.tell_transition(from, trigger, log);
+        }
     }
 }

@@ -1,0 +1,35 @@
+//! Fast retransmit at once: the third duplicate ACK tells of a loss (RFC 5681
+//! section 3.2), and the ones before may each send a new segment (RFC 3042).
+//! Threshold and limited transmit are settings of the sender.
+
+use super::{Answer, DupackResponse};
+use crate::part::{Part, PartInfo};
+use crate::SenderView;
+
+/// It keeps no state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Immediate;
+
+impl Part for Immediate {
+    const INFO: PartInfo = PartInfo {
+        name: "immediate",
+        summary: "fast retransmit on the third duplicate ACK",
+        source: "RFC 5681 section 3.2; RFC 3042",
+        knobs: &[],
+    };
+}
+
+impl DupackResponse for Immediate {
+    fn on_duplicate(&mut self, view: &SenderView) -> Answer {
+        if view.dupacks == view.dup_threshold {
+            Answer::Retransmit
+        } else {
+            Answer::Wait
+        }
+    }
+
+    fn limited_window(&self, view: &SenderView) -> Option<f64> {
+        let early = view.dupacks < view.dup_threshold;
+        (early && view.limited_transmit).then_some(view.cwnd)
+    }
+}

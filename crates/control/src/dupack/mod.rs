@@ -1,0 +1,89 @@
+//! What a sender makes of duplicate ACKs before it takes a segment for lost.
+//!
+//! A response is one file here and one line in the registry below. It sees
+//! each duplicate ACK outside fast recovery and says whether to go on waiting
+//! or to retransmit, how far limited transmit may go meanwhile, and what
+//! becomes of the window when the wait ends without a loss. What fast recovery
+//! then does is the recovery's and the loss classifier's affair.
+
+mod dcr;
+mod immediate;
+mod ncr;
+
+use midflight_units::Instant;
+
+pub use dcr::Dcr;
+pub use immediate::Immediate;
+pub use ncr::Ncr;
+
+use crate::part::registry;
+use crate::{Orders, SenderView};
+
+/// What a duplicate ACK leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing yet.
+    Wait,
+    /// Fast retransmit.
+    Retransmit,
+}
+
+/// A response to duplicate ACKs.
+pub trait DupackResponse {
+    /// A duplicate ACK outside fast recovery, already counted in `view.dupacks`.
+    fn on_duplicate(&mut self, view: &SenderView) -> Answer;
+
+    /// The window that new segments may fill for the present duplicate ACK,
+    /// the segments that have left the network not counted; none to send nothing.
+    fn limited_window(&self, view: &SenderView) -> Option<f64>;
+
+    /// Duplicate ACKs after which a segment counts as lost (RFC 6675 DupThresh).
+    fn dup_threshold(&self, view: &SenderView) -> u32 {
+        view.dup_threshold
+    }
+
+    /// SND.UNA has advanced after duplicate ACKs that led to nothing;
+    /// `more_above` if the same ACK reports segments above it.
+    fn on_advance(&mut self, _view: &SenderView, _more_above: bool) -> Orders {
+        Orders::none()
+    }
+
+    /// When it wants to be called if nothing happens before, and when that was decided.
+    fn deadline(&self) -> Option<(Instant, Instant)> {
+        None
+    }
+
+    /// FlightSize before limited transmit added to it, where the response keeps it.
+    fn flight_before(&self) -> Option<u64> {
+        None
+    }
+
+    /// A recovery or a timeout has begun, or SND.UNA has advanced: the duplicates are history.
+    fn end(&mut self) {}
+}
+
+registry! {
+    /// Any registered response to duplicate ACKs.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    AnyDupackResponse of DupackResponse, listed in DUPACK_RESPONSES:
+    Immediate: Immediate,
+    Dcr: Dcr,
+    NcrCareful: Ncr<true>,
+    NcrAggressive: Ncr<false>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::testing::check_knobs;
+
+    #[test]
+    fn every_response_is_found_by_name_and_accepts_the_defaults_it_documents() {
+        for info in DUPACK_RESPONSES {
+            let mut part = AnyDupackResponse::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(part.info(), *info);
+            assert_eq!(part.deadline(), None);
+            check_knobs(info, |name, value| part.set_knob(name, value));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What senders are put together from: parts with a name, a source and knobs,
+//! found by name in the registry of their kind.
+//!
+//! A part is one file beside others of its kind and one line in their registry
+//! ([`crate::policy`], [`crate::dupack`], [`crate::loss`], [`crate::spurious`]).
+
+/// A parameter of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knob {
+    /// Name as written on the command line, with the part's name in front.
+    pub name: &'static str,
+    /// Value when not set.
+    pub default: &'static str,
+    /// Values that are accepted.
+    pub accepts: &'static str,
+    /// What it chooses.
+    pub summary: &'static str,
+}
+
+/// What a part is called and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// Name in the registry.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Paper or RFC and the place in it.
+    pub source: &'static str,
+    /// Parameters.
+    pub knobs: &'static [Knob],
+}
+
+/// A knob value that a part does not accept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{knob} = \"{value}\" is not accepted; accepted is {accepts}")]
+pub struct KnobError {
+    /// The knob.
+    pub knob: String,
+    /// The value that was read.
+    pub value: String,
+    /// What would be accepted.
+    pub accepts: &'static str,
+}
+
+/// Something with a name, a source and knobs.
+pub trait Part {
+    /// Name, source and knobs.
+    const INFO: PartInfo;
+
+    /// Sets the knob of this full name.
+    ///
+    /// # Errors
+    /// [`KnobError`] when the value is not accepted. Names are checked before.
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        Err(refuse(&Self::INFO, name, value))
+    }
+}
+
+/// Builds an enum of all parts of a kind, which stands for the trait object of
+/// the one it holds, and the list of what they are called.
+macro_rules! registry {
+    (
+        $(#[$attribute:meta])*
+        $any:ident of $behaviour:ident, listed in $list:ident:
+        $($variant:ident: $part:ty),+ $(,)?
+    ) => {
+        $(#[$attribute])*
+        pub enum $any {
+            $(#[doc = concat!("See [`", stringify!($part), "`].")] $variant($part),)+
+        }
+
+        /// All of this kind, in the order of the registry.
+        pub const $list: &[$crate::part::PartInfo] =
+            &[$(<$part as $crate::part::Part>::INFO),+];
+
+        impl $any {
+            /// The one of this name with default knobs.
+            pub fn named(name: &str) -> Option<Self> {
+                $(if name == <$part as $crate::part::Part>::INFO.name {
+                    return Some(Self::$variant(<$part>::default()));
+                })+
+                None
+            }
+
+            /// Name, source and knobs.
+            pub fn info(&self) -> $crate::part::PartInfo {
+                match self { $(Self::$variant(_) => <$part as $crate::part::Part>::INFO,)+ }
+            }
+
+            /// See [`crate::part::Part::set_knob`].
+            ///
+            /// # Errors
+            /// [`crate::part::KnobError`] when the value is not accepted.
+            pub fn set_knob(
+                &mut self,
+                name: &str,
+                value: &str,
+            ) -> Result<(), $crate::part::KnobError> {
+                match self {
+                    $(Self::$variant(p) => $crate::part::Part::set_knob(p, name, value),)+
+                }
+            }
+        }
+
+        impl std::ops::Deref for $any {
+            type Target = dyn $behaviour;
+
+            fn deref(&self) -> &Self::Target {
+                match self { $(Self::$variant(p) => p,)+ }
+            }
+        }
+
+        impl std::ops::DerefMut for $any {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self { $(Self::$variant(p) => p,)+ }
+            }
+        }
+    };
+}
+
+pub(crate) use registry;
+
+/// The value among `choices` that `text` names.
+pub(crate) fn choose<T: Copy>(
+    info: &PartInfo,
+    knob: &str,
+    text: &str,
+    choices: &[(&str, T)],
+) -> Result<T, KnobError> {
+    choices
+        .iter()
+        .find(|(name, _)| *name == text)
+        .map(|&(_, value)| value)
+        .ok_or_else(|| refuse(info, knob, text))
+}
+
+/// A whole number within bounds.
+pub(crate) fn whole(
+    info: &PartInfo,
+    knob: &str,
+    text: &str,
+    bounds: std::ops::RangeInclusive<u32>,
+) -> Result<u32, KnobError> {
+    let number = text.parse().ok().filter(|n| bounds.contains(n));
+    number.ok_or_else(|| refuse(info, knob, text))
+}
+
+pub(crate) fn refuse(info: &PartInfo, knob: &str, text: &str) -> KnobError {
+    let known = info.knobs.iter().find(|k| k.name == knob);
+    KnobError {
+        knob: knob.into(),
+        value: text.into(),
+        accepts: known.map_or("nothing", |k| k.accepts),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{KnobError, PartInfo};
+
+    /// A part takes the defaults it documents and refuses nonsense.
+    pub(crate) fn check_knobs(
+        info: &PartInfo,
+        mut set: impl FnMut(&str, &str) -> Result<(), KnobError>,
+    ) {
+        for knob in info.knobs {
+            let family = info.name.split('-').next().unwrap_or_default();
+            assert!(knob.name.starts_with(family), "{}", knob.name);
+            assert_eq!(set(knob.name, knob.default), Ok(()), "{}", knob.name);
+            assert!(set(knob.name, "no such value").is_err(), "{}", knob.name);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Undo by DSACK (RFC 3708): if every retransmission of a recovery is reported
+//! to have arrived twice, nothing was lost and the window is taken back (RFC
+//! 4015 section 3.1, step 9, as for a timeout that is found spurious late).
+//!
+//! The algorithm gives up for the window at hand when a segment was resent more
+//! than once (A.3) or when the report could mean that all ACKs were lost (A.1),
+//! and for good when a segment arrived twice that was sent once (A.4). It needs
+//! a receiver that reports duplicates (RFC 2883).
+
+use midflight_units::Seq;
+
+use super::{AckView, Before, SpuriousDetector};
+use crate::part::{Part, PartInfo};
+use crate::{Order, Orders, SenderView};
+
+/// Most runs of resent segments that are remembered; a recovery with more is not undone.
+const MOST_RUNS: usize = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Episode {
+    before: Before,
+    /// Runs of segments resent once, ascending; unused ones are empty.
+    resent: [(Seq, Seq); MOST_RUNS],
+    runs: usize,
+    /// Segments resent, and how many of them are known to have arrived twice.
+    total: u64,
+    duplicates: u64,
+    /// The receiver has reported segments above the cumulative ACK.
+    sack_seen: bool,
+    timeout: bool,
+}
+
+/// State of the DSACK detector.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DsackUndo {
+    episode: Option<Episode>,
+    /// One past the highest segment sent when the recovery began.
+    edge: Seq,
+    /// The network duplicates packets: the reports mean nothing (A.4).
+    off: bool,
+}
+
+impl Part for DsackUndo {
+    const INFO: PartInfo = PartInfo {
+        name: "dsack-undo",
+        summary: "take a recovery back when every retransmission proves unnecessary",
+        source: "RFC 3708 section 3; RFC 2883; RFC 4015 section 3.1",
+        knobs: &[],
+    };
+}
+
+impl Episode {
+    /// Notes a retransmission; false when it cannot be followed any more.
+    fn resend(&mut self, segment: Seq) -> bool {
+        let runs = &mut self.resent[..self.runs];
+        if runs.iter().any(|r| r.0 <= segment && segment < r.1) {
+            return false;
+        }
+        self.total += 1;
+        if let Some(run) = runs.iter_mut().find(|r| r.1 == segment) {
+            run.1 += 1;
+            return true;
+        }
+        if self.runs == MOST_RUNS {
+            return false;
+        }
+        self.resent[self.runs] = (segment, segment + 1);
+        self.runs += 1;
+        true
+    }
+
+    fn was_resent(&self, segment: Seq) -> bool {
+        let runs = &self.resent[..self.runs];
+        runs.iter().any(|r| r.0 <= segment && segment < r.1)
+    }
+}
+
+impl DsackUndo {
+    fn begin(&mut self, before: &SenderView, timeout: bool) {
+        if self.off {
+            return;
+        }
+        if let (Some(episode), true) = (&mut self.episode, before.snd_una < self.edge) {
+            episode.timeout |= timeout;
+            return;
+        }
+        self.edge = before.snd_max;
+        self.episode = Some(Episode {
+            before: Before::of(before),
+            resent: [(0, 0); MOST_RUNS],
+            runs: 0,
+            total: 0,
+            duplicates: 0,
+            sack_seen: before.dupacks > 0,
+            timeout,
+        });
+    }
+}
+
+impl SpuriousDetector for DsackUndo {
+    fn on_timeout(&mut self, before: &SenderView) -> Orders {
+        self.begin(before, true);
+        Orders::none()
+    }
+
+    fn on_fast_retransmit(&mut self, before: &SenderView) {
+        self.begin(before, false);
+    }
+
+    fn on_retransmission(&mut self, segment: Seq) {
+        self.episode = self.episode.take().and_then(|mut episode| {
+            // (A.3)
+            episode.resend(segment).then_some(episode)
+        });
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.episode.is_some()
+    }
+
+    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+        let Some(episode) = &mut self.episode else {
+            return Orders::none();
+        };
+        episode.sack_seen |= !ack.blocks.is_empty();
+        let Some(segment) = ack.dsack else {
+            return Orders::none();
+        };
+        if !episode.was_resent(segment) {
+            // (A.4), unless it was resent in an earlier recovery, of which nothing is kept.
+            self.off = segment >= self.edge;
+            self.episode = None;
+            return Orders::none();
+        }
+        if !episode.sack_seen && segment == view.snd_una {
+            // (A.1)
+            self.episode = None;
+            return Orders::none();
+        }
+        episode.duplicates += 1;
+        if episode.duplicates < episode.total {
+            return Orders::none();
+        }
+        // (B.1)
+        let (before, timeout) = (episode.before, episode.timeout);
+        self.episode = None;
+        self.edge = view.snd_una;
+        let why = "every retransmission arrived as a duplicate";
+        let orders = before.reverse(ack.segments.max(1), view, why);
+        if timeout {
+            orders.with(Order::Resume, why)
+        } else {
+            orders.with(Order::LeaveRecovery, why)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::view;
+
+    fn report(segment: Seq) -> AckView<'static> {
+        AckView {
+            ack: 110,
+            segments: 0,
+            duplicate: true,
+            echo: None,
+            blocks: &[],
+            dsack: Some(segment),
+        }
+    }
+
+    fn resent(segments: &[Seq]) -> DsackUndo {
+        let mut undo = DsackUndo::default();
+        let recovering = SenderView {
+            dupacks: 3,
+            ..view(20, 1000)
+        };
+        undo.on_fast_retransmit(&recovering);
+        for &segment in segments {
+            undo.on_retransmission(segment);
+        }
+        undo
+    }
+
+    #[test]
+    fn all_retransmissions_must_be_duplicates() {
+        let mut undo = resent(&[100, 103, 104]);
+        assert!(undo.on_ack(&report(100), &view(20, 1000)).is_empty());
+        assert!(
+            undo.on_ack(&report(104), &view(20, 1000)).is_empty(),
+            "(B.2)"
+        );
+        let orders = undo.on_ack(&report(103), &view(20, 1000));
+        assert!(orders.contains(&Order::LeaveRecovery), "(B.1)");
+        assert!(orders.contains(&Order::SetSsthresh(20.0)));
+    }
+
+    #[test]
+    fn a_segment_resent_twice_is_not_undone() {
+        let mut undo = resent(&[100, 100]);
+        assert!(!undo.watches_acks(), "(A.3)");
+        assert!(undo.on_ack(&report(100), &view(20, 1000)).is_empty());
+    }
+
+    #[test]
+    fn duplication_by_the_network_ends_it_for_good() {
+        let mut undo = resent(&[100]);
+        let _ = undo.on_ack(&report(125), &view(30, 1000));
+        undo.on_fast_retransmit(&view(20, 1000));
+        assert!(!undo.watches_acks(), "(A.4)");
+    }
+
+    #[test]
+    fn a_report_that_could_mean_lost_acks_is_ignored() {
+        let mut undo = DsackUndo::default();
+        let _ = undo.on_timeout(&view(20, 1000));
+        undo.on_retransmission(100);
+        let at_una = AckView {
+            ack: 101,
+            ..report(100)
+        };
+        assert!(undo.on_ack(&at_una, &view(20, 1000)).is_empty(), "(A.1)");
+        assert!(!undo.watches_acks());
+    }
+}

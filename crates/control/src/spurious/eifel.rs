@@ -1,0 +1,195 @@
+//! The Eifel detection algorithm (RFC 3522) with the Eifel response (RFC 4015).
+//!
+//! The first ACK of new data after a retransmission echoes the timestamp of
+//! the segment that it answers. If that was sent before the retransmission, the
+//! retransmission was unnecessary. It needs the timestamps option.
+//!
+//! Differs from RFC 4015, which answers spurious timeouts only, because a
+//! detection without an answer is of no use: a spurious fast retransmit is
+//! taken back the same way (a knob).
+
+use midflight_units::{Instant, Seq};
+
+use super::{AckView, Before, SpuriousDetector};
+use crate::part::{choose, Knob, KnobError, Part, PartInfo};
+use crate::{Order, Orders, SenderView};
+
+/// State and knobs of Eifel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eifel {
+    fast_retransmits: bool,
+    /// RetransmitTS, the state before, and whether a timeout began it.
+    episode: Option<(Instant, Before, bool)>,
+    /// One past the highest segment sent when the recovery began: until it is
+    /// acknowledged no new episode starts.
+    edge: Seq,
+    /// A DSACK has been received during the connection.
+    dsack_seen: bool,
+}
+
+impl Default for Eifel {
+    fn default() -> Self {
+        Self {
+            fast_retransmits: true,
+            episode: None,
+            edge: 0,
+            dsack_seen: false,
+        }
+    }
+}
+
+impl Part for Eifel {
+    const INFO: PartInfo = PartInfo {
+        name: "eifel",
+        summary:
+            "Eifel: tell spurious timeouts and fast retransmits by timestamps, and take them back",
+        source: "RFC 3522 section 3.2; RFC 4015 section 3.1",
+        knobs: &[Knob {
+            name: "eifel_fast_retransmits",
+            default: "undo",
+            accepts: "undo, believe",
+            summary: "take back spurious fast retransmits too, or timeouts only (RFC 4015)",
+        }],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let choices = [("undo", true), ("believe", false)];
+        self.fast_retransmits = choose(&Self::INFO, name, value, &choices)?;
+        Ok(())
+    }
+}
+
+impl Eifel {
+    fn begin(&mut self, before: &SenderView, timeout: bool) {
+        // RFC 3522 section 3.2: not again before the recovery is over.
+        if before.snd_una >= self.edge {
+            self.episode = Some((before.now, Before::of(before), timeout));
+            self.edge = before.snd_max;
+        } else {
+            self.episode = self.episode.filter(|_| timeout);
+        }
+    }
+}
+
+impl SpuriousDetector for Eifel {
+    fn on_timeout(&mut self, before: &SenderView) -> Orders {
+        self.begin(before, true);
+        Orders::none()
+    }
+
+    fn on_fast_retransmit(&mut self, before: &SenderView) {
+        if self.fast_retransmits {
+            self.begin(before, false);
+        }
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.episode.is_some()
+    }
+
+    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+        let had_dsack = self.dsack_seen;
+        self.dsack_seen |= ack.dsack.is_some();
+        // (3)
+        let Some((resent, before, timeout)) = self.episode.filter(|_| ack.segments > 0) else {
+            return Orders::none();
+        };
+        self.episode = None;
+        // (4), (5)
+        let original = ack.echo.is_some_and(|echo| echo < resent);
+        let all_acks_lost = ack.dsack.is_some() || (!had_dsack && ack.ack >= view.snd_max);
+        if !original || all_acks_lost {
+            return Orders::none();
+        }
+        self.edge = view.snd_una;
+        let why = "the ACK answers a segment sent before the retransmission";
+        let mut orders = before.reverse(ack.segments, view, why);
+        if timeout {
+            before.adapt_rto(view, &mut orders, why);
+            orders.with(Order::Resume, why)
+        } else {
+            orders.with(Order::LeaveRecovery, why)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::view;
+
+    fn ack(echo_s: u64) -> AckView<'static> {
+        AckView {
+            ack: 101,
+            segments: 1,
+            duplicate: false,
+            echo: Some(Instant::from_nanos(echo_s * 1_000_000_000)),
+            blocks: &[],
+            dsack: None,
+        }
+    }
+
+    fn later() -> SenderView {
+        SenderView {
+            snd_una: 101,
+            ..view(20, 1000)
+        }
+    }
+
+    /// The retransmission goes at 8 s.
+    #[test]
+    fn an_echo_from_before_the_retransmission_means_it_was_spurious() {
+        for (echo, spurious) in [(7, true), (8, false), (9, false)] {
+            let mut eifel = Eifel::default();
+            let _ = eifel.on_timeout(&view(20, 1000));
+            let orders = eifel.on_ack(&ack(echo), &later());
+            assert_eq!(orders.contains(&Order::Resume), spurious, "{echo}");
+            assert!(!eifel.watches_acks());
+        }
+    }
+
+    #[test]
+    fn a_fast_retransmit_is_taken_back_unless_told_otherwise() {
+        let mut eifel = Eifel::default();
+        eifel.on_fast_retransmit(&view(20, 1000));
+        let orders = eifel.on_ack(&ack(7), &later());
+        assert!(orders.contains(&Order::LeaveRecovery));
+        assert!(orders.contains(&Order::SetSsthresh(20.0)));
+        let mut eifel = Eifel::default();
+        assert_eq!(eifel.set_knob("eifel_fast_retransmits", "believe"), Ok(()));
+        eifel.on_fast_retransmit(&view(20, 1000));
+        assert!(!eifel.watches_acks());
+    }
+
+    /// RFC 3522 section 3.3: a timeout because all ACKs were lost.
+    #[test]
+    fn a_dsack_or_an_ack_of_everything_leaves_it_alone() {
+        let mut eifel = Eifel::default();
+        let _ = eifel.on_timeout(&view(20, 1000));
+        let with_dsack = AckView {
+            dsack: Some(100),
+            ..ack(7)
+        };
+        assert!(eifel.on_ack(&with_dsack, &later()).is_empty());
+        let mut eifel = Eifel::default();
+        let _ = eifel.on_timeout(&view(20, 1000));
+        let everything = AckView {
+            ack: 120,
+            segments: 20,
+            ..ack(7)
+        };
+        assert!(eifel.on_ack(&everything, &later()).is_empty());
+    }
+
+    #[test]
+    fn a_second_timeout_keeps_the_first_timestamp() {
+        let mut eifel = Eifel::default();
+        let _ = eifel.on_timeout(&view(20, 1000));
+        let again = SenderView {
+            now: Instant::from_nanos(10_000_000_000),
+            ..view(20, 1000)
+        };
+        let _ = eifel.on_timeout(&again);
+        assert!(eifel.on_ack(&ack(9), &later()).is_empty(), "sent after 8 s");
+    }
+}

@@ -1,0 +1,136 @@
+//! Detectors of spurious retransmissions: was the timeout, or the fast
+//! retransmit, necessary at all?
+//!
+//! A detector is one file here and one line in the registry below. It is told
+//! of timeouts and fast retransmits before the window is reduced, watches the
+//! ACKs that follow, and answers with orders: what to send in order to find
+//! out, and what to take back when nothing was lost.
+
+mod dsack;
+mod eifel;
+mod frto;
+mod none;
+
+use midflight_units::{Duration, Instant, Seq};
+
+pub use dsack::DsackUndo;
+pub use eifel::Eifel;
+pub use frto::Frto;
+pub use none::None as NoDetector;
+
+use crate::part::registry;
+use crate::{Order, Orders, SenderView};
+
+/// An ACK as a detector sees it. Sequence numbers are in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct AckView<'a> {
+    /// Next segment expected.
+    pub ack: Seq,
+    /// Segments that it newly acknowledges cumulatively.
+    pub segments: u64,
+    /// It repeats SND.UNA while data is outstanding (RFC 5681 section 2).
+    pub duplicate: bool,
+    /// Echo of the timestamp of the segment that it answers, where timestamps are in use.
+    pub echo: Option<Instant>,
+    /// Blocks above the ACK number, each up to but without its right edge.
+    pub blocks: &'a [(Seq, Seq)],
+    /// A segment that arrived twice (RFC 2883).
+    pub dsack: Option<Seq>,
+}
+
+/// A detector of spurious retransmissions.
+pub trait SpuriousDetector {
+    /// The timer has expired; `before` is the sender before it reduced and went
+    /// back. The orders take effect after that.
+    fn on_timeout(&mut self, _before: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    /// Fast retransmit is about to start.
+    fn on_fast_retransmit(&mut self, _before: &SenderView) {}
+
+    /// A segment is sent again.
+    fn on_retransmission(&mut self, _segment: Seq) {}
+
+    /// Whether it waits for something that an ACK may bring.
+    fn watches_acks(&self) -> bool {
+        false
+    }
+
+    /// An ACK has been processed. Called only while [`Self::watches_acks`].
+    fn on_ack(&mut self, _ack: &AckView, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+}
+
+registry! {
+    /// Any registered detector of spurious retransmissions.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    AnySpuriousDetector of SpuriousDetector, listed in SPURIOUS_DETECTORS:
+    None: none::None,
+    Frto2003: Frto<false>,
+    Frto: Frto<true>,
+    Eifel: Eifel,
+    DsackUndo: DsackUndo,
+}
+
+/// What a sender was before a loss recovery that may prove unnecessary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Before {
+    cwnd: f64,
+    ssthresh: f64,
+    flight: u64,
+    srtt: Option<Duration>,
+    rttvar: Option<Duration>,
+}
+
+impl Before {
+    fn of(view: &SenderView) -> Self {
+        Self {
+            cwnd: view.cwnd,
+            ssthresh: view.ssthresh,
+            flight: view.flight_size(),
+            srtt: view.srtt,
+            rttvar: view.rttvar,
+        }
+    }
+
+    /// The Eifel response, RFC 4015 section 3.1, step 9: restart from what is
+    /// in flight, in slow start up to `pipe_prev` (step 0).
+    fn reverse(&self, acked: u64, view: &SenderView, why: &str) -> Orders {
+        let burst = (acked as f64).min(view.initial_window);
+        let pipe_prev = (self.flight as f64).max(self.ssthresh);
+        Orders::none()
+            .with(Order::SetCwnd(view.flight_size() as f64 + burst), why)
+            .with(Order::SetSsthresh(pipe_prev), why)
+    }
+
+    /// Step 11.
+    fn adapt_rto(&self, view: &SenderView, orders: &mut Orders, why: &str) {
+        if let (Some(srtt), Some(rttvar)) = (self.srtt, self.rttvar) {
+            let since = view.now;
+            let order = Order::AdaptRto {
+                since,
+                srtt,
+                rttvar,
+            };
+            orders.push(order, why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::testing::check_knobs;
+
+    #[test]
+    fn every_detector_is_found_by_name_and_accepts_the_defaults_it_documents() {
+        for info in SPURIOUS_DETECTORS {
+            let mut part = AnySpuriousDetector::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(part.info(), *info);
+            assert!(!part.watches_acks());
+            check_knobs(info, |name, value| part.set_knob(name, value));
+        }
+    }
+}

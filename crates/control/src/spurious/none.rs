@@ -1,0 +1,19 @@
+//! Every timeout and every fast retransmit is believed.
+
+use super::SpuriousDetector;
+use crate::part::{Part, PartInfo};
+
+/// It keeps no state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct None;
+
+impl Part for None {
+    const INFO: PartInfo = PartInfo {
+        name: "none",
+        summary: "every timeout is taken for a loss",
+        source: "RFC 6298",
+        knobs: &[],
+    };
+}
+
+impl SpuriousDetector for None {}
