@@ -8,7 +8,11 @@ dates or random identifiers: the same data gives the same bytes with the same ve
 matplotlib is imported when the first figure is drawn, not before.
 """
 
+from midflight.plot.bars import Bars, bar_plot
+from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
+from midflight.plot.messages import Message, Note, sequence_plot
 from midflight.plot.quartiles import Series, quartile_plot
+from midflight.plot.states import State, Transition, state_plot
 from midflight.plot.style import (
     COLUMN_IN,
     DARK,
@@ -29,12 +33,25 @@ __all__ = [
     "LOOKS",
     "MIDDLE",
     "PAGE_IN",
+    "Bars",
+    "Curve",
+    "Curves",
     "Drawing",
+    "Indicator",
+    "Judged",
     "Look",
     "Mark",
+    "Message",
+    "Note",
     "Panel",
     "Series",
+    "State",
+    "Transition",
+    "bar_plot",
+    "indicator_plot",
     "quartile_plot",
+    "sequence_plot",
+    "state_plot",
     "time_sequence_plot",
     "write_csv",
 ]

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,18 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMN_IN",
     "DARK",
+    "FILLS",
     "LIGHT",
     "LOOKS",
     "MIDDLE",
     "PAGE_IN",
     "Drawing",
+    "Fill",
     "Look",
     "save",
     "style",
+    "text_width",
+    "wrapped",
     "write_csv",
 ]
 
@@ -54,6 +59,7 @@ _STYLE: Any = {
     "legend.borderaxespad": 0.2,
     "legend.columnspacing": 1.2,
     "lines.linewidth": 1.0,
+    "hatch.linewidth": 0.6,
     "figure.dpi": 100,
     "figure.autolayout": False,
     "figure.constrained_layout.use": False,
@@ -101,8 +107,56 @@ LOOKS: Mapping[str, Look] = {
 }
 
 
-def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `stem`.svg and `stem`.png without anything that changes from run to run."""
+@dataclass(frozen=True)
+class Fill:
+    """How one area is filled: colours of face and edge, and a hatch in the edge's colour."""
+
+    face: str
+    edge: str
+    hatch: str | None = None
+
+
+#: Fills that stay apart in grey print: dark and plain, light and hatched, white and dotted.
+FILLS: Sequence[Fill] = (
+    Fill("#5d8fc4", DARK),
+    Fill("#fbe3c6", "#b85f00", "//////"),
+    Fill("white", MIDDLE, "......"),
+    Fill("0.8", "0.25", "xxxx"),
+)
+
+
+@cache
+def text_width(text: str, size_pt: float) -> float:
+    """The width of the widest line of a text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family=_STYLE["font.family"])
+    lines = [line for line in text.split("\n") if line.strip()]
+    widths = [TextPath((0, 0), line, size=size_pt, prop=font).get_extents().x1 for line in lines]
+    return float(max(widths, default=0.0))
+
+
+def wrapped(text: str, size_pt: float, width_pt: float) -> str:
+    """A text with its lines broken between words so that each fits the width, if words do."""
+    lines = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and text_width(longer, size_pt) > width_pt:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
+    """Write `stem`.svg and `stem`.png without anything that changes from run to run.
+
+    Without `lay_out` everything stays where the caller has put it.
+    """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -111,7 +165,8 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     # Both files share the layout that the letters of the SVG need.  As the figure's own, the layout
     # would cost each file a drawing more.
     FigureCanvasSVG(figure)
-    ConstrainedLayoutEngine().execute(figure)
+    if lay_out:
+        ConstrainedLayoutEngine().execute(figure)
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
     figure.savefig(png, metadata={"Software": None})
     return [svg, png]
