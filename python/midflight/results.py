@@ -5,14 +5,28 @@ The core returns columns (`midflight._core.Table`); everything here works on who
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EventLog", "Quartiles", "RunTable", "quantile", "quartiles", "rank_correlation"]
+__all__ = [
+    "Estimate",
+    "EventLog",
+    "Quartiles",
+    "Ratio",
+    "RunTable",
+    "difference_ci",
+    "mean_ci",
+    "quantile",
+    "quartiles",
+    "rank_correlation",
+    "ratio_ci",
+    "t_quantile",
+]
 
 NS_PER_S = 1e9
 
@@ -47,6 +61,101 @@ def quantile(values: ArrayLike, q: float) -> float:
 def quartiles(values: ArrayLike) -> Quartiles:
     """The three quartiles of `values`; missing values count as infinite."""
     return Quartiles(quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75))
+
+
+class Estimate(NamedTuple):
+    """A mean and half the width of its 95 % confidence interval, in the unit of the values."""
+
+    mean: float
+    half_width: float
+
+
+class Ratio(NamedTuple):
+    """A relative difference and its 95 % confidence interval (0.05 is 5 % more)."""
+
+    value: float
+    low: float
+    high: float
+
+
+@cache
+def t_quantile(freedom: int, share: float = 0.95) -> float:
+    """The t that Student's distribution keeps within -t ... t with this probability.
+
+    The distribution function for whole degrees of freedom is a finite sum: Abramowitz and Stegun,
+    Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    """
+    if freedom < 1:
+        return float("nan")
+    odd = freedom % 2 == 1
+
+    def within(angle: float) -> float:
+        cos2 = math.cos(angle) ** 2
+        term = math.cos(angle) if odd else 1.0
+        total = 0.0
+        for k in range(3 if odd else 2, freedom + 1, 2):
+            total += term
+            term *= cos2 * (k - 1) / k
+        total *= math.sin(angle)
+        return 2 / math.pi * (angle + total) if odd else total
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle) < share else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)
+
+
+def mean_ci(values: ArrayLike) -> Estimate:
+    """The mean with its 95 % confidence interval (Student's t).
+
+    A missing value makes the mean nan, and a single value has no interval (nan).
+    """
+    data = np.asarray(values, dtype=float)
+    if data.size == 0:
+        return Estimate(float("nan"), float("nan"))
+    mean = float(data.mean())
+    if data.size == 1 or not math.isfinite(mean):
+        return Estimate(mean, float("nan"))
+    error = float(data.std(ddof=1)) / math.sqrt(data.size)
+    return Estimate(mean, t_quantile(data.size - 1) * error)
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if first.shape != second.shape or first.ndim != 1:
+        raise ValueError(f"paired runs have one shape, not {first.shape} and {second.shape}")
+    return first, second
+
+
+def difference_ci(a: ArrayLike, b: ArrayLike) -> Estimate:
+    """The mean of a - b over paired runs, with its 95 % confidence interval."""
+    first, second = _paired(a, b)
+    return mean_ci(first - second)
+
+
+def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
+    """mean(a) / mean(b) - 1 over paired runs, with its 95 % confidence interval.
+
+    The interval is Fieller's (1954): every ratio r for which the mean of a - r b does not differ
+    from 0.  It is infinite when the mean of b itself does not, and nan for fewer than two runs.
+    """
+    first, second = _paired(a, b)
+    nan = float("nan")
+    if first.size == 0:
+        return Ratio(nan, nan, nan)
+    mean_a, mean_b = float(first.mean()), float(second.mean())
+    value = mean_a / mean_b - 1 if mean_b != 0 else nan
+    if first.size == 1 or not (math.isfinite(mean_a) and math.isfinite(mean_b)):
+        return Ratio(value, nan, nan)
+    factor = t_quantile(first.size - 1) ** 2 / first.size
+    (aa, ab), (_, bb) = (factor * np.cov(first, second)).tolist()
+    # The bounds are the roots of square r^2 - 2 middle r + rest.
+    square, middle, rest = mean_b**2 - bb, mean_a * mean_b - ab, mean_a**2 - aa
+    if square <= 0:
+        return Ratio(value, -math.inf, math.inf)
+    width = math.sqrt(max(0.0, middle**2 - square * rest))
+    return Ratio(value, (middle - width) / square - 1, (middle + width) / square - 1)
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

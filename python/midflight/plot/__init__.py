@@ -1,0 +1,57 @@
+"""Figures for papers, one file for each kind.
+
+Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
+kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
+in lightness, so that grey print loses nothing.  Every figure is written as SVG and PNG without
+dates or random identifiers: the same data gives the same bytes with the same version of matplotlib.
+
+matplotlib is imported when the first figure is drawn, not before.
+"""
+
+from midflight.plot.bars import Bars, bar_plot
+from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
+from midflight.plot.messages import Message, Note, sequence_plot
+from midflight.plot.quartiles import Series, quartile_plot
+from midflight.plot.states import State, Transition, state_plot
+from midflight.plot.style import (
+    COLUMN_IN,
+    DARK,
+    LIGHT,
+    LOOKS,
+    MIDDLE,
+    PAGE_IN,
+    Drawing,
+    Look,
+    write_csv,
+)
+from midflight.plot.time_sequence import Mark, Panel, time_sequence_plot
+
+__all__ = [
+    "COLUMN_IN",
+    "DARK",
+    "LIGHT",
+    "LOOKS",
+    "MIDDLE",
+    "PAGE_IN",
+    "Bars",
+    "Curve",
+    "Curves",
+    "Drawing",
+    "Indicator",
+    "Judged",
+    "Look",
+    "Mark",
+    "Message",
+    "Note",
+    "Panel",
+    "Series",
+    "State",
+    "Transition",
+    "bar_plot",
+    "indicator_plot",
+    "quartile_plot",
+    "sequence_plot",
+    "state_plot",
+    "time_sequence_plot",
+    "write_csv",
+]

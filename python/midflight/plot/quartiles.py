@@ -1,0 +1,133 @@
+"""Quartiles over link parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from midflight.plot.style import COLUMN_IN, Look, save, style
+from midflight.results import Quartiles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Series", "quartile_plot"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a quartile plot: its name in the legend, its look, and one point per category."""
+
+    label: str
+    look: Look
+    points: Sequence[Quartiles]
+
+
+def _top(series: Sequence[Series]) -> float:
+    """The highest finite value to be shown."""
+    values = [v for s in series for point in s.points for v in point if math.isfinite(v)]
+    return max(values, default=1.0)
+
+
+def quartile_plot(
+    stem: Path,
+    *,
+    categories: Sequence[str],
+    x_title: str,
+    y_title: str,
+    series: Sequence[Series],
+    height_in: float = 2.55,
+    legend_columns: int = 2,
+) -> list[Path]:
+    """Draw lower quartile, median and upper quartile of each series over link parameters.
+
+    Categories stand at equal distances in the given order.  Markers are medians, bars run from the
+    lower to the upper quartile; the series of one category are set side by side so that no bar
+    hides another.  An upper quartile of runs that never finish leaves the axes with an arrow.
+
+    Returns the files written (`stem`.svg and `stem`.png).
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(COLUMN_IN, height_in))
+        axes = figure.add_subplot()
+        top = _top(series) * 1.06 or 1.0
+        step = min(0.17, 0.6 / max(1, len(series)))
+        for index, one in enumerate(series):
+            x = np.arange(len(categories)) + (index - (len(series) - 1) / 2) * step
+            _quartile_series(axes, x, one, top)
+        axes.set_xticks(range(len(categories)), categories)
+        axes.set_xlim(-0.5, len(categories) - 0.5)
+        axes.set_ylim(0, top)
+        axes.set_xlabel(x_title)
+        axes.set_ylabel(y_title)
+        axes.tick_params(axis="x", length=0)
+        for edge in range(1, len(categories)):
+            axes.axvline(edge - 0.5, color="0.93", linewidth=0.5, zorder=0)
+        figure.legend(loc="outside upper center", ncols=legend_columns)
+        return save(figure, stem)
+
+
+def _quartile_series(axes: Axes, x: np.ndarray, one: Series, top: float) -> None:
+    """Draw the line, the bars and the markers of one series."""
+    data = np.array(one.points, dtype=float)
+    shown = np.minimum(data, top)
+    q1, median, q3 = shown.T
+    look = one.look
+    axes.plot(x, median, color=look.colour, linestyle=look.line, linewidth=0.7, zorder=2)
+    axes.errorbar(
+        x,
+        median,
+        yerr=np.vstack([median - q1, q3 - median]),
+        fmt="none",
+        ecolor=look.colour,
+        elinewidth=0.9,
+        capsize=2.0,
+        capthick=0.9,
+        zorder=3,
+        clip_on=False,
+    )
+    axes.plot(
+        x,
+        median,
+        linestyle=look.line,
+        linewidth=0,
+        marker=look.marker,
+        markersize=look.size,
+        markerfacecolor=look.colour if look.filled else "white",
+        markeredgecolor=look.colour,
+        markeredgewidth=0.9,
+        zorder=4,
+        clip_on=False,
+    )
+    endless = ~np.isfinite(data[:, 2])
+    if endless.any():
+        axes.plot(
+            x[endless],
+            np.full(endless.sum(), top),
+            linestyle="none",
+            marker=r"$\uparrow$",
+            markersize=6,
+            color=look.colour,
+            clip_on=False,
+            zorder=5,
+        )
+    # An empty line with everything on it, for the legend only.
+    axes.plot(
+        [],
+        [],
+        color=look.colour,
+        linestyle=look.line,
+        linewidth=0.9,
+        marker=look.marker,
+        markersize=look.size,
+        markerfacecolor=look.colour if look.filled else "white",
+        markeredgewidth=0.9,
+        label=one.label,
+    )

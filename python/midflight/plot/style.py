@@ -1,0 +1,198 @@
+"""What all figures share: sizes, fonts, looks, and how files are written."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMN_IN",
+    "DARK",
+    "FILLS",
+    "LIGHT",
+    "LOOKS",
+    "MIDDLE",
+    "PAGE_IN",
+    "Drawing",
+    "Fill",
+    "Look",
+    "save",
+    "style",
+    "text_width",
+    "wrapped",
+    "write_csv",
+]
+
+COLUMN_IN = 3.5
+PAGE_IN = 7.16
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.labelsize": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "0.88",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.0,
+    "hatch.linewidth": 0.6,
+    "figure.dpi": 100,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
+    "savefig.dpi": 300,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "midflight",
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+}
+
+
+def style() -> AbstractContextManager[None]:
+    import matplotlib as mpl
+
+    return mpl.rc_context(_STYLE)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn: colour, line style, marker, and whether the marker is filled."""
+
+    colour: str
+    line: str | tuple[int, tuple[float, ...]]
+    marker: str
+    filled: bool
+    size: float = 4.2
+
+
+# Two hues far apart in lightness (dark blue 0.27, orange 0.62 of white) and one between them.
+DARK, LIGHT, MIDDLE = "#08417a", "#e07b00", "#2f8f6f"
+_DASH = (0, (4.0, 1.6))
+_DOT = (0, (1.0, 1.4))
+
+#: Named looks.  The first word is what colour and line say, the second what the marker says.
+LOOKS: Mapping[str, Look] = {
+    "solid circle": Look(DARK, "-", "o", True),
+    "solid square": Look(DARK, "-", "s", True, 3.9),
+    "dashed circle": Look(LIGHT, _DASH, "o", False),
+    "dashed square": Look(LIGHT, _DASH, "s", False, 3.9),
+    "dotted triangle": Look(MIDDLE, _DOT, "^", True, 4.4),
+    "dashed-dark circle": Look(DARK, _DASH, "o", False),
+    "dashed-dark square": Look(DARK, _DASH, "s", False, 3.9),
+    "solid-light circle": Look(LIGHT, "-", "o", True),
+    "solid-light square": Look(LIGHT, "-", "s", True, 3.9),
+}
+
+
+@dataclass(frozen=True)
+class Fill:
+    """How one area is filled: colours of face and edge, and a hatch in the edge's colour."""
+
+    face: str
+    edge: str
+    hatch: str | None = None
+
+
+#: Fills that stay apart in grey print: dark and plain, light and hatched, white and dotted.
+FILLS: Sequence[Fill] = (
+    Fill("#5d8fc4", DARK),
+    Fill("#fbe3c6", "#b85f00", "//////"),
+    Fill("white", MIDDLE, "......"),
+    Fill("0.8", "0.25", "xxxx"),
+)
+
+
+@cache
+def text_width(text: str, size_pt: float) -> float:
+    """The width of the widest line of a text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family=_STYLE["font.family"])
+    lines = [line for line in text.split("\n") if line.strip()]
+    widths = [TextPath((0, 0), line, size=size_pt, prop=font).get_extents().x1 for line in lines]
+    return float(max(widths, default=0.0))
+
+
+def wrapped(text: str, size_pt: float, width_pt: float) -> str:
+    """A text with its lines broken between words so that each fits the width, if words do."""
+    lines = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and text_width(longer, size_pt) > width_pt:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
+    """Write `stem`.svg and `stem`.png without anything that changes from run to run.
+
+    Without `lay_out` everything stays where the caller has put it.
+    """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    # Both files share the layout that the letters of the SVG need.  As the figure's own, the layout
+    # would cost each file a drawing more.
+    FigureCanvasSVG(figure)
+    if lay_out:
+        ConstrainedLayoutEngine().execute(figure)
+    figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    figure.savefig(png, metadata={"Software": None})
+    return [svg, png]
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Write a CSV file; floats get six decimals, infinity is `inf`, no data is `nan`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([f"{v:.6f}" if isinstance(v, float) else v for v in row] for row in rows)
+    return path
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot and the data beside it, ready to be written: plain values, which any process can take.
+
+    `plot` takes a path without suffix and returns the files it wrote.
+    """
+
+    plot: Callable[[Path], list[Path]]
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+    def write(self, stem: Path) -> list[Path]:
+        """Write the plot and `stem`.csv; return the files."""
+        return [*self.plot(stem), write_csv(stem.with_suffix(".csv"), self.header, self.rows)]

@@ -1,0 +1,77 @@
+"""Means, differences and ratios with their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from midflight.results import difference_ci, mean_ci, ratio_ci, t_quantile
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    [
+        (1, 12.7062047362),
+        (2, 4.3026527297),
+        (3, 3.1824463053),
+        (4, 2.7764451052),
+        (10, 2.2281388520),
+        (29, 2.0452296421),
+        (100, 1.9839715185),
+        (999, 1.9623414611),
+    ],
+)
+def test_the_quantiles_of_student_are_those_of_the_tables(freedom: int, quantile: float) -> None:
+    assert t_quantile(freedom) == pytest.approx(quantile, rel=1e-9)
+
+
+def test_other_shares_of_student_are_those_of_the_tables() -> None:
+    assert t_quantile(9, 0.99) == pytest.approx(3.2498355416, rel=1e-9)
+    assert t_quantile(30, 0.90) == pytest.approx(1.6972608866, rel=1e-9)
+
+
+def test_a_mean_has_the_interval_of_student() -> None:
+    mean, half_width = mean_ci([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert mean == 3.0
+    assert half_width == pytest.approx(2.7764451052 * math.sqrt(2.5 / 5))
+
+
+def test_what_has_no_interval_says_so() -> None:
+    assert all(math.isnan(value) for value in mean_ci([]))
+    assert mean_ci([2.0]).mean == 2.0
+    assert math.isnan(mean_ci([2.0]).half_width)
+    assert math.isnan(mean_ci([1.0, math.nan]).mean)
+    assert all(math.isnan(value) for value in ratio_ci([], []))
+    assert ratio_ci([3.0], [2.0]).value == 0.5
+    assert math.isnan(ratio_ci([3.0], [2.0]).low)
+
+
+def test_differences_are_taken_run_by_run() -> None:
+    a = np.array([10.0, 20.0, 30.0, 40.0])
+    assert difference_ci(a + 1, a) == (1.0, 0.0)
+    with pytest.raises(ValueError, match="paired runs"):
+        difference_ci(a, a[:2])
+
+
+def test_a_fixed_ratio_has_no_width() -> None:
+    b = np.array([3.0, 4.0, 5.0])
+    assert ratio_ci(1.25 * b, b) == pytest.approx((0.25, 0.25, 0.25))
+
+
+def test_the_bounds_of_a_ratio_are_where_the_difference_meets_zero() -> None:
+    rng = np.random.Generator(np.random.PCG64(1))
+    b = rng.normal(60.0, 6.0, 30)
+    a = 1.1 * b + rng.normal(0.0, 4.0, 30)
+    ratio = ratio_ci(a, b)
+    assert ratio.low < ratio.value < ratio.high
+    assert ratio.value == pytest.approx(a.mean() / b.mean() - 1)
+    for bound in (ratio.low, ratio.high):
+        mean, half_width = difference_ci(a, (1 + bound) * b)
+        assert abs(mean) == pytest.approx(half_width)
+
+
+def test_a_ratio_to_what_may_be_zero_is_not_bounded() -> None:
+    _, low, high = ratio_ci([1.0, 2.0, 3.0], [-1.0, 1.0, 0.5])
+    assert (low, high) == (-math.inf, math.inf)
