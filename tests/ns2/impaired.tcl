@@ -17,7 +17,7 @@
 array set want {rate 1000 delay 200 window 10000 frto 0 response 1 end 10 script {} far 0}
 foreach word $argv {
     if {![regexp {^(\w+)=(.*)$} $word -> key value] || ![info exists want($key)]} {
-        puts stderr "impaired.tcl: cannot use '$word'; give key=value, the key one of [lsort [array names want]]"
+        puts stderr "impaired.tcl: cannot use '$word'; keys are [lsort [array names want]]"
         exit 2
     }
     set want($key) $value
@@ -39,7 +39,7 @@ Agent/TCP set spurious_response_ $want(response)
 # ---------------------------------------------------------------- taps
 # Everything goes to one file, so that lines keep the order in which ns-2 did the things. Its traces round the
 # time, so a tap writes the exact one just before the trace of a packet. A tap is the one error model that asks
-# Tcl about each packet: a result of 1 is an error. With `delay_pkt_` it then delivers the packet `delay_` later.
+# Tcl about each packet: a result of 1 is an error. With `delay_pkt_` the packet is then delivered `delay_` later.
 set ns [new Simulator]
 set scratch /tmp/midflight-ns2-impaired.[pid]
 set raw [open $scratch w]

@@ -1,12 +1,12 @@
 """Make `impaired.csv.gz` and `impaired_cases.csv`: ns-2 with scripted losses and delays.
 
-Needs ns-2.35 (`ns` on the path; Debian's package `ns2`). About three minutes:
+Needs ns-2.35 (`ns` on the path; Debian's package `ns2`). A few minutes:
 
     python tests/ns2/make_impaired.py
 
-The result depends on nothing but ns-2, `impaired.tcl`, `settings.tcl` and the seed here, so a second
-run writes the same files. What a script must hit (a retransmission, a whole flight) is looked up in a
-trial run of the script so far. The files go to `tests/data/ns2`.
+The result depends on nothing but ns-2, `impaired.tcl`, `settings.tcl` and the seed here, so a
+second run writes the same files. What a script must hit (a retransmission, a whole flight) is
+looked up in a trial run of the script so far. The files go to `tests/data/ns2`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -264,6 +265,32 @@ def spikes(rng: random.Random) -> Iterator[Case]:
         yield Case("spike-long", link, run_of(first, window + 5, f"{rng.uniform(3.0, 5.0):.6f}"))
 
 
+def sack_cases() -> Iterator[Case]:
+    """Yield a flight of which all is lost but one packet, which comes after the retransmission.
+
+    Its duplicate ACK reaches the sender between the first new ACK and those of the new data: the
+    one place where F-RTO looks at blocks. The last packet of the flight is a special case. So is
+    the last of the new data: there the whole flight is lost, and the first new segment.
+    """
+    for link in LINKS[:3]:
+        first = 40
+        window = flight(link, first)
+        trial = Case("trial", link, run_of(first, window, LOSE))
+        events = simulate(trial, 10.0, far=True)
+        timeout = next(time for time, name, _ in events if name == "rto")
+        reached = [time for time, name, _ in events if name == "far"]
+        round_trip = 2 * link[1] / 1000 + 0.002 + 12.0 / link[0]
+        for kept in window - 1, window - 2, window // 2, None:
+            script = run_of(first, window, LOSE)
+            if kept is None:
+                script[first + window + 1] = LOSE
+            else:
+                late = timeout + 1.05 * round_trip - reached[first + kept - 1]
+                script[first + kept] = f"{late:.6f}"
+            for frto in FRTO:
+                yield Case("dupack-in-frto", link, dict(script), frto)
+
+
 def spike_cases(rng: random.Random) -> Iterator[Case]:
     """Yield the spikes with F-RTO in its variants, the responses in turn."""
     for number, case in enumerate(spikes(rng)):
@@ -276,11 +303,11 @@ def spike_cases(rng: random.Random) -> Iterator[Case]:
 def cases() -> Iterator[Case]:
     """Yield every case."""
     rng = random.Random(SEED)
-    for make in (loss_cases, reorder_cases, mixed_cases, spike_cases):
-        for case in make(rng):
-            case.segments = max(160, min(max(case.script) + 60, 300))
-            set_end(case)
-            yield case
+    random_cases = (loss_cases, reorder_cases, mixed_cases, spike_cases)
+    for case in chain(*(make(rng) for make in random_cases), sack_cases()):
+        case.segments = max(160, min(max(case.script) + 60, 300))
+        set_end(case)
+        yield case
 
 
 def write_packed(path: Path, text: str) -> None:
