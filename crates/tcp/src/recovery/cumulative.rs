@@ -61,9 +61,10 @@ impl Cumulative {
 
     /// Orders changed the window; with [`Turn::Forget`] there was no recovery.
     pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
-        if core.dupacks == 0 {
-            self.limited = None;
-        }
+        self.limited = match self.limited {
+            Some(_) if core.dupacks > 0 => core.limited_window(),
+            _ => None,
+        };
         if turn == Turn::Forget {
             self.recover = self.recover.min(core.una.saturating_sub(1));
         }

@@ -249,9 +249,10 @@ impl LossRecovery for Sack {
     }
 
     fn on_turn(&mut self, core: &Core, turn: Turn) {
-        if core.dupacks == 0 {
-            self.limited = None;
-        }
+        self.limited = match self.limited {
+            Some(_) if core.dupacks > 0 => core.limited_window(),
+            _ => None,
+        };
         if turn == Turn::Forget {
             self.recovery_point = core.una;
             self.rescue_rxt = None;

@@ -453,6 +453,11 @@ impl Core {
         (answer == Answer::Retransmit, window)
     }
 
+    /// The window that limited transmit may fill for the duplicates so far.
+    pub(crate) fn limited_window(&self) -> Option<f64> {
+        self.response.limited_window(&self.view())
+    }
+
     /// The loss of the first unacknowledged segment is suspected: what would be its cause?
     fn judge(&mut self, view: &SenderView, log: &mut impl Log) -> LossCause {
         if let Some(cause) = self.judged {
