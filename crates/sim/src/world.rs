@@ -1,17 +1,20 @@
 //! The event loop.
 
+mod radio;
+
 use educe::Educe;
 use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, Key, Source};
+use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
 use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkId, Transit};
-use crate::loss::{Loss, Losses};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{AckOptions, Delivery, Packet};
+use crate::special::Entry;
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -74,7 +77,7 @@ pub struct World<O> {
     awaiting_route: usize,
     /// Options of the ACKs on their way.
     options: AckOptions,
-    losses: Losses,
+    announcements: Announcements,
     /// Routes that may be set during the run.
     alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// `routes[node * nodes + to]` and whether it was set during the run.
@@ -109,11 +112,11 @@ impl NextEvent {
 /// Most links that the agenda compares one by one.
 const MOST_BUSY: usize = 12;
 
-/// Sources of the agenda that are not busy: the timeline, announced losses, the
-/// other links at whose far end there are events, and the timers of each flow's
-/// sender and receiver.
+/// Sources of the agenda that are not busy: the timeline, announced losses and
+/// late arrivals, the other links at whose far end there are events, and the
+/// timers of each flow's sender and receiver.
 const TIMELINE: usize = 0;
-const LOSSES: usize = 1;
+const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
 
 /// Places of a flow's timers.
@@ -126,7 +129,7 @@ impl<O: Observer> World<O> {
     /// only the routes of `alternatives` may be set.
     ///
     /// # Errors
-    /// [`WorldError::TooManyLinks`].
+    /// [`WorldError::TooManyLinks`] and [`WorldError::Impairments`].
     pub fn new(
         nodes: usize,
         links: Vec<LinkConfig>,
@@ -137,6 +140,12 @@ impl<O: Observer> World<O> {
     ) -> Result<Self, WorldError> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
+        }
+        for link in &links {
+            if let Some(problem) = link.problem() {
+                let link = link.name;
+                return Err(WorldError::Impairments { link, problem });
+            }
         }
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
@@ -168,7 +177,7 @@ impl<O: Observer> World<O> {
             seldom_awaited,
             awaiting_route: 0,
             options: AckOptions::default(),
-            losses: Losses::default(),
+            announcements: Announcements::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
             flows: flows
@@ -211,7 +220,9 @@ impl<O: Observer> World<O> {
     /// # Errors
     /// [`WorldError::FixedRoute`] for a route that was not declared as an
     /// alternative or comes before it may ([`Self::hold_routes_until`]),
-    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break.
+    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break,
+    /// [`WorldError::UnpausableLink`] for one that was not declared to pause,
+    /// [`WorldError::UnknownSetting`] for one that has no such setting.
     pub fn schedule(&mut self, at: Instant, action: Action) -> Result<(), WorldError> {
         match action {
             Action::Route { node, to, link }
@@ -219,10 +230,12 @@ impl<O: Observer> World<O> {
             {
                 return Err(WorldError::FixedRoute { node: node.0 });
             }
-            Action::Down(link) if !self.links[link.index()].config.may_break => {
+            Action::Down(link) if !self.links[link.index()].may_break => {
                 let link = self.link_name(link);
                 return Err(WorldError::UnbreakableLink { link });
             }
+            Action::Pause(link) => self.links[link.index()].check_resume(None)?,
+            Action::Resume { link, setting } => self.links[link.index()].check_resume(setting)?,
             _ => {}
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
@@ -250,13 +263,10 @@ impl<O: Observer> World<O> {
     ) -> Result<(), WorldError> {
         let l = &mut self.links[link.index()];
         if l.is_used() {
-            let link = l.config.name;
+            let link = l.name;
             return Err(WorldError::LinkInUse { link });
         }
-        l.config.rate = rate;
-        l.config.delay = delay;
-        l.config.limit = limit;
-        l.tune();
+        l.tune(rate, delay, limit);
         Ok(())
     }
 
@@ -290,7 +300,7 @@ impl<O: Observer> World<O> {
 
     /// Name of a link.
     pub fn link_name(&self, link: LinkId) -> &'static str {
-        self.links[link.index()].config.name
+        self.links[link.index()].name
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
@@ -339,7 +349,7 @@ impl<O: Observer> World<O> {
         }
         match source {
             TIMELINE => self.act(),
-            LOSSES => self.announced_loss(),
+            ANNOUNCED => return self.announced(),
             timer => self.timer(timer - self.first_timer()),
         }
         None
@@ -407,16 +417,18 @@ impl<O: Observer> World<O> {
                 let routed = usize::from(l.onward == Onward::Routed);
                 l.take_down(self.moment.shadow, |key, packet| {
                     self.awaiting_route -= routed;
-                    self.losses.push(Loss {
+                    self.announcements.push(Announcement {
                         key,
                         link,
-                        cause: DropCause::Break,
+                        what: What::Lost(DropCause::Break),
                         packet,
                     });
                 });
                 self.sync_link(link.index());
-                self.sync_losses();
+                self.sync_announcements();
             }
+            Action::Pause(link) => self.pause(link),
+            Action::Resume { link, setting } => self.resume(link, setting),
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 let log = &mut Told {
@@ -461,7 +473,7 @@ impl<O: Observer> World<O> {
         if !clear || arrive >= self.routes_hold_until {
             return None;
         }
-        let (next, during_run) = self.routes[self.route_place(l.config.to, packet.to)]?;
+        let (next, during_run) = self.routes[self.route_place(l.to, packet.to)]?;
         packet.rerouted |= during_run;
         Some(next)
     }
@@ -475,8 +487,13 @@ impl<O: Observer> World<O> {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
         let cause = loop {
             let l = &mut self.links[link.index()];
-            if l.down {
-                break DropCause::Break;
+            if l.closed {
+                match l.admit(packet) {
+                    Entry::Open => {}
+                    Entry::Broken => break DropCause::Break,
+                    Entry::Full => break DropCause::Queue,
+                    Entry::Held => return,
+                }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
@@ -500,19 +517,13 @@ impl<O: Observer> World<O> {
         if due.at <= self.moment.at {
             self.lose(packet, link, cause);
         } else {
-            self.announce_loss(Loss {
+            self.announce(Announcement {
                 key: Key { due, scheduled },
                 link,
-                cause,
+                what: What::Lost(cause),
                 packet,
             });
         }
-    }
-
-    #[cold]
-    fn announce_loss(&mut self, loss: Loss) {
-        self.losses.push(loss);
-        self.sync_losses();
     }
 
     #[cold]
@@ -524,13 +535,6 @@ impl<O: Observer> World<O> {
             cause,
         };
         self.observer.record(self.moment.at, packet.flow, &event);
-    }
-
-    fn announced_loss(&mut self) {
-        if let Some(loss) = self.losses.pop() {
-            self.lose(loss.packet, loss.link, loss.cause);
-        }
-        self.sync_losses();
     }
 
     /// The number of the first timer.
@@ -548,22 +552,27 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn sync_losses(&mut self) {
-        self.agenda.set_other(LOSSES, self.losses.next());
+    fn sync_announcements(&mut self) {
+        self.agenda.set_other(ANNOUNCED, self.announcements.next());
     }
 
     #[inline(always)]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
+        let taken = if l.minded && l.special.is_some() {
+            self.take_special(link)
+        } else {
+            l.take()
+        };
         let Some(Transit {
             at,
             passage,
             packet,
-        }) = l.take()
+        }) = taken
         else {
             return;
         };
-        let node = l.config.to;
+        let node = self.links[link].to;
         self.sync_link(link);
         self.moment = Moment {
             at,

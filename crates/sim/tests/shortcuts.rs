@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer,
-    World, WorldError,
+    Action, Digest, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, NodeId,
+    Observer, World, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -41,6 +41,7 @@ impl Observer for Seen {
             Event::Dropped { cause, .. } => match cause {
                 DropCause::Queue => self.lost_to_queues += 1,
                 DropCause::Break => self.lost_to_breaks += 1,
+                DropCause::Radio => panic!("no link has impairments"),
             },
             _ => {}
         }
@@ -74,6 +75,9 @@ fn world(flows: u32, back: Return) -> World<Seen> {
         delay: Duration::from_millis(ms),
         limit: Some(12),
         may_break,
+        impairments: Impairments::default(),
+        settings: Vec::new(),
+        may_pause: false,
     };
     let (halfway, old_back) = match back {
         Return::Direct => (MIDDLE, (RECEIVER, OLD)),
@@ -256,6 +260,9 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         delay: Duration::from_millis(3),
         limit: None,
         may_break: false,
+        impairments: Impairments::default(),
+        settings: Vec::new(),
+        may_pause: false,
     };
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {

@@ -1,0 +1,59 @@
+//! What few links have, kept apart so that the others do without: impairments
+//! at the far end, and the pause.
+
+use std::sync::Arc;
+
+use educe::Educe;
+use midflight_units::Instant;
+
+use crate::impairment::Impairing;
+use crate::link::{LinkConfig, LinkSetting, Transit};
+use crate::packet::Packet;
+
+/// Whether a packet may enter a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Open,
+    /// The link is down.
+    Broken,
+    /// The link is paused and has no room.
+    Full,
+    /// The link is paused and has taken the packet.
+    Held,
+}
+
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Special {
+    /// Those in force.
+    pub(crate) impairing: Option<Impairing>,
+    /// A packet is to follow the next one.
+    pub(crate) swapping: bool,
+    /// A late packet that is at the far end, for as long as its arrival takes.
+    pub(crate) landing: Option<Transit>,
+    pub(crate) may_pause: bool,
+    pub(crate) paused: bool,
+    /// While paused, all packets at the link, in the order in which they will be sent.
+    pub(crate) held: Vec<Packet>,
+    /// How many of them had not gone out before the pause.
+    pub(crate) waiting: usize,
+    pub(crate) settings: Arc<[LinkSetting]>,
+}
+
+impl Special {
+    /// What is special about a link from the start of the run, if anything.
+    pub(crate) fn new(config: LinkConfig) -> Option<Box<Self>> {
+        config.is_special().then(|| {
+            Box::new(Self {
+                impairing: Impairing::new(&config.impairments, Instant::ZERO),
+                swapping: false,
+                landing: None,
+                may_pause: config.may_pause,
+                paused: false,
+                held: Vec::new(),
+                waiting: 0,
+                settings: config.settings.into(),
+            })
+        })
+    }
+}
