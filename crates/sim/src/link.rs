@@ -52,11 +52,13 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// Whether it ever is more than a queue, a transmitter and a delay.
+    #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.may_pause || !self.impairments.is_none()
     }
 
-    /// What is wrong with its impairments, if anything.
+    /// What is wrong with its impairments, if it has any.
+    #[cold]
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let later = self.settings.iter().map(|setting| &setting.impairments);
         let mut all = std::iter::once(&self.impairments).chain(later);
@@ -139,8 +141,10 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(config: LinkConfig) -> Self {
-        let (rate, delay) = (config.rate, config.delay);
+    /// A link of these parameters, from which it takes what few links have.
+    #[inline]
+    pub(crate) fn new(config: &mut LinkConfig) -> Self {
+        let is_special = config.is_special();
         let mut link = Self {
             name: config.name,
             to: config.to,
@@ -151,8 +155,8 @@ impl Link {
             source: Source::Other(0),
             down: false,
             closed: false,
-            minded: config.may_break || config.is_special(),
-            special: Special::new(config),
+            minded: config.may_break || is_special,
+            special: is_special.then(|| Special::new(config)),
             bps: 0.0,
             delay_seconds: 0.0,
             bytes: 0,
@@ -166,7 +170,7 @@ impl Link {
             ring: Ring::default(),
             entries: Ring::default(),
         };
-        link.tune(rate, delay, link.limit);
+        link.tune(config.rate, config.delay, config.limit);
         link
     }
 
@@ -296,9 +300,13 @@ impl Link {
     /// Takes the packet that [`Self::next_due`] announced.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Transit> {
-        if self.minded {
-            self.entries.pop();
-        }
+        self.ring.pop()
+    }
+
+    /// The same where the link may break.
+    #[inline]
+    pub(crate) fn take_entered(&mut self) -> Option<Transit> {
+        self.entries.pop();
         self.ring.pop()
     }
 
@@ -342,7 +350,7 @@ impl Link {
     /// Takes the packet that [`Self::next_due`] announced, with what becomes of
     /// it, and whether one that waits for the next follows it.
     pub(crate) fn take_impaired(&mut self) -> Option<(Transit, Fate, bool)> {
-        let transit = self.take()?;
+        let transit = self.take_entered()?;
         let special = self.special.as_deref_mut()?;
         let Some(impairing) = special.impairing.as_mut() else {
             return Some((transit, Fate::OnTime, false));
@@ -481,7 +489,7 @@ mod tests {
     use crate::config::FlowId;
 
     fn link(limit: u32, onward: Onward) -> Link {
-        let mut link = Link::new(LinkConfig {
+        let mut link = Link::new(&mut LinkConfig {
             name: "test",
             from: NodeId(0),
             to: NodeId(1),

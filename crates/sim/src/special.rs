@@ -41,19 +41,18 @@ pub(crate) struct Special {
 }
 
 impl Special {
-    /// What is special about a link from the start of the run, if anything.
-    pub(crate) fn new(config: LinkConfig) -> Option<Box<Self>> {
-        config.is_special().then(|| {
-            Box::new(Self {
-                impairing: Impairing::new(&config.impairments, Instant::ZERO),
-                swapping: false,
-                landing: None,
-                may_pause: config.may_pause,
-                paused: false,
-                held: Vec::new(),
-                waiting: 0,
-                settings: config.settings.into(),
-            })
+    /// What is special about a link from the start of the run.
+    #[cold]
+    pub(crate) fn new(config: &mut LinkConfig) -> Box<Self> {
+        Box::new(Self {
+            impairing: Impairing::new(&config.impairments, Instant::ZERO),
+            swapping: false,
+            landing: None,
+            may_pause: config.may_pause,
+            paused: false,
+            held: Vec::new(),
+            waiting: 0,
+            settings: std::mem::take(&mut config.settings).into(),
         })
     }
 }

@@ -132,7 +132,7 @@ impl<O: Observer> World<O> {
     /// [`WorldError::TooManyLinks`] and [`WorldError::Impairments`].
     pub fn new(
         nodes: usize,
-        links: Vec<LinkConfig>,
+        mut links: Vec<LinkConfig>,
         routes: &[(NodeId, NodeId, LinkId)],
         alternatives: &[(NodeId, NodeId, LinkId)],
         flows: Vec<FlowConfig>,
@@ -142,13 +142,14 @@ impl<O: Observer> World<O> {
             return Err(WorldError::TooManyLinks);
         }
         for link in &links {
-            if let Some(problem) = link.problem() {
+            let problem = link.is_special().then(|| link.problem());
+            if let Some(problem) = problem.flatten() {
                 let link = link.name;
                 return Err(WorldError::Impairments { link, problem });
             }
         }
         let chained = chains(&links, routes, alternatives, &flows);
-        let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
+        let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
         let (mut awaited, mut seldom_awaited) = (Vec::new(), Vec::new());
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
@@ -559,10 +560,13 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
-        let taken = if l.minded && l.special.is_some() {
-            self.take_special(link)
-        } else {
+        let node = l.to;
+        let taken = if !l.minded {
             l.take()
+        } else if l.special.is_none() {
+            l.take_entered()
+        } else {
+            self.take_special(link)
         };
         let Some(Transit {
             at,
@@ -572,7 +576,6 @@ impl<O: Observer> World<O> {
         else {
             return;
         };
-        let node = self.links[link].to;
         self.sync_link(link);
         self.moment = Moment {
             at,
