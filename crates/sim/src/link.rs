@@ -114,8 +114,6 @@ pub(crate) struct Link {
     down: bool,
     /// What is handed to it does not simply enter: it is down or paused.
     pub(crate) closed: bool,
-    /// An arrival takes more than the packet from `ring`: the link may break or has impairments.
-    pub(crate) minded: bool,
     pub(crate) special: Option<Box<Special>>,
     bps: f64,
     delay_seconds: f64,
@@ -155,7 +153,6 @@ impl Link {
             source: Source::Other(0),
             down: false,
             closed: false,
-            minded: config.may_break || is_special,
             special: is_special.then(|| Special::new(config)),
             bps: 0.0,
             delay_seconds: 0.0,
@@ -300,13 +297,9 @@ impl Link {
     /// Takes the packet that [`Self::next_due`] announced.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Transit> {
-        self.ring.pop()
-    }
-
-    /// The same where the link may break.
-    #[inline]
-    pub(crate) fn take_entered(&mut self) -> Option<Transit> {
-        self.entries.pop();
+        if self.may_break {
+            self.entries.pop();
+        }
         self.ring.pop()
     }
 
@@ -329,6 +322,8 @@ impl Link {
     }
 
     /// Whether a packet may enter where packets do not simply enter.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn admit(&mut self, packet: Packet) -> Entry {
         if self.down {
             return Entry::Broken;
@@ -347,10 +342,10 @@ impl Link {
         }
     }
 
-    /// Takes the packet that [`Self::next_due`] announced, with what becomes of
-    /// it, and whether one that waits for the next follows it.
-    pub(crate) fn take_impaired(&mut self) -> Option<(Transit, Fate, bool)> {
-        let transit = self.take_entered()?;
+    /// The packet that [`Self::next_due`] announced, with what becomes of it,
+    /// and whether one that waits for the next follows it.
+    pub(crate) fn next_fate(&mut self) -> Option<(Transit, Fate, bool)> {
+        let transit = *self.ring.front()?;
         let special = self.special.as_deref_mut()?;
         let Some(impairing) = special.impairing.as_mut() else {
             return Some((transit, Fate::OnTime, false));
@@ -456,27 +451,24 @@ impl Link {
         }
     }
 
-    /// The late packet that is at the far end, if it is one.
-    pub(crate) fn take_landing(&mut self) -> Option<Transit> {
-        self.special.as_deref_mut()?.landing.take()
-    }
-
-    /// An announced packet is at the far end.
-    pub(crate) fn land(&mut self, announcement: Announcement) {
-        let Announcement {
-            key, what, packet, ..
-        } = announcement;
-        let Some(special) = self.special.as_deref_mut() else {
-            return;
-        };
-        special.swapping &= what != What::Swapped;
-        special.landing = Some(Transit {
+    /// An announced packet is the next to arrive.
+    pub(crate) fn put_first(&mut self, announcement: &Announcement) {
+        let key = announcement.key;
+        if announcement.what == What::Swapped {
+            if let Some(special) = self.special.as_deref_mut() {
+                special.swapping = false;
+            }
+        }
+        if self.may_break {
+            self.entries.push_front(key.scheduled.by);
+        }
+        self.ring.push_front(Transit {
             at: key.due.at,
             passage: Passage {
                 start: key.scheduled,
                 arrive: key.due.shadow,
             },
-            packet,
+            packet: announcement.packet,
         });
     }
 }

@@ -7,7 +7,7 @@ use educe::Educe;
 use midflight_units::Instant;
 
 use crate::impairment::Impairing;
-use crate::link::{LinkConfig, LinkSetting, Transit};
+use crate::link::{LinkConfig, LinkSetting};
 use crate::packet::Packet;
 
 /// Whether a packet may enter a link.
@@ -29,8 +29,6 @@ pub(crate) struct Special {
     pub(crate) impairing: Option<Impairing>,
     /// A packet is to follow the next one.
     pub(crate) swapping: bool,
-    /// A late packet that is at the far end, for as long as its arrival takes.
-    pub(crate) landing: Option<Transit>,
     pub(crate) may_pause: bool,
     pub(crate) paused: bool,
     /// While paused, all packets at the link, in the order in which they will be sent.
@@ -47,7 +45,6 @@ impl Special {
         Box::new(Self {
             impairing: Impairing::new(&config.impairments, Instant::ZERO),
             swapping: false,
-            landing: None,
             may_pause: config.may_pause,
             paused: false,
             held: Vec::new(),

@@ -70,8 +70,10 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    /// The links whose arrivals are busy sources of the agenda, and those whose are not.
+    /// The links whose arrivals are busy sources of the agenda, after them those
+    /// of them that are special, and the links whose arrivals are no busy sources.
     awaited: Vec<usize>,
+    awaited_special: Vec<usize>,
     seldom_awaited: Vec<usize>,
     /// Packets that await an event on links where most do not.
     awaiting_route: usize,
@@ -150,15 +152,20 @@ impl<O: Observer> World<O> {
         }
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
-        let (mut awaited, mut seldom_awaited) = (Vec::new(), Vec::new());
+        let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
+        let mut seldom_awaited = Vec::new();
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
             link.to_be_clear = to_be_clear;
             match link.onward {
                 Onward::Chained(_) => {}
-                Onward::Event if awaited.len() < MOST_BUSY => {
-                    link.source = Source::Busy(awaited.len());
-                    awaited.push(i);
+                Onward::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
+                    if link.special.is_some() {
+                        awaited_special.push(i);
+                    } else {
+                        link.source = Source::Busy(awaited.len());
+                        awaited.push(i);
+                    }
                 }
                 Onward::Event | Onward::Routed => {
                     link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
@@ -166,15 +173,20 @@ impl<O: Observer> World<O> {
                 }
             }
         }
+        let busy = awaited.len() + awaited_special.len();
+        for (&i, source) in awaited_special.iter().zip(awaited.len()..) {
+            links[i].source = Source::Busy(source);
+        }
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
         let timers = 2 * flows.len();
         let mut world = Self {
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
-            agenda: Agenda::new(awaited.len(), first_timer + timers),
+            agenda: Agenda::new(busy, first_timer + timers),
             links,
             awaited,
+            awaited_special,
             seldom_awaited,
             awaiting_route: 0,
             options: AckOptions::default(),
@@ -309,7 +321,7 @@ impl<O: Observer> World<O> {
     pub fn next_event(&self) -> NextEvent {
         let (first, at) = self
             .agenda
-            .first(|busy| self.links[self.awaited[busy]].key());
+            .first(|busy| self.links[self.busy_link(busy)].key());
         NextEvent {
             first,
             at: Instant::from_nanos(at),
@@ -326,7 +338,10 @@ impl<O: Observer> World<O> {
             return Ok(());
         }
         let link = match next.first {
-            Source::Busy(source) => Some(self.awaited[source]),
+            Source::Busy(source) => match self.awaited.get(source) {
+                Some(&link) => Some(link),
+                None => self.special_arrival(source),
+            },
             Source::Other(source) => self.other(source),
         };
         if let Some(link) = link {
@@ -345,6 +360,9 @@ impl<O: Observer> World<O> {
         self.scheduled = key.scheduled;
         let seldom_awaited = source.wrapping_sub(FIRST_SELDOM_AWAITED);
         if let Some(&link) = self.seldom_awaited.get(seldom_awaited) {
+            if self.links[link].special.is_some() && !self.is_on_time(link) {
+                return None;
+            }
             self.awaiting_route -= usize::from(self.links[link].onward == Onward::Routed);
             return Some(link);
         }
@@ -560,22 +578,15 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn arrival(&mut self, link: usize) {
         let l = &mut self.links[link];
-        let node = l.to;
-        let taken = if !l.minded {
-            l.take()
-        } else if l.special.is_none() {
-            l.take_entered()
-        } else {
-            self.take_special(link)
-        };
         let Some(Transit {
             at,
             passage,
             packet,
-        }) = taken
+        }) = l.take()
         else {
             return;
         };
+        let node = l.to;
         self.sync_link(link);
         self.moment = Moment {
             at,

@@ -143,12 +143,19 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
     world
 }
 
-fn plan(world: &mut World<Log>, link: u16, actions: &[(f64, Option<Option<u16>>)]) {
+/// What comes over a link.
+#[derive(Clone, Copy)]
+enum Then {
+    Pause,
+    Resume(Option<u16>),
+}
+
+fn plan(world: &mut World<Log>, link: u16, actions: &[(f64, Then)]) {
     let link = World::<Log>::link_id(link);
-    for &(t, resume) in actions {
-        let action = match resume {
-            None => Action::Pause(link),
-            Some(setting) => Action::Resume { link, setting },
+    for &(t, then) in actions {
+        let action = match then {
+            Then::Pause => Action::Pause(link),
+            Then::Resume(setting) => Action::Resume { link, setting },
         };
         world
             .schedule(at(t), action)
@@ -156,9 +163,9 @@ fn plan(world: &mut World<Log>, link: u16, actions: &[(f64, Option<Option<u16>>)
     }
 }
 
-const PAUSE: Option<Option<u16>> = None;
-const RESUME: Option<Option<u16>> = Some(None);
-const CHANGE: Option<Option<u16>> = Some(Some(0));
+const PAUSE: Then = Then::Pause;
+const RESUME: Then = Then::Resume(None);
+const CHANGE: Then = Then::Resume(Some(0));
 
 /// What happens within 300 units (2.3 s, before any timeout), to the nanosecond.
 #[track_caller]

@@ -7,7 +7,7 @@ use crate::announcement::{Announcement, What};
 use crate::event::{DropCause, Observer};
 use crate::impairment::Fate;
 use crate::link::{LinkId, Passage, Transit};
-use crate::moment::Scheduled;
+use crate::moment::{Moment, Scheduled};
 
 impl<O: Observer> World<O> {
     #[cold]
@@ -25,19 +25,31 @@ impl<O: Observer> World<O> {
             self.lose(announcement.packet, link, cause);
             return None;
         }
-        self.links[link.index()].land(announcement);
+        self.links[link.index()].put_first(&announcement);
         Some(link.index())
     }
 
-    /// Takes the packet that is at the far end of a special link now, unless it is lost or late.
+    /// The link of a busy source of the agenda.
+    #[inline]
+    pub(super) fn busy_link(&self, source: usize) -> usize {
+        let special = || self.awaited_special[source - self.awaited.len()];
+        self.awaited.get(source).copied().unwrap_or_else(special)
+    }
+
+    /// A packet is at the far end of a special link, which is a busy source; the link, if it arrives.
     #[cold]
     #[inline(never)]
-    pub(super) fn take_special(&mut self, link: usize) -> Option<Transit> {
+    pub(super) fn special_arrival(&mut self, source: usize) -> Option<usize> {
+        let link = self.busy_link(source);
+        self.is_on_time(link).then_some(link)
+    }
+
+    /// Whether the packet at the far end of a special link is neither lost nor late.
+    pub(super) fn is_on_time(&mut self, link: usize) -> bool {
         let (l, id) = (&mut self.links[link], LinkId(link as u16));
-        if let Some(landing) = l.take_landing() {
-            return Some(landing);
-        }
-        let (transit, fate, followed) = l.take_impaired()?;
+        let Some((transit, fate, followed)) = l.next_fate() else {
+            return false;
+        };
         let Passage { start, arrive } = transit.passage;
         let (wait, what) = match fate {
             Fate::OnTime => {
@@ -47,20 +59,17 @@ impl<O: Observer> World<O> {
                     self.announcements.release_swapped(id, key);
                     self.sync_announcements();
                 }
-                return Some(transit);
+                return true;
             }
             Fate::Lost => {
-                self.sync_link(link);
-                self.moment = arrive.moment();
-                self.scheduled = start;
+                self.set_aside(link);
                 self.lose(transit.packet, id, DropCause::Radio);
-                return None;
+                return false;
             }
             Fate::Late(delay) => (delay, What::Late),
             Fate::Swapped(hold) => (hold, What::Swapped),
         };
-        self.sync_link(link);
-        self.moment = arrive.moment();
+        self.set_aside(link);
         // It was decided when the packet was at the far end.
         let scheduled = Scheduled {
             at: arrive,
@@ -73,7 +82,19 @@ impl<O: Observer> World<O> {
             what,
             packet: transit.packet,
         });
-        None
+        false
+    }
+
+    /// The present is that of a packet at the far end of a link that does not arrive.
+    fn set_aside(&mut self, link: usize) {
+        if let Some(Transit { at, passage, .. }) = self.links[link].take() {
+            self.moment = Moment {
+                at,
+                shadow: passage.arrive,
+            };
+            self.scheduled = passage.start;
+        }
+        self.sync_link(link);
     }
 
     /// A link holds from now on what is on its way to the far end.
