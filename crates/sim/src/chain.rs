@@ -106,7 +106,7 @@ pub(crate) enum Onward {
 /// For each link where its packets go on to and, if they are routed, the links
 /// on which no packet may await an event: itself, and those that lead to where
 /// it leads. A link that may break can end a chain but not be in the middle of it;
-/// so can one with impairments, and one that may pause is a chain of its own.
+/// so can one with impairments, and one that may pause or is counted is a chain of its own.
 pub(crate) fn chains(
     links: &[LinkConfig],
     routes: Routes,
@@ -149,8 +149,11 @@ impl Reach {
         if self.ends[i] || link.is_special() || (link.may_break && entered_on_the_way) {
             return Onward::Event;
         }
-        // What a pause holds must not be ahead of the present.
-        if onward.iter().any(|next| links[next.index()].may_pause) {
+        // What a pause holds or what is counted must not be ahead of the present.
+        if onward
+            .iter()
+            .any(|next| links[next.index()].entered_by_event())
+        {
             return Onward::Event;
         }
         let this = Some(LinkId(i as u16));

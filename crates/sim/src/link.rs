@@ -48,13 +48,30 @@ pub struct LinkConfig {
     pub settings: Vec<LinkSetting>,
     /// The timeline may pause the link.
     pub may_pause: bool,
+    /// What is handed to it is counted; see [`crate::World::link_counts`].
+    pub counted: bool,
+}
+
+/// What was handed to a link so far, in packets. What a pause held is not counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// All of it.
+    pub offered: u64,
+    /// What its queue had no room for.
+    pub dropped_queue: u64,
 }
 
 impl LinkConfig {
     /// Whether it ever is more than a queue, a transmitter and a delay.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
-        self.may_pause || !self.impairments.is_none()
+        self.entered_by_event() || !self.impairments.is_none()
+    }
+
+    /// Whether packets must not be handed to it ahead of the present.
+    #[inline]
+    pub(crate) fn entered_by_event(&self) -> bool {
+        self.may_pause || self.counted
     }
 
     /// What is wrong with its impairments, if it has any.
@@ -112,7 +129,7 @@ pub(crate) struct Link {
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     down: bool,
-    /// What is handed to it does not simply enter: it is down or paused.
+    /// What is handed to it does not simply enter: it is down, paused or counted.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     bps: f64,
@@ -152,7 +169,7 @@ impl Link {
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
-            closed: false,
+            closed: config.counted,
             special: is_special.then(|| Special::new(config)),
             bps: 0.0,
             delay_seconds: 0.0,
@@ -325,6 +342,9 @@ impl Link {
     #[cold]
     #[inline(never)]
     pub(crate) fn admit(&mut self, packet: Packet) -> Entry {
+        if let Some(special) = self.special.as_deref_mut() {
+            special.counts.offered += 1;
+        }
         if self.down {
             return Entry::Broken;
         }
@@ -428,13 +448,13 @@ impl Link {
             return;
         };
         special.paused = false;
+        self.closed = self.down || special.counted;
         let mut held = std::mem::take(&mut special.held);
         let settings = special.settings.clone();
         if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
             special.impairing = Impairing::new(&setting.impairments, now.at);
             self.tune(setting.rate, setting.delay, setting.limit);
         }
-        self.closed = self.down;
         self.free_at = now.shadow;
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for packet in held.drain(..) {
@@ -449,6 +469,19 @@ impl Link {
             // For the buffer.
             special.held = held;
         }
+    }
+
+    /// The queue had no room for a packet.
+    pub(crate) fn count_drop(&mut self) {
+        if let Some(special) = self.special.as_deref_mut() {
+            special.counts.dropped_queue += 1;
+        }
+    }
+
+    /// What was handed to it; nothing if that is not counted.
+    pub(crate) fn counts(&self) -> LinkCounts {
+        let counted = self.special.as_deref().filter(|special| special.counted);
+        counted.map_or_else(LinkCounts::default, |special| special.counts)
     }
 
     /// An announced packet is the next to arrive.
@@ -492,6 +525,7 @@ mod tests {
             impairments: Impairments::default(),
             settings: Vec::new(),
             may_pause: false,
+            counted: false,
         });
         link.onward = onward;
         link

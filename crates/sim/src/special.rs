@@ -1,5 +1,5 @@
 //! What few links have, kept apart so that the others do without: impairments
-//! at the far end, and the pause.
+//! at the far end, the pause, and counts.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use educe::Educe;
 use midflight_units::Instant;
 
 use crate::impairment::Impairing;
-use crate::link::{LinkConfig, LinkSetting};
+use crate::link::{LinkConfig, LinkCounts, LinkSetting};
 use crate::packet::Packet;
 
 /// Whether a packet may enter a link.
@@ -36,6 +36,8 @@ pub(crate) struct Special {
     /// How many of them had not gone out before the pause.
     pub(crate) waiting: usize,
     pub(crate) settings: Arc<[LinkSetting]>,
+    pub(crate) counted: bool,
+    pub(crate) counts: LinkCounts,
 }
 
 impl Special {
@@ -49,6 +51,8 @@ impl Special {
             paused: false,
             held: Vec::new(),
             waiting: 0,
+            counted: config.counted,
+            counts: LinkCounts::default(),
             settings: std::mem::take(&mut config.settings).into(),
         })
     }

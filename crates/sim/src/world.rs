@@ -11,7 +11,7 @@ use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
 use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
-use crate::link::{Link, LinkConfig, LinkId, Transit};
+use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{AckOptions, Delivery, Packet};
 use crate::special::Entry;
@@ -316,6 +316,11 @@ impl<O: Observer> World<O> {
         self.links[link.index()].name
     }
 
+    /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
+    pub fn link_counts(&self, link: LinkId) -> LinkCounts {
+        self.links[link.index()].counts()
+    }
+
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
     #[inline(always)]
     pub fn next_event(&self) -> NextEvent {
@@ -548,6 +553,9 @@ impl<O: Observer> World<O> {
     #[cold]
     fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
         packet.discard(&mut self.options);
+        if cause == DropCause::Queue {
+            self.links[link.index()].count_drop();
+        }
         let event = Event::Dropped {
             payload: packet.payload(),
             link,

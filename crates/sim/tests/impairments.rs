@@ -7,8 +7,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, LossModel,
-    NodeId, Observer, Reordering, Scripted, World, WorldError,
+    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts, LinkSetting,
+    LossModel, NodeId, Observer, Reordering, Scripted, World, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -64,6 +64,7 @@ fn link(from: u16, to: u16) -> LinkConfig {
         impairments: Impairments::default(),
         settings: Vec::new(),
         may_pause: false,
+        counted: false,
     }
 }
 
@@ -466,6 +467,39 @@ fn a_paused_link_takes_what_its_limit_says() {
             (8.0, 6, Arrives),
         ],
     );
+}
+
+/// Counts are of the present: packet 1 enters the middle link at 4 units and is lost there.
+#[test]
+fn what_is_handed_to_a_counted_link_is_counted() {
+    let middle = LinkConfig {
+        from: NodeId(1),
+        to: NodeId(2),
+        limit: Some(1),
+        rate: Rate::from_bps(RATE / 2).unwrap_or_else(|| panic!("a rate")),
+        counted: true,
+        ..pausable()
+    };
+    let row = vec![link(0, 1), middle, link(2, 3)];
+    let mut world = world(row, &[0.0, 0.0, 0.0, 6.0, 6.0]);
+    plan(&mut world, 2, &[(8.0, PAUSE), (10.0, RESUME)]);
+    for (t, offered, dropped_queue) in [
+        (3.0, 0, 0),
+        (3.5, 1, 0),
+        (4.5, 2, 1),
+        (6.0, 3, 1),
+        (9.5, 4, 1),
+        (50.0, 5, 2),
+    ] {
+        world.run_before(at(t)).unwrap_or_else(|e| panic!("{e}"));
+        let counts = LinkCounts {
+            offered,
+            dropped_queue,
+        };
+        assert_eq!(world.link_counts(World::<Log>::link_id(2)), counts, "{t}");
+    }
+    let uncounted = world.link_counts(World::<Log>::link_id(1));
+    assert_eq!(uncounted, LinkCounts::default());
 }
 
 #[test]

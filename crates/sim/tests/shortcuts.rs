@@ -84,6 +84,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         impairments: Impairments::default(),
         settings: Vec::new(),
         may_pause: false,
+        counted: false,
     };
     let (halfway, old_back) = match back {
         Return::Direct => (MIDDLE, (RECEIVER, OLD)),
@@ -395,6 +396,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         impairments: Impairments::default(),
         settings: Vec::new(),
         may_pause: false,
+        counted: false,
     };
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {

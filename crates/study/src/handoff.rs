@@ -150,6 +150,7 @@ impl Handoff {
                 impairments: Impairments::default(),
                 settings: Vec::new(),
                 may_pause: false,
+                counted: false,
             })
             .collect()
     }
