@@ -105,7 +105,8 @@ pub(crate) enum Onward {
 
 /// For each link where its packets go on to and, if they are routed, the links
 /// on which no packet may await an event: itself, and those that lead to where
-/// it leads. A link that may break can end a chain but not be in the middle of it.
+/// it leads. A link that may break can end a chain but not be in the middle of it;
+/// so can one with impairments, and one that may pause or is counted is a chain of its own.
 pub(crate) fn chains(
     links: &[LinkConfig],
     routes: Routes,
@@ -114,7 +115,7 @@ pub(crate) fn chains(
 ) -> Vec<(Onward, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
     let mut onward: Vec<Onward> = (0..links.len())
-        .map(|i| reach.onward_of(i, &links[i]))
+        .map(|i| reach.onward_of(i, links))
         .collect();
     let rivals: Vec<Vec<LinkId>> = (0..links.len())
         .map(|i| match onward[i] {
@@ -142,12 +143,19 @@ pub(crate) fn chains(
 }
 
 impl Reach {
-    fn onward_of(&self, i: usize, link: &LinkConfig) -> Onward {
+    fn onward_of(&self, i: usize, links: &[LinkConfig]) -> Onward {
+        let (link, onward) = (&links[i], &self.onward[i]);
         let entered_on_the_way = self.feeders[i].iter().any(Option::is_some);
-        if self.ends[i] || (link.may_break && entered_on_the_way) {
+        if self.ends[i] || link.is_special() || (link.may_break && entered_on_the_way) {
             return Onward::Event;
         }
-        let onward = &self.onward[i];
+        // What a pause holds or what is counted must not be ahead of the present.
+        if onward
+            .iter()
+            .any(|next| links[next.index()].entered_by_event())
+        {
+            return Onward::Event;
+        }
         let this = Some(LinkId(i as u16));
         let fed_by_this_alone = |next: &LinkId| self.feeders[next.index()] == [this];
         if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {

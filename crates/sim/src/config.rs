@@ -37,6 +37,21 @@ pub enum Action {
     },
     /// From now on the link loses every packet that is handed to it.
     Down(LinkId),
+    /// From now on the link holds what has not reached its far end and what is
+    /// handed to it. Of the latter it accepts, with what waited for its
+    /// transmission, as many packets as its limit says. A transmission that
+    /// would start at this very instant has not.
+    Pause(LinkId),
+    /// A paused link sends what it holds, in the order in which it would have
+    /// arrived, as if handed to an idle link now, but without regard to its
+    /// limit. Without effect on a link that is not paused.
+    Resume {
+        /// The link.
+        link: LinkId,
+        /// Which of the link's settings comes into force, its random streams
+        /// and numbers of packets from their start; none to go on as before.
+        setting: Option<u16>,
+    },
     /// Tell the sender of a flow.
     Notify(FlowId, Notice),
     /// Record that the old link breaks.
@@ -82,6 +97,30 @@ pub enum WorldError {
     UnbreakableLink {
         /// Its name.
         link: &'static str,
+    },
+    /// The timeline pauses or resumes a link that was not declared to pause.
+    #[error("link {link} cannot pause during the run")]
+    UnpausableLink {
+        /// Its name.
+        link: &'static str,
+    },
+    /// A link would resume with a setting that it does not have.
+    #[error("link {link} has no setting {setting}: it has {settings}, numbered from 0")]
+    UnknownSetting {
+        /// Its name.
+        link: &'static str,
+        /// The number asked for.
+        setting: u16,
+        /// How many there are.
+        settings: usize,
+    },
+    /// Impairments that cannot be.
+    #[error("the impairments of link {link} cannot be: {problem}")]
+    Impairments {
+        /// Its name.
+        link: &'static str,
+        /// What is wrong.
+        problem: &'static str,
     },
     /// The parameters of a link would change under its packets.
     #[error("link {link} has carried packets: its parameters cannot change any more")]

@@ -77,8 +77,12 @@ impl Observer for Digest {
                     Payload::Data(seq) => seq << 1,
                     Payload::Ack(ack) => ack << 1 | 1,
                 };
-                let cause = u64::from(*cause == DropCause::Break);
-                (4 + cause, number ^ (link.index() as u64) << 48)
+                let kind = match cause {
+                    DropCause::Queue => 4,
+                    DropCause::Break => 5,
+                    DropCause::Radio => 16,
+                };
+                (kind, number ^ (link.index() as u64) << 48)
             }
             Event::Break => (6, 0),
             Event::Make => (7, 0),

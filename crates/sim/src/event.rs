@@ -22,6 +22,8 @@ pub enum DropCause {
     Queue,
     /// The link was down.
     Break,
+    /// The link's impairments lost it.
+    Radio,
 }
 
 /// Something that happened in a world.

@@ -9,18 +9,22 @@
 //! order in which they were scheduled.
 
 mod agenda;
+mod announcement;
 mod chain;
 mod config;
 mod digest;
 mod event;
+mod impairment;
 mod link;
-mod loss;
 mod moment;
 mod packet;
+pub mod random;
+mod special;
 mod world;
 
 pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 pub use digest::Digest;
 pub use event::{DropCause, Event, Observer, Payload};
-pub use link::{LinkConfig, LinkId};
+pub use impairment::{Impairments, LossModel, Reordering, Scripted, State};
+pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting};
 pub use world::{NextEvent, World};

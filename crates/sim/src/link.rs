@@ -6,10 +6,13 @@ use educe::Educe;
 use midflight_units::{Duration, Instant, Rate, Ring};
 
 use crate::agenda::{Key, Source};
+use crate::announcement::{Announcement, What};
 use crate::chain::Onward;
-use crate::config::NodeId;
-use crate::moment::{Scheduled, Shadow};
+use crate::config::{NodeId, WorldError};
+use crate::impairment::{Fate, Impairing, Impairments};
+use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::Packet;
+use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +42,58 @@ pub struct LinkConfig {
     pub limit: Option<u32>,
     /// The timeline may take the link down.
     pub may_break: bool,
+    /// What it does to packets at its far end.
+    pub impairments: Impairments,
+    /// What it may change to when it resumes after a pause, numbered from 0.
+    pub settings: Vec<LinkSetting>,
+    /// The timeline may pause the link.
+    pub may_pause: bool,
+    /// What is handed to it is counted; see [`crate::World::link_counts`].
+    pub counted: bool,
+}
+
+/// What was handed to a link so far, in packets. What a pause held is not counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// All of it.
+    pub offered: u64,
+    /// What its queue had no room for.
+    pub dropped_queue: u64,
+}
+
+impl LinkConfig {
+    /// Whether it ever is more than a queue, a transmitter and a delay.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.entered_by_event() || !self.impairments.is_none()
+    }
+
+    /// Whether packets must not be handed to it ahead of the present.
+    #[inline]
+    pub(crate) fn entered_by_event(&self) -> bool {
+        self.may_pause || self.counted
+    }
+
+    /// What is wrong with its impairments, if it has any.
+    #[cold]
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let later = self.settings.iter().map(|setting| &setting.impairments);
+        let mut all = std::iter::once(&self.impairments).chain(later);
+        all.find_map(Impairments::problem)
+    }
+}
+
+/// Parameters that come into force when a paused link resumes with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSetting {
+    /// Rate of the transmitter.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Most packets at the link, the one in transmission included; none for no limit.
+    pub limit: Option<u32>,
+    /// What it does to packets at its far end.
+    pub impairments: Impairments,
 }
 
 /// A packet on its way to the far end of a link.
@@ -62,14 +117,21 @@ pub(crate) struct Passage {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Link {
-    pub(crate) config: LinkConfig,
+    pub(crate) name: &'static str,
+    /// Where it ends.
+    pub(crate) to: NodeId,
+    limit: Option<u32>,
+    pub(crate) may_break: bool,
     /// Where packets go from the far end.
     pub(crate) onward: Onward,
     /// If they are routed: the links on which no packet may await an event.
     pub(crate) to_be_clear: Vec<LinkId>,
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
-    pub(crate) down: bool,
+    down: bool,
+    /// What is handed to it does not simply enter: it is down, paused or counted.
+    pub(crate) closed: bool,
+    pub(crate) special: Option<Box<Special>>,
     bps: f64,
     delay_seconds: f64,
     /// Size of the packet accepted last, and how long its transmission takes.
@@ -94,12 +156,21 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(config: LinkConfig) -> Self {
+    /// A link of these parameters, from which it takes what few links have.
+    #[inline]
+    pub(crate) fn new(config: &mut LinkConfig) -> Self {
+        let is_special = config.is_special();
         let mut link = Self {
+            name: config.name,
+            to: config.to,
+            limit: config.limit,
+            may_break: config.may_break,
             onward: Onward::Event,
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
+            closed: config.counted,
+            special: is_special.then(|| Special::new(config)),
             bps: 0.0,
             delay_seconds: 0.0,
             bytes: 0,
@@ -112,23 +183,26 @@ impl Link {
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
-            config,
         };
-        link.tune();
+        link.tune(config.rate, config.delay, config.limit);
         link
     }
 
-    /// Works out what follows from the parameters.
-    pub(crate) fn tune(&mut self) {
-        self.bps = self.config.rate.as_bps() as f64;
-        self.delay_seconds = self.config.delay.as_nanos() as f64 / 1e9;
+    /// Sets the parameters.
+    pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
+        self.bps = rate.as_bps() as f64;
+        self.delay_seconds = delay.as_nanos() as f64 / 1e9;
+        self.limit = limit;
         let room = |limit: u32| (limit as usize).saturating_sub(1);
-        self.room = self.config.limit.map_or(usize::MAX, room);
+        self.room = limit.map_or(usize::MAX, room);
+        // No transmission took that long.
+        (self.bytes, self.seconds) = (0, 0.0);
     }
 
     /// Whether a packet was ever handed to it.
     pub(crate) fn is_used(&self) -> bool {
-        self.free_at > Shadow::ZERO || self.down
+        let holds = |special: &Special| !special.held.is_empty();
+        self.free_at > Shadow::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
     /// Whether as many packets wait at `now` as may, while one is in
@@ -175,7 +249,7 @@ impl Link {
                 at: self.free_at,
                 by: self.newest_start,
             };
-            if self.passes_on() && self.config.limit.is_some() {
+            if self.passes_on() && self.limit.is_some() {
                 self.starts.push(start);
                 if self.starts.len() > self.room {
                     self.starts.drop_front(1);
@@ -205,7 +279,7 @@ impl Link {
     /// it is the next to arrive there.
     #[inline(always)]
     pub(crate) fn carry(&mut self, enter: Shadow, passage: Passage, packet: Packet) -> bool {
-        if self.config.may_break {
+        if self.may_break {
             self.entries.push(enter);
         }
         self.ring.push(Transit {
@@ -240,7 +314,7 @@ impl Link {
     /// Takes the packet that [`Self::next_due`] announced.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Transit> {
-        if self.config.may_break {
+        if self.may_break {
             self.entries.pop();
         }
         self.ring.pop()
@@ -250,6 +324,7 @@ impl Link {
     /// lost then. Calls `lose` with each such packet.
     pub(crate) fn take_down(&mut self, now: Shadow, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
+        self.closed = true;
         let stay = self.entries.iter().filter(|enter| **enter < now).count();
         let announced = self.ring.iter().zip(self.entries.iter()).skip(stay);
         for (transit, enter) in announced {
@@ -262,6 +337,173 @@ impl Link {
         self.ring.truncate(stay);
         self.entries.truncate(stay);
     }
+
+    /// Whether a packet may enter where packets do not simply enter.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn admit(&mut self, packet: Packet) -> Entry {
+        if let Some(special) = self.special.as_deref_mut() {
+            special.counts.offered += 1;
+        }
+        if self.down {
+            return Entry::Broken;
+        }
+        match self.special.as_deref_mut() {
+            Some(special) if special.paused => {
+                let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
+                if special.waiting >= limit {
+                    return Entry::Full;
+                }
+                special.held.push(packet);
+                special.waiting += 1;
+                Entry::Held
+            }
+            _ => Entry::Open,
+        }
+    }
+
+    /// The packet that [`Self::next_due`] announced, with what becomes of it,
+    /// and whether one that waits for the next follows it.
+    pub(crate) fn next_fate(&mut self) -> Option<(Transit, Fate, bool)> {
+        let transit = *self.ring.front()?;
+        let special = self.special.as_deref_mut()?;
+        let Some(impairing) = special.impairing.as_mut() else {
+            return Some((transit, Fate::OnTime, false));
+        };
+        let (mut fate, mut followed) = (impairing.fate(transit.at), false);
+        if special.swapping && matches!(fate, Fate::OnTime | Fate::Swapped(_)) {
+            (fate, followed) = (Fate::OnTime, true);
+            special.swapping = false;
+        }
+        special.swapping |= matches!(fate, Fate::Swapped(_));
+        Some((transit, fate, followed))
+    }
+
+    /// What forbids to pause the link and to resume with a setting, if anything does.
+    pub(crate) fn check_resume(&self, setting: Option<u16>) -> Result<(), WorldError> {
+        let link = self.name;
+        let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
+            return Err(WorldError::UnpausableLink { link });
+        };
+        let settings = special.settings.len();
+        match setting {
+            Some(setting) if usize::from(setting) >= settings => Err(WorldError::UnknownSetting {
+                link,
+                setting,
+                settings,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.special.as_deref().is_some_and(|s| s.paused)
+    }
+
+    /// Holds from `now` on what is on its way to the far end, late packets with
+    /// the others in the order in which they would have arrived.
+    pub(crate) fn pause(&mut self, now: Shadow, late: &[Announcement]) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        let key = |t: &Transit| Key {
+            due: t.passage.arrive.moment(),
+            scheduled: t.passage.start,
+        };
+        let mut due: Vec<(Key, Packet)> = self.ring.iter().map(|t| (key(t), t.packet)).collect();
+        let next = due.first().map_or(Key::NEVER, |&(key, _)| key);
+        for announcement in late {
+            let swapped = announcement.what == What::Swapped;
+            let key = if swapped {
+                announcement.key.min(next)
+            } else {
+                announcement.key
+            };
+            due.push((key, announcement.packet));
+        }
+        // Stable: a packet that was to follow another does.
+        due.sort_by_key(|&(key, _)| key);
+        let waits = |t: &&Transit| t.passage.start.at >= now;
+        special.waiting = self.ring.iter().filter(waits).count();
+        special
+            .held
+            .extend(due.into_iter().map(|(_, packet)| packet));
+        special.swapping = false;
+        special.paused = true;
+        self.closed = true;
+        self.ring.clear();
+        self.entries.clear();
+    }
+
+    /// Sends what was held, as if handed to it at `now` while it is idle.
+    /// Calls `lose` with each packet if the link went down.
+    pub(crate) fn resume(
+        &mut self,
+        now: Moment,
+        scheduled: Scheduled,
+        setting: Option<u16>,
+        mut lose: impl FnMut(Packet),
+    ) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        special.paused = false;
+        self.closed = self.down || special.counted;
+        let mut held = std::mem::take(&mut special.held);
+        let settings = special.settings.clone();
+        if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
+            special.impairing = Impairing::new(&setting.impairments, now.at);
+            self.tune(setting.rate, setting.delay, setting.limit);
+        }
+        self.free_at = now.shadow;
+        let room = std::mem::replace(&mut self.room, usize::MAX);
+        for packet in held.drain(..) {
+            if self.down {
+                lose(packet);
+            } else if let Some(passage) = self.offer(now.shadow, scheduled, packet.bytes) {
+                self.carry(now.shadow, passage, packet);
+            }
+        }
+        self.room = room;
+        if let Some(special) = self.special.as_deref_mut() {
+            // For the buffer.
+            special.held = held;
+        }
+    }
+
+    /// The queue had no room for a packet.
+    pub(crate) fn count_drop(&mut self) {
+        if let Some(special) = self.special.as_deref_mut() {
+            special.counts.dropped_queue += 1;
+        }
+    }
+
+    /// What was handed to it; nothing if that is not counted.
+    pub(crate) fn counts(&self) -> LinkCounts {
+        let counted = self.special.as_deref().filter(|special| special.counted);
+        counted.map_or_else(LinkCounts::default, |special| special.counts)
+    }
+
+    /// An announced packet is the next to arrive.
+    pub(crate) fn put_first(&mut self, announcement: &Announcement) {
+        let key = announcement.key;
+        if announcement.what == What::Swapped {
+            if let Some(special) = self.special.as_deref_mut() {
+                special.swapping = false;
+            }
+        }
+        if self.may_break {
+            self.entries.push_front(key.scheduled.by);
+        }
+        self.ring.push_front(Transit {
+            at: key.due.at,
+            passage: Passage {
+                start: key.scheduled,
+                arrive: key.due.shadow,
+            },
+            packet: announcement.packet,
+        });
+    }
 }
 
 #[cfg(test)]
@@ -270,10 +512,9 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
-    use crate::moment::Moment;
 
     fn link(limit: u32, onward: Onward) -> Link {
-        let mut link = Link::new(LinkConfig {
+        let mut link = Link::new(&mut LinkConfig {
             name: "test",
             from: NodeId(0),
             to: NodeId(1),
@@ -281,6 +522,10 @@ mod tests {
             delay: Duration::from_millis(5),
             limit: Some(limit),
             may_break: false,
+            impairments: Impairments::default(),
+            settings: Vec::new(),
+            may_pause: false,
+            counted: false,
         });
         link.onward = onward;
         link

@@ -1,17 +1,20 @@
 //! The event loop.
 
+mod radio;
+
 use educe::Educe;
 use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use crate::agenda::{Agenda, Key, Source};
+use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
 use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
-use crate::link::{Link, LinkConfig, LinkId, Transit};
-use crate::loss::{Loss, Losses};
+use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{AckOptions, Delivery, Packet};
+use crate::special::Entry;
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -69,14 +72,16 @@ pub struct World<O> {
     scheduled: Scheduled,
     nodes: usize,
     links: Vec<Link>,
-    /// The links whose arrivals are busy sources of the agenda, and those whose are not.
+    /// The links whose arrivals are busy sources of the agenda, after them those
+    /// of them that are special, and the links whose arrivals are no busy sources.
     awaited: Vec<usize>,
+    awaited_special: Vec<usize>,
     seldom_awaited: Vec<usize>,
     /// Packets that await an event on links where most do not.
     awaiting_route: usize,
     /// Options of the ACKs on their way.
     options: AckOptions,
-    losses: Losses,
+    announcements: Announcements,
     /// Routes that may be set during the run.
     alternatives: Vec<(NodeId, NodeId, LinkId)>,
     /// `routes[node * nodes + to]` and whether it was set during the run.
@@ -111,11 +116,11 @@ impl NextEvent {
 /// Most links that the agenda compares one by one.
 const MOST_BUSY: usize = 12;
 
-/// Sources of the agenda that are not busy: the timeline, announced losses, the
-/// other links at whose far end there are events, and the timers of each flow's
-/// sender and receiver.
+/// Sources of the agenda that are not busy: the timeline, announced losses and
+/// late arrivals, the other links at whose far end there are events, and the
+/// timers of each flow's sender and receiver.
 const TIMELINE: usize = 0;
-const LOSSES: usize = 1;
+const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
 
 /// Places of a flow's timers.
@@ -128,10 +133,10 @@ impl<O: Observer> World<O> {
     /// only the routes of `alternatives` may be set.
     ///
     /// # Errors
-    /// [`WorldError::TooManyLinks`].
+    /// [`WorldError::TooManyLinks`] and [`WorldError::Impairments`].
     pub fn new(
         nodes: usize,
-        links: Vec<LinkConfig>,
+        mut links: Vec<LinkConfig>,
         routes: &[(NodeId, NodeId, LinkId)],
         alternatives: &[(NodeId, NodeId, LinkId)],
         flows: Vec<FlowConfig>,
@@ -140,17 +145,29 @@ impl<O: Observer> World<O> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
+        for link in &links {
+            let problem = link.is_special().then(|| link.problem());
+            if let Some(problem) = problem.flatten() {
+                let link = link.name;
+                return Err(WorldError::Impairments { link, problem });
+            }
+        }
         let chained = chains(&links, routes, alternatives, &flows);
-        let mut links: Vec<Link> = links.into_iter().map(Link::new).collect();
-        let (mut awaited, mut seldom_awaited) = (Vec::new(), Vec::new());
+        let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
+        let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
+        let mut seldom_awaited = Vec::new();
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
             link.onward = onward;
             link.to_be_clear = to_be_clear;
             match link.onward {
                 Onward::Chained(_) => {}
-                Onward::Event if awaited.len() < MOST_BUSY => {
-                    link.source = Source::Busy(awaited.len());
-                    awaited.push(i);
+                Onward::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
+                    if link.special.is_some() {
+                        awaited_special.push(i);
+                    } else {
+                        link.source = Source::Busy(awaited.len());
+                        awaited.push(i);
+                    }
                 }
                 Onward::Event | Onward::Routed => {
                     link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
@@ -158,19 +175,24 @@ impl<O: Observer> World<O> {
                 }
             }
         }
+        let busy = awaited.len() + awaited_special.len();
+        for (&i, source) in awaited_special.iter().zip(awaited.len()..) {
+            links[i].source = Source::Busy(source);
+        }
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
         let timers = 2 * flows.len();
         let mut world = Self {
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
-            agenda: Agenda::new(awaited.len(), first_timer + timers),
+            agenda: Agenda::new(busy, first_timer + timers),
             links,
             awaited,
+            awaited_special,
             seldom_awaited,
             awaiting_route: 0,
             options: AckOptions::default(),
-            losses: Losses::default(),
+            announcements: Announcements::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
             flows: flows
@@ -213,7 +235,9 @@ impl<O: Observer> World<O> {
     /// # Errors
     /// [`WorldError::FixedRoute`] for a route that was not declared as an
     /// alternative or comes before it may ([`Self::hold_routes_until`]),
-    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break.
+    /// [`WorldError::UnbreakableLink`] for a link that was not declared to break,
+    /// [`WorldError::UnpausableLink`] for one that was not declared to pause,
+    /// [`WorldError::UnknownSetting`] for one that has no such setting.
     pub fn schedule(&mut self, at: Instant, action: Action) -> Result<(), WorldError> {
         match action {
             Action::Route { node, to, link }
@@ -221,10 +245,12 @@ impl<O: Observer> World<O> {
             {
                 return Err(WorldError::FixedRoute { node: node.0 });
             }
-            Action::Down(link) if !self.links[link.index()].config.may_break => {
+            Action::Down(link) if !self.links[link.index()].may_break => {
                 let link = self.link_name(link);
                 return Err(WorldError::UnbreakableLink { link });
             }
+            Action::Pause(link) => self.links[link.index()].check_resume(None)?,
+            Action::Resume { link, setting } => self.links[link.index()].check_resume(setting)?,
             _ => {}
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
@@ -252,13 +278,10 @@ impl<O: Observer> World<O> {
     ) -> Result<(), WorldError> {
         let l = &mut self.links[link.index()];
         if l.is_used() {
-            let link = l.config.name;
+            let link = l.name;
             return Err(WorldError::LinkInUse { link });
         }
-        l.config.rate = rate;
-        l.config.delay = delay;
-        l.config.limit = limit;
-        l.tune();
+        l.tune(rate, delay, limit);
         Ok(())
     }
 
@@ -292,7 +315,12 @@ impl<O: Observer> World<O> {
 
     /// Name of a link.
     pub fn link_name(&self, link: LinkId) -> &'static str {
-        self.links[link.index()].config.name
+        self.links[link.index()].name
+    }
+
+    /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
+    pub fn link_counts(&self, link: LinkId) -> LinkCounts {
+        self.links[link.index()].counts()
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
@@ -300,7 +328,7 @@ impl<O: Observer> World<O> {
     pub fn next_event(&self) -> NextEvent {
         let (first, at) = self
             .agenda
-            .first(|busy| self.links[self.awaited[busy]].key());
+            .first(|busy| self.links[self.busy_link(busy)].key());
         NextEvent {
             first,
             at: Instant::from_nanos(at),
@@ -317,7 +345,10 @@ impl<O: Observer> World<O> {
             return Ok(());
         }
         let link = match next.first {
-            Source::Busy(source) => Some(self.awaited[source]),
+            Source::Busy(source) => match self.awaited.get(source) {
+                Some(&link) => Some(link),
+                None => self.special_arrival(source),
+            },
             Source::Other(source) => self.other(source),
         };
         if let Some(link) = link {
@@ -336,12 +367,15 @@ impl<O: Observer> World<O> {
         self.scheduled = key.scheduled;
         let seldom_awaited = source.wrapping_sub(FIRST_SELDOM_AWAITED);
         if let Some(&link) = self.seldom_awaited.get(seldom_awaited) {
+            if self.links[link].special.is_some() && !self.is_on_time(link) {
+                return None;
+            }
             self.awaiting_route -= usize::from(self.links[link].onward == Onward::Routed);
             return Some(link);
         }
         match source {
             TIMELINE => self.act(),
-            LOSSES => self.announced_loss(),
+            ANNOUNCED => return self.announced(),
             timer => self.timer(timer - self.first_timer()),
         }
         None
@@ -409,16 +443,18 @@ impl<O: Observer> World<O> {
                 let routed = usize::from(l.onward == Onward::Routed);
                 l.take_down(self.moment.shadow, |key, packet| {
                     self.awaiting_route -= routed;
-                    self.losses.push(Loss {
+                    self.announcements.push(Announcement {
                         key,
                         link,
-                        cause: DropCause::Break,
+                        what: What::Lost(DropCause::Break),
                         packet,
                     });
                 });
                 self.sync_link(link.index());
-                self.sync_losses();
+                self.sync_announcements();
             }
+            Action::Pause(link) => self.pause(link),
+            Action::Resume { link, setting } => self.resume(link, setting),
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 let log = &mut Told {
@@ -463,7 +499,7 @@ impl<O: Observer> World<O> {
         if !clear || arrive >= self.routes_hold_until {
             return None;
         }
-        let (next, during_run) = self.routes[self.route_place(l.config.to, packet.to)]?;
+        let (next, during_run) = self.routes[self.route_place(l.to, packet.to)]?;
         packet.rerouted |= during_run;
         Some(next)
     }
@@ -477,8 +513,13 @@ impl<O: Observer> World<O> {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
         let cause = loop {
             let l = &mut self.links[link.index()];
-            if l.down {
-                break DropCause::Break;
+            if l.closed {
+                match l.admit(packet) {
+                    Entry::Open => {}
+                    Entry::Broken => break DropCause::Break,
+                    Entry::Full => break DropCause::Queue,
+                    Entry::Held => return,
+                }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
@@ -502,37 +543,27 @@ impl<O: Observer> World<O> {
         if due.at <= self.moment.at {
             self.lose(packet, link, cause);
         } else {
-            self.announce_loss(Loss {
+            self.announce(Announcement {
                 key: Key { due, scheduled },
                 link,
-                cause,
+                what: What::Lost(cause),
                 packet,
             });
         }
     }
 
     #[cold]
-    fn announce_loss(&mut self, loss: Loss) {
-        self.losses.push(loss);
-        self.sync_losses();
-    }
-
-    #[cold]
     fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
         packet.discard(&mut self.options);
+        if cause == DropCause::Queue {
+            self.links[link.index()].count_drop();
+        }
         let event = Event::Dropped {
             payload: packet.payload(),
             link,
             cause,
         };
         self.observer.record(self.moment.at, packet.flow, &event);
-    }
-
-    fn announced_loss(&mut self) {
-        if let Some(loss) = self.losses.pop() {
-            self.lose(loss.packet, loss.link, loss.cause);
-        }
-        self.sync_losses();
     }
 
     /// The number of the first timer.
@@ -550,8 +581,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    fn sync_losses(&mut self) {
-        self.agenda.set_other(LOSSES, self.losses.next());
+    fn sync_announcements(&mut self) {
+        self.agenda.set_other(ANNOUNCED, self.announcements.next());
     }
 
     #[inline(always)]
@@ -565,7 +596,7 @@ impl<O: Observer> World<O> {
         else {
             return;
         };
-        let node = l.config.to;
+        let node = l.to;
         self.sync_link(link);
         self.moment = Moment {
             at,

@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer,
-    World, WorldError,
+    random, Action, Digest, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
+    LinkSetting, LossModel, NodeId, Observer, Reordering, State, World, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -22,6 +22,7 @@ struct Seen {
     digest: Digest,
     lost_to_queues: u32,
     lost_to_breaks: u32,
+    lost_on_the_air: u32,
 }
 
 impl Observer for Seen {
@@ -41,6 +42,7 @@ impl Observer for Seen {
             Event::Dropped { cause, .. } => match cause {
                 DropCause::Queue => self.lost_to_queues += 1,
                 DropCause::Break => self.lost_to_breaks += 1,
+                DropCause::Radio => self.lost_on_the_air += 1,
             },
             _ => {}
         }
@@ -66,6 +68,11 @@ enum Return {
 
 /// Two ways between a router and a receiver, 90 and 7 ms long; each flow takes either.
 fn world(flows: u32, back: Return) -> World<Seen> {
+    world_with(flows, back, |_, _| {})
+}
+
+/// The same with links that `change` was applied to, by their numbers.
+fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig)) -> World<Seen> {
     let link = |name, from: NodeId, to: NodeId, kbps: u64, ms, may_break| LinkConfig {
         name,
         from,
@@ -74,12 +81,16 @@ fn world(flows: u32, back: Return) -> World<Seen> {
         delay: Duration::from_millis(ms),
         limit: Some(12),
         may_break,
+        impairments: Impairments::default(),
+        settings: Vec::new(),
+        may_pause: false,
+        counted: false,
     };
     let (halfway, old_back) = match back {
         Return::Direct => (MIDDLE, (RECEIVER, OLD)),
         Return::WaitsHalfway => (MIDDLE, (MIDDLE, OLD)),
     };
-    let links = vec![
+    let mut links = vec![
         link("in", SENDER, ROUTER, 20_000, 3, false),
         link("to-old", ROUTER, OLD, 1_700, 90, false),
         link("old", OLD, RECEIVER, 20_000, 1, true),
@@ -92,6 +103,9 @@ fn world(flows: u32, back: Return) -> World<Seen> {
         link("out", ROUTER, SENDER, 20_000, 3, false),
         link("to-halfway", RECEIVER, halfway, 20_000, 40, false),
     ];
+    for (i, link) in links.iter_mut().enumerate() {
+        change(i, link);
+    }
     let first_back = match back {
         Return::Direct => id(5),
         Return::WaitsHalfway => id(10),
@@ -205,6 +219,129 @@ fn routes_that_hold_change_nothing() {
     }
 }
 
+/// Impairments of every kind, on links at all places of a chain, and links that may pause.
+fn impair(i: usize, link: &mut LinkConfig) {
+    let seed = random::seed(1, 0, link.name, "impairments");
+    let good = State {
+        dwell: Duration::from_millis(300),
+        loss: 0.001,
+    };
+    let bad = State {
+        dwell: Duration::from_millis(50),
+        loss: 0.3,
+    };
+    let flip = 0.5;
+    let swap = Reordering::Swap {
+        probability: 0.02,
+        hold: Duration::from_millis(20),
+    };
+    let again = Reordering::LinkRetransmission {
+        probability: 0.02,
+        delay: Duration::from_millis(30),
+    };
+    let burst = LossModel::Burst {
+        probability: 0.001,
+        length: 3,
+    };
+    let (loss, reordering) = match i {
+        1 => (Some(LossModel::Gilbert { good, bad, flip }), Some(again)),
+        3 => (Some(burst), None),
+        4 => (None, Some(swap)),
+        5 => (Some(LossModel::Uniform { probability: 0.01 }), Some(swap)),
+        7 => (None, Some(again)),
+        _ => (None, None),
+    };
+    link.impairments = Impairments {
+        loss,
+        reordering,
+        script: Vec::new(),
+        seed,
+    };
+    link.may_pause = [3, 4, 6, 8].contains(&i);
+    link.settings = vec![LinkSetting {
+        rate: Rate::from_mbps(2),
+        delay: Duration::from_millis(11),
+        limit: Some(7),
+        impairments: link.impairments.clone(),
+    }];
+}
+
+/// The routes of [`plan`], and pauses of which one is not over when a route leads there.
+fn plan_pauses(world: &mut World<Seen>, back: Return) {
+    plan(world, back);
+    for (ms, link, for_ms, setting) in [
+        (2_500, 3, 300, Some(0)),
+        (3_000, 8, 40, None),
+        (3_700, 6, 1_600, Some(0)),
+        (5_100, 4, 1_000, None),
+        (9_000, 4, 200, Some(0)),
+    ] {
+        let link = id(link);
+        schedule(world, ms, Action::Pause(link));
+        schedule(world, ms + for_ms, Action::Resume { link, setting });
+    }
+}
+
+#[test]
+fn routes_that_hold_change_nothing_on_a_radio_either() {
+    for back in [Return::Direct, Return::WaitsHalfway] {
+        for flows in [1, 2, 5] {
+            let case = format!("{flows} flows, {back:?}");
+            let mut every_event = world_with(flows, back, impair);
+            plan_pauses(&mut every_event, back);
+            let mut all_known = every_event.clone();
+            all_known.hold_routes_until(Instant::NEVER);
+            run(&mut every_event, 20_000);
+            let seen = every_event.observer();
+            assert!(seen.lost_on_the_air > 10, "{case}");
+            run(&mut all_known, 20_000);
+            assert_eq!(all_known.observer(), seen, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_an_impaired_world_runs_the_same_course() {
+    let mut original = world_with(3, Return::Direct, impair);
+    plan_pauses(&mut original, Return::Direct);
+    // It has a past of its own, which the copy forgets.
+    let mut copy = world_with(3, Return::Direct, impair);
+    run(&mut copy, 1_500);
+    for ms in [0, 2_600, 3_800, 5_500, 9_100] {
+        run(&mut original, ms);
+        copy.clone_from(&original);
+        run(&mut copy, 20_000);
+        let mut end = original.clone();
+        run(&mut end, 20_000);
+        assert_eq!(copy.observer(), end.observer(), "{ms} ms");
+    }
+}
+
+/// Neither does a pause that is not used.
+#[test]
+fn impairments_that_never_happen_change_nothing() {
+    let harmless = |link: &mut LinkConfig| {
+        link.impairments.loss = Some(LossModel::Uniform { probability: 0.0 });
+        link.impairments.reordering = Some(Reordering::Swap {
+            probability: 0.0,
+            hold: Duration::ZERO,
+        });
+    };
+    for back in [Return::Direct, Return::WaitsHalfway] {
+        let mut plain = world(3, back);
+        plan(&mut plain, back);
+        run(&mut plain, 20_000);
+        let all = |_: usize, link: &mut LinkConfig| harmless(link);
+        let pausable = |i: usize, link: &mut LinkConfig| link.may_pause = i % 2 == 1;
+        for mut world in [world_with(3, back, all), world_with(3, back, pausable)] {
+            plan(&mut world, back);
+            world.hold_routes_until(Instant::NEVER);
+            run(&mut world, 20_000);
+            assert_eq!(world.observer(), plain.observer(), "{back:?}");
+        }
+    }
+}
+
 #[test]
 fn a_promise_is_kept() {
     let mut world = world(1, Return::Direct);
@@ -256,6 +393,10 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         delay: Duration::from_millis(3),
         limit: None,
         may_break: false,
+        impairments: Impairments::default(),
+        settings: Vec::new(),
+        may_pause: false,
+        counted: false,
     };
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {

@@ -11,7 +11,9 @@
 
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
-use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
+use midflight_sim::{
+    Action, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, NodeId, Observer, World,
+};
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant, Rate};
 
@@ -145,6 +147,10 @@ impl Handoff {
                 delay,
                 limit,
                 may_break: name == LINK_NAMES[WIR1_MN] || name == LINK_NAMES[MN_WIR1],
+                impairments: Impairments::default(),
+                settings: Vec::new(),
+                may_pause: false,
+                counted: false,
             })
             .collect()
     }

@@ -378,6 +378,7 @@ impl Observer for HandoffMetrics {
                         match cause {
                             DropCause::Queue => a.row.drops_queue += 1,
                             DropCause::Break => a.row.drops_break += 1,
+                            DropCause::Radio => {}
                         }
                     }
                 } else if let Some(a) = after {

@@ -144,6 +144,7 @@ impl Observer for Recorder {
                 let cause = match cause {
                     DropCause::Queue => "queue",
                     DropCause::Break => "break",
+                    DropCause::Radio => "radio",
                 };
                 let link = name_of(*link);
                 self.push(now, "drop", number, format!("{kind} {link} {cause}"));

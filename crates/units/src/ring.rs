@@ -66,6 +66,17 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
+    /// Adds an element at the front.
+    pub fn push_front(&mut self, element: T) {
+        if self.len == self.slots.len() {
+            self.grow(element);
+        }
+        self.head = self.head.wrapping_sub(1);
+        let slot = self.slot(0);
+        self.slots[slot] = element;
+        self.len += 1;
+    }
+
     #[cold]
     fn grow(&mut self, fill: T) {
         self.reserve(self.len + 1, fill);
@@ -191,7 +202,7 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let count = (state >> 60) as usize;
-            match state >> 40 & 7 {
+            match (state >> 40) % 9 {
                 0..=2 => {
                     for i in 0..count as u64 {
                         ring.push(step * 100 + i);
@@ -206,7 +217,11 @@ mod tests {
                     spare.clone_from(&ring);
                     std::mem::swap(&mut ring, &mut spare);
                 }
-                6 => assert_eq!(ring.pop(), queue.pop_front()),
+                6 => {
+                    ring.push_front(step);
+                    queue.push_front(step);
+                }
+                7 => assert_eq!(ring.pop(), queue.pop_front()),
                 _ => {
                     let keep = queue.len().saturating_sub(count);
                     ring.truncate(keep);

@@ -1,0 +1,203 @@
+//! What is known of packets before it happens, apart from arrivals in order:
+//! losses of packets that enter a link ahead of the present (see `chain`), and
+//! arrivals of packets that others overtake.
+//!
+//! The first of them is one source of the agenda. What is announced for the
+//! same instant happens by the keys of the agenda, then by link, then in the order of
+//! announcement.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use educe::Educe;
+
+use crate::agenda::Key;
+use crate::event::DropCause;
+use crate::link::LinkId;
+use crate::packet::Packet;
+
+/// What will happen to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// It is lost on entering the link.
+    Lost(DropCause),
+    /// It arrives at the link's far end.
+    Late,
+    /// It does unless it can follow the next packet before.
+    Swapped,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announcement {
+    pub(crate) key: Key,
+    pub(crate) link: LinkId,
+    pub(crate) what: What,
+    pub(crate) packet: Packet,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Numbered {
+    announcement: Announcement,
+    number: u64,
+}
+
+impl Numbered {
+    fn order(&self) -> (Key, LinkId, u64) {
+        (self.announcement.key, self.announcement.link, self.number)
+    }
+}
+
+impl PartialEq for Numbered {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Numbered {}
+
+impl PartialOrd for Numbered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Numbered {
+    /// The next to happen is the greatest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.order().cmp(&self.order())
+    }
+}
+
+/// What was announced and has not happened.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+pub(crate) struct Announcements {
+    heap: BinaryHeap<Numbered>,
+    /// How many there were.
+    count: u64,
+}
+
+impl Announcements {
+    pub(crate) fn push(&mut self, announcement: Announcement) {
+        self.heap.push(Numbered {
+            announcement,
+            number: self.count,
+        });
+        self.count += 1;
+    }
+
+    /// When the next one happens.
+    pub(crate) fn next(&self) -> Key {
+        self.heap.peek().map_or(Key::NEVER, |n| n.announcement.key)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Announcement> {
+        self.heap.pop().map(|n| n.announcement)
+    }
+
+    /// Takes back the arrivals over a link, in the order in which they would happen.
+    pub(crate) fn take_back(&mut self, link: LinkId) -> Vec<Announcement> {
+        let mut taken = Vec::new();
+        self.heap.retain(|n| {
+            let stays = n.announcement.link != link || matches!(n.announcement.what, What::Lost(_));
+            if !stays {
+                taken.push(*n);
+            }
+            stays
+        });
+        taken.sort_unstable_by_key(Numbered::order);
+        taken.into_iter().map(|n| n.announcement).collect()
+    }
+
+    /// The packet of a link that is to follow the next does so: that one arrives, at `key`.
+    pub(crate) fn release_swapped(&mut self, link: LinkId, key: Key) {
+        let mut swapped = None;
+        self.heap.retain(|n| {
+            let stays = n.announcement.link != link || n.announcement.what != What::Swapped;
+            if !stays {
+                swapped = Some(n.announcement);
+            }
+            stays
+        });
+        if let Some(announcement) = swapped {
+            let what = What::Late;
+            self.push(Announcement {
+                key,
+                what,
+                ..announcement
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_tcp::Segment;
+    use midflight_units::Instant;
+
+    use super::*;
+    use crate::config::{FlowId, NodeId};
+    use crate::moment::{Moment, Scheduled};
+
+    fn key(due: u64, scheduled: u64) -> Key {
+        let written = |ns| Moment::written(Instant::from_nanos(ns));
+        Key {
+            due: written(due),
+            scheduled: Scheduled::alone(written(scheduled).shadow),
+        }
+    }
+
+    fn announcement(seq: u64, key: Key, link: u16, what: What) -> Announcement {
+        let segment = Segment {
+            seq,
+            bytes: 1500,
+            retransmission: false,
+            sent: Instant::ZERO,
+        };
+        Announcement {
+            key,
+            link: LinkId(link),
+            what,
+            packet: Packet::data(FlowId(0), NodeId(1), &segment),
+        }
+    }
+
+    fn drain(mut announcements: Announcements) -> Vec<crate::Payload> {
+        let all = std::iter::from_fn(|| announcements.pop());
+        all.map(|a| a.packet.payload()).collect()
+    }
+
+    #[test]
+    fn ties_go_by_schedule_then_link_then_announcement() {
+        let mut all = Announcements::default();
+        let lost = What::Lost(DropCause::Queue);
+        for (seq, key, link, what) in [
+            (5, key(10, 2), 1, What::Late),
+            (4, key(10, 2), 0, What::Late),
+            (1, key(10, 1), 1, What::Late),
+            (2, key(10, 1), 1, lost),
+            (3, key(10, 1), 1, What::Late),
+            (0, key(9, 9), 7, What::Late),
+        ] {
+            all.push(announcement(seq, key, link, what));
+        }
+        let expected: Vec<_> = (0..6).map(crate::Payload::Data).collect();
+        assert_eq!(drain(all.clone()), expected);
+        let taken = all.take_back(LinkId(1));
+        let taken: Vec<_> = taken.iter().map(|a| a.packet.payload()).collect();
+        assert_eq!(taken, [1, 3, 5].map(crate::Payload::Data));
+        assert_eq!(drain(all), [0, 2, 4].map(crate::Payload::Data));
+    }
+
+    #[test]
+    fn a_swapped_packet_goes_as_soon_as_it_can_follow_another() {
+        let mut all = Announcements::default();
+        all.push(announcement(1, key(10, 1), 0, What::Swapped));
+        all.push(announcement(2, key(8, 1), 0, What::Late));
+        all.push(announcement(3, key(9, 1), 1, What::Swapped));
+        all.release_swapped(LinkId(0), key(5, 5));
+        all.release_swapped(LinkId(2), key(1, 1));
+        assert_eq!(all.next(), key(5, 5));
+        assert_eq!(drain(all), [1, 2, 3].map(crate::Payload::Data));
+    }
+}

@@ -1,0 +1,549 @@
+//! What a radio link does to packets that it has carried: it loses some and
+//! delivers others late.
+//!
+//! Each packet that reaches the far end has a number, from 1, and each random
+//! model takes the same number of draws for every packet whatever becomes of
+//! it: under one seed the same thing happens to the n-th packet of any run. The
+//! state of [`LossModel::Gilbert`] is a function of time alone.
+
+use std::sync::Arc;
+
+use midflight_units::{Duration, Instant};
+
+use crate::random::{stream, Chance, Stream};
+
+/// One of the two states of [`LossModel::Gilbert`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// How long it lasts until it may change; not zero.
+    pub dwell: Duration,
+    /// Probability that a packet is lost in it, from 0 to 1.
+    pub loss: f64,
+}
+
+/// Which packets are lost; decided for each packet at the instant at which it would arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossModel {
+    /// Each packet by itself.
+    Uniform {
+        /// That a packet is lost, from 0 to 1.
+        probability: f64,
+    },
+    /// Some packets in a row.
+    Burst {
+        /// That a packet which no burst takes starts one, from 0 to 1.
+        probability: f64,
+        /// Packets lost in a row, the first included; at least 1.
+        length: u32,
+    },
+    /// Two states that take turns (Gilbert 1960, Elliott 1963, in time instead of in packets). After each
+    /// dwell the state changes, or another dwell of it starts.
+    Gilbert {
+        /// The state at time zero, or when the setting comes into force.
+        good: State,
+        /// The other one.
+        bad: State,
+        /// Probability of a change after a dwell, from 0 to 1.
+        flip: f64,
+    },
+}
+
+/// Which packets arrive out of order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reordering {
+    /// A packet changes places with the next one: it is delivered right behind
+    /// the next that is neither lost nor late. That one is not swapped again.
+    Swap {
+        /// That a packet is swapped, from 0 to 1.
+        probability: f64,
+        /// How long it waits for the next one before it is delivered all the same.
+        hold: Duration,
+    },
+    /// The link layer sends a packet again: it arrives later, and others overtake it.
+    LinkRetransmission {
+        /// That a packet is sent again, from 0 to 1.
+        probability: f64,
+        /// How much later it arrives.
+        delay: Duration,
+    },
+}
+
+/// What happens to a packet of a certain number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scripted {
+    /// It is lost.
+    Lose,
+    /// It arrives so much later; others overtake it.
+    Delay(Duration),
+}
+
+/// The impairments of a link; by default there are none. They act after
+/// queueing, transmission and propagation: a packet that is lost has used the link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Impairments {
+    /// Random losses.
+    pub loss: Option<LossModel>,
+    /// Random reordering of what is not lost.
+    pub reordering: Option<Reordering>,
+    /// What happens to the packets of these numbers, ascending from 1 in the
+    /// order in which packets reach the far end, instead of what the random models say.
+    pub script: Vec<(u64, Scripted)>,
+    /// Of the random streams; see [`crate::random::seed`].
+    pub seed: u64,
+}
+
+impl Impairments {
+    /// Whether nothing ever happens to a packet.
+    pub fn is_none(&self) -> bool {
+        self.loss.is_none() && self.reordering.is_none() && self.script.is_empty()
+    }
+
+    /// What is wrong with them, if anything.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        const PROBABILITY: &str = "a probability is from 0 to 1";
+        let is_probability = |p: f64| (0.0..=1.0).contains(&p);
+        match self.loss {
+            Some(LossModel::Uniform { probability } | LossModel::Burst { probability, .. })
+                if !is_probability(probability) =>
+            {
+                return Some(PROBABILITY);
+            }
+            Some(LossModel::Burst { length: 0, .. }) => {
+                return Some("a burst has at least one packet");
+            }
+            Some(LossModel::Gilbert { good, bad, flip }) => {
+                if ![good.loss, bad.loss, flip].into_iter().all(is_probability) {
+                    return Some(PROBABILITY);
+                }
+                if good.dwell == Duration::ZERO || bad.dwell == Duration::ZERO {
+                    return Some("a state lasts longer than no time at all");
+                }
+            }
+            _ => {}
+        }
+        if let Some(
+            Reordering::Swap { probability, .. }
+            | Reordering::LinkRetransmission { probability, .. },
+        ) = self.reordering
+        {
+            if !is_probability(probability) {
+                return Some(PROBABILITY);
+            }
+        }
+        let mut last = 0;
+        for &(number, _) in &self.script {
+            if number <= last {
+                return Some("the numbers of a script ascend from 1");
+            }
+            last = number;
+        }
+        None
+    }
+}
+
+/// What becomes of a packet at the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    OnTime,
+    Lost,
+    /// It arrives so much later.
+    Late(Duration),
+    /// It arrives behind the next one, or so much later.
+    Swapped(Duration),
+}
+
+/// Impairments in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Impairing {
+    loss: Option<Loss>,
+    reordering: Option<(Reordering, Chance, Stream)>,
+    script: Arc<[(u64, Scripted)]>,
+    /// Entries of the script that are over.
+    done: usize,
+    /// Number of the packet that was last at the far end.
+    number: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Loss {
+    kind: LossKind,
+    /// One draw for each packet.
+    stream: Stream,
+}
+
+#[derive(Clone, Debug)]
+enum LossKind {
+    Uniform(Chance),
+    Burst {
+        start: Chance,
+        length: u32,
+        /// Packets that the present burst still takes.
+        left: u32,
+    },
+    Gilbert {
+        /// Good and bad.
+        dwell: [Duration; 2],
+        loss: [Chance; 2],
+        flip: Chance,
+        state: usize,
+        /// End of the present dwell.
+        until: Instant,
+        /// One draw for each dwell.
+        stream: Stream,
+    },
+}
+
+impl LossKind {
+    fn new(model: LossModel, seed: u64, from: Instant) -> Self {
+        match model {
+            LossModel::Uniform { probability } => Self::Uniform(Chance::new(probability)),
+            LossModel::Burst {
+                probability,
+                length,
+            } => Self::Burst {
+                start: Chance::new(probability),
+                length,
+                left: 0,
+            },
+            LossModel::Gilbert { good, bad, flip } => Self::Gilbert {
+                dwell: [good.dwell, bad.dwell],
+                loss: [good.loss, bad.loss].map(Chance::new),
+                flip: Chance::new(flip),
+                state: 0,
+                until: from + good.dwell,
+                stream: own_stream(seed, "state"),
+            },
+        }
+    }
+}
+
+fn own_stream(seed: u64, purpose: &str) -> Stream {
+    stream(seed, 0, "impairment", purpose)
+}
+
+impl Loss {
+    /// Whether the packet that is at the far end at `now` is lost; `now` never goes back.
+    fn draw(&mut self, now: Instant) -> bool {
+        match &mut self.kind {
+            LossKind::Uniform(chance) => chance.draw(&mut self.stream),
+            LossKind::Burst {
+                start,
+                length,
+                left,
+            } => {
+                let starts = start.draw(&mut self.stream);
+                if *left == 0 && starts {
+                    *left = *length;
+                }
+                let lost = *left > 0;
+                *left -= u32::from(lost);
+                lost
+            }
+            LossKind::Gilbert {
+                dwell,
+                loss,
+                flip,
+                state,
+                until,
+                stream,
+            } => {
+                while *until <= now {
+                    *state ^= usize::from(flip.draw(stream));
+                    *until += dwell[*state];
+                }
+                loss[*state].draw(&mut self.stream)
+            }
+        }
+    }
+}
+
+impl Impairing {
+    /// The impairments, if there are any, as they come into force at `from`.
+    pub(crate) fn new(impairments: &Impairments, from: Instant) -> Option<Self> {
+        if impairments.is_none() {
+            return None;
+        }
+        let seed = impairments.seed;
+        let loss = impairments.loss.map(|model| Loss {
+            kind: LossKind::new(model, seed, from),
+            stream: own_stream(seed, "loss"),
+        });
+        let reordering = impairments.reordering.map(|reordering| {
+            let (Reordering::Swap { probability, .. }
+            | Reordering::LinkRetransmission { probability, .. }) = reordering;
+            let stream = own_stream(seed, "reordering");
+            (reordering, Chance::new(probability), stream)
+        });
+        Some(Self {
+            loss,
+            reordering,
+            script: impairments.script.as_slice().into(),
+            done: 0,
+            number: 0,
+        })
+    }
+
+    /// What becomes of the next packet, which is at the far end at `now`.
+    pub(crate) fn fate(&mut self, now: Instant) -> Fate {
+        self.number += 1;
+        // All draws first: what is said of one packet shifts nothing for the next.
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.draw(now));
+        let reordered = self
+            .reordering
+            .as_mut()
+            .and_then(|(what, chance, stream)| chance.draw(stream).then_some(*what));
+        if let Some(&(number, scripted)) = self.script.get(self.done) {
+            if number == self.number {
+                self.done += 1;
+                return match scripted {
+                    Scripted::Lose => Fate::Lost,
+                    Scripted::Delay(delay) => Fate::Late(delay),
+                };
+            }
+        }
+        match reordered {
+            _ if lost => Fate::Lost,
+            Some(Reordering::LinkRetransmission { delay, .. }) => Fate::Late(delay),
+            Some(Reordering::Swap { hold, .. }) => Fate::Swapped(hold),
+            None => Fate::OnTime,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn impairing(impairments: &Impairments) -> Impairing {
+        Impairing::new(impairments, Instant::ZERO).unwrap_or_else(|| unreachable!("there are some"))
+    }
+
+    fn loss(model: LossModel, seed: u64) -> Impairments {
+        Impairments {
+            loss: Some(model),
+            seed,
+            ..Impairments::default()
+        }
+    }
+
+    /// For so many packets, a millisecond from one to the next, whether they are lost.
+    fn losses(model: LossModel, packets: u64) -> impl Iterator<Item = bool> {
+        let mut impairing = impairing(&loss(model, 1));
+        (0..packets)
+            .map(move |ms| impairing.fate(Instant::from_nanos(ms * 1_000_000)) == Fate::Lost)
+    }
+
+    fn share(model: LossModel, packets: u64) -> f64 {
+        losses(model, packets).filter(|lost| *lost).count() as f64 / packets as f64
+    }
+
+    const GOOD: State = State {
+        dwell: Duration::from_secs(1),
+        loss: 0.001,
+    };
+    const BAD: State = State {
+        dwell: Duration::from_millis(100),
+        loss: 0.1,
+    };
+
+    /// Of 1,000,000 packets 10,000 are lost, within 4 sigma, which is 100.
+    #[test]
+    fn uniform_losses_have_their_probability() {
+        let share = share(LossModel::Uniform { probability: 0.01 }, 1_000_000);
+        assert!((share - 0.01).abs() < 0.0004, "{share}");
+    }
+
+    /// Between bursts 99 packets pass in the mean, so that 5 of 104 are lost. Of
+    /// 1,000,000 packets some 9,600 start a burst, within 4 sigma, which is 1 %.
+    #[test]
+    fn bursts_have_their_length_and_their_probability() {
+        let model = LossModel::Burst {
+            probability: 0.01,
+            length: 5,
+        };
+        let share = share(model, 1_000_000);
+        assert!((share / (5.0 / 104.0) - 1.0).abs() < 0.04, "{share}");
+        let lost: Vec<bool> = losses(model, 100_000).collect();
+        let runs = lost.chunk_by(|a, b| a == b).filter(|run| run[0]);
+        let lengths: Vec<usize> = runs.map(<[bool]>::len).collect();
+        let (_, whole) = lengths.split_last().unwrap_or((&0, &[]));
+        assert!(whole.iter().all(|length| length % 5 == 0), "{whole:?}");
+        assert!(whole.contains(&10), "one starts right after another");
+    }
+
+    /// (1 s x 0.1 % + 0.1 s x 10 %) / 1.1 s is 1 %. In 20,000 s there are 18,000
+    /// dwells of each state with a sigma of 95, which moves the share by 0.5 %.
+    #[test]
+    fn two_states_lose_what_their_dwells_say() {
+        let model = LossModel::Gilbert {
+            good: GOOD,
+            bad: BAD,
+            flip: 0.5,
+        };
+        let share = share(model, 20_000_000);
+        assert!((share - 0.01).abs() < 0.0003, "{share}");
+    }
+
+    #[test]
+    fn the_state_depends_on_time_alone() {
+        let model = LossModel::Gilbert {
+            good: State { loss: 0.0, ..GOOD },
+            bad: State { loss: 1.0, ..BAD },
+            flip: 0.3,
+        };
+        let every: Vec<bool> = losses(model, 300_000).collect();
+        let mut few = impairing(&loss(model, 1));
+        let mut bad = 0;
+        for ms in (0..300_000).step_by(37) {
+            let lost = few.fate(Instant::from_nanos(ms * 1_000_000)) == Fate::Lost;
+            assert_eq!(lost, every[ms as usize], "{ms} ms");
+            bad += u32::from(lost);
+        }
+        assert!(bad > 100, "{bad}");
+        assert!(!every[..1_000].contains(&true), "the first dwell is good");
+        let changes = every.chunk_by(|a, b| a == b).map(<[bool]>::len);
+        assert!(changes.into_iter().all(|ms| ms.is_multiple_of(100)));
+    }
+
+    /// With a flip for certain the states take turns, and a dwell ends before its last instant.
+    #[test]
+    fn a_state_starts_at_the_end_of_the_one_before() {
+        let model = LossModel::Gilbert {
+            good: State { loss: 0.0, ..GOOD },
+            bad: State { loss: 1.0, ..BAD },
+            flip: 1.0,
+        };
+        let from = Instant::from_nanos(500);
+        let mut impairing = Impairing::new(&loss(model, 1), from).unwrap_or_else(|| unreachable!());
+        for (ns, lost) in [
+            (500, false),
+            (1_000_000_499, false),
+            (1_000_000_500, true),
+            (1_100_000_499, true),
+            (1_100_000_500, false),
+            (2_200_000_500, false),
+        ] {
+            let fate = impairing.fate(Instant::from_nanos(ns));
+            assert_eq!(fate == Fate::Lost, lost, "{ns}");
+        }
+    }
+
+    /// The n-th packet meets the same whatever is scripted for others, and whenever it comes.
+    #[test]
+    fn what_happens_to_a_packet_shifts_nothing_for_others() {
+        let hold = Duration::from_millis(3);
+        let delay = Duration::from_millis(9);
+        let random = Impairments {
+            loss: Some(LossModel::Burst {
+                probability: 0.1,
+                length: 3,
+            }),
+            reordering: Some(Reordering::Swap {
+                probability: 0.2,
+                hold,
+            }),
+            ..Impairments::default()
+        };
+        let script = vec![(2, Scripted::Lose), (40, Scripted::Delay(delay))];
+        let scripted = Impairments {
+            script,
+            ..random.clone()
+        };
+        let (mut random, mut scripted) = (impairing(&random), impairing(&scripted));
+        let mut seen = [0; 3];
+        for number in 1..=1_000 {
+            let fate = random.fate(Instant::from_nanos(number));
+            let other = scripted.fate(Instant::from_nanos(number * 7_000));
+            match number {
+                2 => assert_eq!(other, Fate::Lost),
+                40 => assert_eq!(other, Fate::Late(delay)),
+                _ => assert_eq!(other, fate, "{number}"),
+            }
+            match fate {
+                Fate::Lost => seen[0] += 1,
+                Fate::Swapped(for_) => {
+                    assert_eq!(for_, hold);
+                    seen[1] += 1;
+                }
+                _ => seen[2] += 1,
+            }
+        }
+        assert!(seen.iter().all(|&count| count > 50), "{seen:?}");
+    }
+
+    /// Which packets are lost and which are late never changes for a seed; computed apart from this code, in Python.
+    #[test]
+    fn fates_never_change() {
+        let delay = Duration::from_millis(1);
+        let mut impairing = impairing(&Impairments {
+            loss: Some(LossModel::Uniform { probability: 0.1 }),
+            reordering: Some(Reordering::LinkRetransmission {
+                probability: 0.1,
+                delay,
+            }),
+            seed: 1,
+            ..Impairments::default()
+        });
+        let fates: Vec<Fate> = (1..=60).map(|_| impairing.fate(Instant::ZERO)).collect();
+        let numbers = |fate: Fate| -> Vec<usize> {
+            let those = fates.iter().zip(1..).filter(|(f, _)| **f == fate);
+            those.map(|(_, number)| number).collect()
+        };
+        let lost = [6, 9, 13, 16, 28, 29, 30, 31, 36, 55];
+        let late = [1, 3, 20, 25, 37, 40, 43, 56, 57, 59];
+        assert_eq!(numbers(Fate::Lost), lost);
+        assert_eq!(numbers(Fate::Late(delay)), late);
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let with_loss = |model| loss(model, 0).problem();
+        let gilbert = |good, bad, flip| with_loss(LossModel::Gilbert { good, bad, flip });
+        assert_eq!(gilbert(GOOD, BAD, 0.5), None);
+        assert_eq!(with_loss(LossModel::Uniform { probability: 1.0 }), None);
+        let probability = Some("a probability is from 0 to 1");
+        for p in [-0.1, 1.1, f64::NAN] {
+            let state = State { loss: p, ..GOOD };
+            let burst = LossModel::Burst {
+                probability: p,
+                length: 1,
+            };
+            let swap = Reordering::Swap {
+                probability: p,
+                hold: Duration::ZERO,
+            };
+            let swapping = Impairments {
+                reordering: Some(swap),
+                ..Impairments::default()
+            };
+            for problem in [
+                with_loss(LossModel::Uniform { probability: p }),
+                with_loss(burst),
+                gilbert(GOOD, state, 0.5),
+                gilbert(state, BAD, 0.5),
+                gilbert(GOOD, BAD, p),
+                swapping.problem(),
+            ] {
+                assert_eq!(problem, probability, "{p}");
+            }
+        }
+        let no_dwell = State {
+            dwell: Duration::ZERO,
+            ..BAD
+        };
+        assert!(gilbert(GOOD, no_dwell, 0.5).is_some());
+        let no_burst = LossModel::Burst {
+            probability: 0.5,
+            length: 0,
+        };
+        assert!(with_loss(no_burst).is_some());
+        for (numbers, right) in [([1, 2], true), ([0, 1], false), ([2, 2], false)] {
+            let script = numbers.map(|number| (number, Scripted::Lose)).to_vec();
+            let impairments = Impairments {
+                script,
+                ..Impairments::default()
+            };
+            assert_eq!(impairments.problem().is_none(), right, "{numbers:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What few links have, kept apart so that the others do without: impairments
+//! at the far end, the pause, and counts.
+
+use std::sync::Arc;
+
+use educe::Educe;
+use midflight_units::Instant;
+
+use crate::impairment::Impairing;
+use crate::link::{LinkConfig, LinkCounts, LinkSetting};
+use crate::packet::Packet;
+
+/// Whether a packet may enter a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Open,
+    /// The link is down.
+    Broken,
+    /// The link is paused and has no room.
+    Full,
+    /// The link is paused and has taken the packet.
+    Held,
+}
+
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Special {
+    /// Those in force.
+    pub(crate) impairing: Option<Impairing>,
+    /// A packet is to follow the next one.
+    pub(crate) swapping: bool,
+    pub(crate) may_pause: bool,
+    pub(crate) paused: bool,
+    /// While paused, all packets at the link, in the order in which they will be sent.
+    pub(crate) held: Vec<Packet>,
+    /// How many of them had not gone out before the pause.
+    pub(crate) waiting: usize,
+    pub(crate) settings: Arc<[LinkSetting]>,
+    pub(crate) counted: bool,
+    pub(crate) counts: LinkCounts,
+}
+
+impl Special {
+    /// What is special about a link from the start of the run.
+    #[cold]
+    pub(crate) fn new(config: &mut LinkConfig) -> Box<Self> {
+        Box::new(Self {
+            impairing: Impairing::new(&config.impairments, Instant::ZERO),
+            swapping: false,
+            may_pause: config.may_pause,
+            paused: false,
+            held: Vec::new(),
+            waiting: 0,
+            counted: config.counted,
+            counts: LinkCounts::default(),
+            settings: std::mem::take(&mut config.settings).into(),
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! What happens on links that are paused or have impairments, and what was
+//! announced: apart from the way of most packets.
+
+use super::World;
+use crate::agenda::Key;
+use crate::announcement::{Announcement, What};
+use crate::event::{DropCause, Observer};
+use crate::impairment::Fate;
+use crate::link::{LinkId, Passage, Transit};
+use crate::moment::{Moment, Scheduled};
+
+impl<O: Observer> World<O> {
+    #[cold]
+    pub(super) fn announce(&mut self, announcement: Announcement) {
+        self.announcements.push(announcement);
+        self.sync_announcements();
+    }
+
+    /// What was announced happens; the link, if it is an arrival.
+    pub(super) fn announced(&mut self) -> Option<usize> {
+        let announcement = self.announcements.pop()?;
+        self.sync_announcements();
+        let link = announcement.link;
+        if let What::Lost(cause) = announcement.what {
+            self.lose(announcement.packet, link, cause);
+            return None;
+        }
+        self.links[link.index()].put_first(&announcement);
+        Some(link.index())
+    }
+
+    /// The link of a busy source of the agenda.
+    #[inline]
+    pub(super) fn busy_link(&self, source: usize) -> usize {
+        let special = || self.awaited_special[source - self.awaited.len()];
+        self.awaited.get(source).copied().unwrap_or_else(special)
+    }
+
+    /// A packet is at the far end of a special link, which is a busy source; the link, if it arrives.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn special_arrival(&mut self, source: usize) -> Option<usize> {
+        let link = self.busy_link(source);
+        self.is_on_time(link).then_some(link)
+    }
+
+    /// Whether the packet at the far end of a special link is neither lost nor late.
+    pub(super) fn is_on_time(&mut self, link: usize) -> bool {
+        let (l, id) = (&mut self.links[link], LinkId(link as u16));
+        let Some((transit, fate, followed)) = l.next_fate() else {
+            return false;
+        };
+        let Passage { start, arrive } = transit.passage;
+        let (wait, what) = match fate {
+            Fate::OnTime => {
+                if followed {
+                    let (due, scheduled) = (arrive.moment(), start);
+                    let key = Key { due, scheduled };
+                    self.announcements.release_swapped(id, key);
+                    self.sync_announcements();
+                }
+                return true;
+            }
+            Fate::Lost => {
+                self.set_aside(link);
+                self.lose(transit.packet, id, DropCause::Radio);
+                return false;
+            }
+            Fate::Late(delay) => (delay, What::Late),
+            Fate::Swapped(hold) => (hold, What::Swapped),
+        };
+        self.set_aside(link);
+        // It was decided when the packet was at the far end.
+        let scheduled = Scheduled {
+            at: arrive,
+            by: start.at,
+        };
+        let due = arrive.plus(wait.as_nanos() as f64 / 1e9).moment();
+        self.announce(Announcement {
+            key: Key { due, scheduled },
+            link: id,
+            what,
+            packet: transit.packet,
+        });
+        false
+    }
+
+    /// The present is that of a packet at the far end of a link that does not arrive.
+    fn set_aside(&mut self, link: usize) {
+        if let Some(Transit { at, passage, .. }) = self.links[link].take() {
+            self.moment = Moment {
+                at,
+                shadow: passage.arrive,
+            };
+            self.scheduled = passage.start;
+        }
+        self.sync_link(link);
+    }
+
+    /// A link holds from now on what is on its way to the far end.
+    pub(super) fn pause(&mut self, link: LinkId) {
+        if self.links[link.index()].is_paused() {
+            return;
+        }
+        let late = self.announcements.take_back(link);
+        self.links[link.index()].pause(self.moment.shadow, &late);
+        self.sync_link(link.index());
+        self.sync_announcements();
+    }
+
+    /// A paused link sends what it holds.
+    pub(super) fn resume(&mut self, link: LinkId, setting: Option<u16>) {
+        let now = self.moment;
+        let l = &mut self.links[link.index()];
+        if !l.is_paused() {
+            return;
+        }
+        let mut lost = Vec::new();
+        l.resume(now, self.scheduled, setting, |packet| lost.push(packet));
+        self.sync_link(link.index());
+        for packet in lost {
+            self.lose(packet, link, DropCause::Break);
+        }
+    }
+}
