@@ -16,6 +16,16 @@ pub enum StudyError {
         /// The names that exist.
         known: String,
     },
+    /// Text that is not a model of a radio link.
+    #[error("{what} \"{text}\" is not one; write for example {accepted}")]
+    Model {
+        /// What was being read.
+        what: &'static str,
+        /// The text as it was read.
+        text: String,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
     /// Two parts of which a sender has one.
     #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]
     Clash {

@@ -2,17 +2,25 @@
 //! many instants and with many schemes, measured; or one run, traced.
 
 mod error;
+mod execution;
+mod flow_metrics;
 mod handoff;
+mod long_flow;
 mod metrics;
+mod radio;
 mod scheme;
 mod sweep;
 mod trace;
 
 pub use error::StudyError;
+pub use execution::Execution;
+pub use flow_metrics::{Cause, FlowRow};
 pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
+pub use long_flow::{run_long_flows, CrossTraffic, FlowRun, Handover, LongFlow};
 pub use metrics::{HandoffRow, Phase};
+pub use radio::{read_loss, read_reordering, Radio};
 pub use scheme::{schemes, Built, Knobs, Scheme};
-pub use sweep::{run_sweeps, Execution, Sweep};
+pub use sweep::{run_sweeps, Sweep};
 pub use trace::{trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.

@@ -3,10 +3,6 @@
 //! have one past, of which a copy takes each handoff; the schemes of a handoff
 //! go on as one until the first of them can act.
 
-use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
-
 use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_sim::{Digest, Event, FlowId, Observer, World};
@@ -15,18 +11,13 @@ use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution, Progress};
 use crate::handoff::Handoff;
 use crate::metrics::{HandoffMetrics, HandoffRow};
 use crate::scheme::{Knobs, Scheme};
 
 /// Handoff instants for which copies of a past are held at once.
 const BATCH: usize = 16;
-
-/// Most threads that a sweep starts.
-const MOST_THREADS: usize = 256;
-
-/// How long the caller is left without a word.
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Events between two looks at whether to stop.
 const EVENTS_AT_A_TIME: usize = 100_000;
@@ -50,24 +41,6 @@ pub struct Sweep {
     pub extra: Vec<u64>,
     /// Runs end here, finished or not.
     pub end: Instant,
-}
-
-/// How sweeps are run. Results do not depend on it.
-#[derive(Clone, Copy, Debug)]
-pub struct Execution {
-    /// Share what runs have in common; off runs each from the start.
-    pub fork: bool,
-    /// Threads; 0 for one on each processor.
-    pub threads: usize,
-}
-
-impl Default for Execution {
-    fn default() -> Self {
-        Self {
-            fork: true,
-            threads: 0,
-        }
-    }
 }
 
 /// What is watched of a run.
@@ -153,7 +126,7 @@ impl Sweep {
 pub fn run_sweeps(
     sweeps: &[Sweep],
     how: Execution,
-    mut go_on: impl FnMut(usize, usize) -> bool,
+    go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
     let mut plans = Vec::new();
     for (number, sweep) in sweeps.iter().enumerate() {
@@ -163,36 +136,8 @@ pub fn run_sweeps(
     if total == 0 {
         return Ok(vec![Vec::new(); sweeps.len()]);
     }
-    let threads = match how.threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
-    // More threads than runs would only wait.
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.min(MOST_THREADS).min(total))
-        .build()?;
-    let stop = AtomicBool::new(false);
-    let (sent, done) = channel();
-    let placed = std::thread::scope(|scope| {
-        let (plans, stop) = (&plans, &stop);
-        let work = scope.spawn(move || {
-            let progress = Progress { stop, done: sent };
-            pool.install(|| run_plans(plans, how.fork, &progress))
-        });
-        let mut finished = 0;
-        loop {
-            match done.recv_timeout(PATIENCE) {
-                Ok(rows) => finished += rows,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if !go_on(finished, total) {
-                stop.store(finished < total, Ordering::Relaxed);
-                break;
-            }
-        }
-        work.join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let placed = in_parallel(total, how.threads, go_on, |progress| {
+        run_plans(&plans, how.fork, progress)
     })?;
     let mut tables: Vec<Vec<HandoffRow>> = sweeps
         .iter()
@@ -204,25 +149,7 @@ pub fn run_sweeps(
     Ok(tables)
 }
 
-/// Between those who run and the caller.
-struct Progress<'a> {
-    stop: &'a AtomicBool,
-    done: Channel<usize>,
-}
-
 impl Progress<'_> {
-    fn go_on(&self) -> Result<(), StudyError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(StudyError::Interrupted);
-        }
-        Ok(())
-    }
-
-    fn done(&self, rows: usize) {
-        // Who is told may have gone; then the runs are stopped anyway.
-        let _ = self.done.send(rows);
-    }
-
     /// Processes the events before `until`, or until `enough` is measured.
     fn advance(
         &self,

@@ -1,0 +1,102 @@
+//! Many runs side by side, of which the caller hears and which it may stop.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
+
+use crate::error::StudyError;
+
+/// Most threads that are started.
+const MOST_THREADS: usize = 256;
+
+/// How long the caller is left without a word.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// How runs are made. Results do not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// Share what runs have in common; off runs each from the start.
+    pub fork: bool,
+    /// Threads; 0 for one on each processor.
+    pub threads: usize,
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self {
+            fork: true,
+            threads: 0,
+        }
+    }
+}
+
+/// Does `work`, which makes `total` runs, on a pool of so many threads (0 for
+/// one on each processor). `go_on` is told now and then, on the calling thread,
+/// how many of how many runs are done, and may answer that it is enough; it is
+/// not asked again then.
+///
+/// # Errors
+/// What `work` says; [`StudyError::Interrupted`] when told to stop.
+pub(crate) fn in_parallel<T: Send>(
+    total: usize,
+    threads: usize,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+    work: impl FnOnce(&Progress) -> Result<T, StudyError> + Send,
+) -> Result<T, StudyError> {
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    // More threads than runs would only wait.
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.min(MOST_THREADS).min(total))
+        .build()?;
+    let stop = AtomicBool::new(false);
+    let (sent, done) = channel();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        let work = scope.spawn(move || {
+            let progress = Progress { stop, done: sent };
+            pool.install(|| work(&progress))
+        });
+        let mut finished = 0;
+        loop {
+            match done.recv_timeout(PATIENCE) {
+                Ok(runs) => finished += runs,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !go_on(finished, total) {
+                stop.store(finished < total, Ordering::Relaxed);
+                break;
+            }
+        }
+        work.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Between those who run and the caller.
+pub(crate) struct Progress<'a> {
+    stop: &'a AtomicBool,
+    done: Channel<usize>,
+}
+
+impl Progress<'_> {
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// [`StudyError::Interrupted`] if not.
+    pub(crate) fn go_on(&self) -> Result<(), StudyError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(StudyError::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// So many runs are done.
+    pub(crate) fn done(&self, runs: usize) {
+        // Who is told may have gone; then the runs are stopped anyway.
+        let _ = self.done.send(runs);
+    }
+}

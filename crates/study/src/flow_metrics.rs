@@ -1,0 +1,221 @@
+//! What is measured of a long-lived flow, interval by interval.
+
+use educe::Educe;
+use midflight_control::loss::LossCause;
+use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
+use midflight_tcp::SenderEvent;
+use midflight_units::{Instant, Seq};
+
+/// Why a sender came to suspect a loss, or what it took the suspicion for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A full queue dropped the segment.
+    Congestion,
+    /// The radio lost it.
+    Wireless,
+    /// It was late.
+    Reordering,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Self; 3] = [Self::Congestion, Self::Wireless, Self::Reordering];
+
+    /// Its name in columns.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Congestion => "congestion",
+            Self::Wireless => "wireless",
+            Self::Reordering => "reordering",
+        }
+    }
+}
+
+/// The measurements of one run in one interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowRow {
+    /// Start of the interval.
+    pub from: Instant,
+    /// Its end.
+    pub until: Instant,
+    /// Segments newly acknowledged.
+    pub acked: u64,
+    /// Segments sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions sent.
+    pub rexmits: u64,
+    /// Timeouts.
+    pub timeouts: u32,
+    /// Those after which a segment sent before them was acknowledged: nothing had been lost.
+    pub spurious_timeouts: u32,
+    /// Timeouts that the sender took for spurious.
+    pub detected_timeouts: u32,
+    /// Fast retransmits.
+    pub fast_rexmits: u32,
+    /// Fast retransmits of a segment that was not lost.
+    pub false_fast_rexmits: u32,
+    /// Fast retransmits that the sender took for spurious.
+    pub undone_fast_rexmits: u32,
+    /// Data packets lost to a full queue.
+    pub drops_queue: u64,
+    /// Data packets lost to the radio.
+    pub drops_radio: u64,
+    /// First transmissions that arrived behind a higher segment.
+    pub reordered: u64,
+    /// Suspected losses by cause and by what they were taken for, both in the
+    /// order of [`Cause::ALL`].
+    pub confusion: [[u32; 3]; 3],
+    /// Suspected losses that a timeout came before an answer to, by cause.
+    pub unanswered: [u32; 3],
+    /// Packets of all flows handed to the wired link, and those that its queue dropped.
+    pub wired_offered: u64,
+    /// See [`Self::wired_offered`].
+    pub wired_dropped: u64,
+}
+
+/// Watches one flow among others.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+pub(crate) struct FlowMetrics {
+    row: FlowRow,
+    una: Seq,
+    /// Segments whose last transmission was lost, ascending, and why.
+    lost: Vec<(Seq, Cause)>,
+    /// A segment is suspected: why in truth, and for what it is taken.
+    suspected: Option<(Seq, Cause, LossCause)>,
+    /// The intervals that are over.
+    rows: Vec<FlowRow>,
+}
+
+/// The flow that is watched.
+pub(crate) const WATCHED: usize = 0;
+
+impl FlowMetrics {
+    /// The interval ends now; the next one begins.
+    pub(crate) fn close(&mut self, until: Instant, offered: u64, dropped: u64) {
+        let (had_offered, had_dropped) = self.rows.iter().fold((0, 0), |(o, d), r| {
+            (o + r.wired_offered, d + r.wired_dropped)
+        });
+        let row = FlowRow {
+            until,
+            wired_offered: offered - had_offered,
+            wired_dropped: dropped - had_dropped,
+            ..std::mem::take(&mut self.row)
+        };
+        self.rows.push(row);
+        self.row.from = until;
+    }
+
+    /// All intervals.
+    pub(crate) fn take_rows(&mut self) -> Vec<FlowRow> {
+        std::mem::take(&mut self.rows)
+    }
+
+    /// The interval of an instant.
+    fn row_at(&mut self, at: Instant) -> &mut FlowRow {
+        let earlier = self.rows.partition_point(|row| row.until <= at);
+        self.rows.get_mut(earlier).unwrap_or(&mut self.row)
+    }
+
+    fn truth(&self, segment: Seq) -> Cause {
+        match self.lost.binary_search_by_key(&segment, |l| l.0) {
+            Ok(place) => self.lost[place].1,
+            Err(_) => Cause::Reordering,
+        }
+    }
+
+    fn answered(&mut self, taken_for: Cause) {
+        if let Some((_, truth, _)) = self.suspected.take() {
+            self.row.confusion[truth as usize][taken_for as usize] += 1;
+        }
+    }
+
+    fn on_sender(&mut self, change: &SenderEvent<'_>) {
+        match change {
+            SenderEvent::LossJudged { segment, cause } => {
+                self.suspected = Some((*segment, self.truth(*segment), *cause));
+            }
+            SenderEvent::Reordered(_) => self.answered(Cause::Reordering),
+            SenderEvent::FastRetransmit(segment) => {
+                self.row.fast_rexmits += 1;
+                let late = self.truth(*segment) == Cause::Reordering;
+                self.row.false_fast_rexmits += u32::from(late);
+            }
+            SenderEvent::Timeout(_) => {
+                self.row.timeouts += 1;
+                if let Some((_, truth, _)) = self.suspected.take() {
+                    self.row.unanswered[truth as usize] += 1;
+                }
+            }
+            SenderEvent::SpuriousTimeout => self.row.detected_timeouts += 1,
+            SenderEvent::SpuriousRetransmit => self.row.undone_fast_rexmits += 1,
+            _ => {}
+        }
+    }
+}
+
+impl Observer for FlowMetrics {
+    #[inline(always)]
+    fn record(&mut self, _now: Instant, flow: FlowId, event: &Event<'_>) {
+        if flow.index() != WATCHED {
+            return;
+        }
+        match event {
+            Event::Sent(segment) => {
+                self.row.sent += 1;
+                if segment.retransmission {
+                    self.row.rexmits += 1;
+                    if let Some((seq, _, taken)) = self.suspected {
+                        if seq == segment.seq {
+                            self.answered(match taken {
+                                LossCause::Congestion => Cause::Congestion,
+                                LossCause::Wireless => Cause::Wireless,
+                            });
+                        }
+                    }
+                    if let Ok(place) = self.lost.binary_search_by_key(&segment.seq, |l| l.0) {
+                        self.lost.remove(place);
+                    }
+                }
+            }
+            Event::AckArrived(ack) if ack.ack > self.una => {
+                self.row.acked += ack.ack - self.una;
+                self.una = ack.ack;
+                let gone = self.lost.partition_point(|l| l.0 < ack.ack);
+                self.lost.drain(..gone);
+            }
+            Event::Arrived {
+                segment,
+                overtaken: true,
+                ..
+            } if !segment.retransmission => self.row.reordered += 1,
+            Event::Dropped {
+                payload: Payload::Data(segment),
+                cause,
+                ..
+            } => {
+                let cause = match cause {
+                    DropCause::Radio => Cause::Wireless,
+                    DropCause::Queue | DropCause::Break => Cause::Congestion,
+                };
+                let count = match cause {
+                    Cause::Wireless => &mut self.row.drops_radio,
+                    _ => &mut self.row.drops_queue,
+                };
+                *count += 1;
+                // A lost duplicate of what has arrived explains nothing.
+                if *segment >= self.una {
+                    match self.lost.binary_search_by_key(segment, |l| l.0) {
+                        Ok(place) => self.lost[place].1 = cause,
+                        Err(place) => self.lost.insert(place, (*segment, cause)),
+                    }
+                }
+            }
+            Event::TimeoutJudged {
+                at, spurious: true, ..
+            } => self.row_at(*at).spurious_timeouts += 1,
+            Event::Sender(change) => self.on_sender(change),
+            _ => {}
+        }
+    }
+}

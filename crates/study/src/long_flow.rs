@@ -1,0 +1,393 @@
+//! A long-lived flow to a mobile node that moves from one wireless network to
+//! another: the network of Lim & Jang 2009, figure 10.
+//!
+//! ```text
+//! sender  --wired--  router  --radio--  mobile node
+//! cross senders /          \ sink
+//! ```
+//!
+//! The wired link carries the flow and the cross traffic, TCP flows that stay in
+//! the wired part. The handover is a pause of the radio link without loss, after
+//! which it has the other network's parameters and sends what it holds.
+
+use educe::Educe;
+use midflight_control::LinkInfo;
+use midflight_sim::{
+    random, Action, Digest, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
+    LinkSetting, NodeId, Observer, World,
+};
+use midflight_units::{Duration, Instant, Rate};
+use rayon::prelude::*;
+
+use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution, Progress};
+use crate::flow_metrics::{FlowMetrics, FlowRow};
+use crate::radio::Radio;
+use crate::scheme::{Built, Knobs, Scheme};
+
+/// A pause of the radio link, after which it is another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handover {
+    /// When the link pauses.
+    pub at: Instant,
+    /// For how long.
+    pub pause: Duration,
+    /// The radio link after it.
+    pub second: Radio,
+}
+
+/// TCP flows over the wired link that go no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossTraffic {
+    /// How many.
+    pub flows: u32,
+    /// One-way delay between each of their senders and the wired link.
+    pub delay: Duration,
+}
+
+/// A long-lived flow under one scheme: one run for each seed.
+#[derive(Clone, Debug)]
+pub struct LongFlow {
+    /// Wired link.
+    pub wired: LinkInfo,
+    /// Most packets at the wired link in either direction, the one in transmission included.
+    pub wired_limit: u32,
+    /// Radio link at the start.
+    pub radio: Radio,
+    /// Handover to another one.
+    pub handover: Option<Handover>,
+    /// Cross traffic.
+    pub cross: CrossTraffic,
+    /// Name of the scheme of the flow.
+    pub scheme: String,
+    /// Name of the profile of the flow and of the cross traffic.
+    pub profile: String,
+    /// Settings that differ from the defaults. Those of the profile hold for the cross traffic too.
+    pub knobs: Knobs,
+    /// Of the random streams; they do not depend on the scheme, so that schemes meet the same radio.
+    pub seed: u64,
+    /// Numbers of the runs.
+    pub runs: Vec<u64>,
+    /// Ends of intervals that are measured apart, ascending; the run ends with the last.
+    pub marks: Vec<Instant>,
+}
+
+const SENDER: NodeId = NodeId(0);
+const ROUTER: NodeId = NodeId(1);
+const MOBILE: NodeId = NodeId(2);
+const SINK: NodeId = NodeId(3);
+const FIRST_CROSS: u16 = 4;
+
+const WIRED: u16 = 0;
+const RADIO: u16 = 1;
+const RADIO_BACK: u16 = 2;
+const WIRED_BACK: u16 = 3;
+const TO_SINK: u16 = 4;
+const FROM_SINK: u16 = 5;
+const FIRST_CROSS_LINK: u16 = 6;
+
+/// Most cross flows.
+const MOST_CROSS_FLOWS: u32 = 10_000;
+/// Cross flows start at random within this time.
+const CROSS_START: Duration = Duration::from_secs(1);
+/// Rate of the links that are never a bottleneck.
+const LOCAL: Rate = Rate::from_mbps(10_000);
+
+/// Names of the links in the order of their numbers; those of the cross traffic have the last two in turn.
+pub(crate) const LINK_NAMES: [&str; 8] = [
+    "wired",
+    "radio",
+    "radio-back",
+    "wired-back",
+    "sink",
+    "sink-back",
+    "cross",
+    "cross-back",
+];
+
+/// Name of a link of this network.
+pub(crate) fn link_name(link: LinkId) -> &'static str {
+    let first = usize::from(FIRST_CROSS_LINK);
+    let place = match link.index() {
+        i if i >= first => first + (i - first) % 2,
+        i => i,
+    };
+    LINK_NAMES[place]
+}
+
+fn link_id(number: u16) -> LinkId {
+    World::<()>::link_id(number)
+}
+
+/// What is watched of a run.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+struct Watch {
+    digest: Digest,
+    metrics: FlowMetrics,
+}
+
+impl Observer for Watch {
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        self.metrics.record(now, flow, event);
+    }
+}
+
+/// Events between two looks at whether to stop.
+const EVENTS_AT_A_TIME: usize = 100_000;
+
+/// The measurements of one run.
+#[derive(Clone, Debug)]
+pub struct FlowRun {
+    /// One row for each interval.
+    pub rows: Vec<FlowRow>,
+    /// Digest of the run.
+    pub digest: Digest,
+}
+
+impl LongFlow {
+    fn check(&self) -> Result<Built, StudyError> {
+        let refuse = |what, value: String, accepted| {
+            Err(StudyError::Range {
+                what,
+                value,
+                accepted,
+            })
+        };
+        if self.runs.is_empty() {
+            return Err(StudyError::Nothing { what: "run" });
+        }
+        let Some(&end) = self.marks.last() else {
+            return Err(StudyError::Nothing {
+                what: "end of the run",
+            });
+        };
+        if self.marks[0] == Instant::ZERO || self.marks.windows(2).any(|w| w[0] >= w[1]) {
+            let marks: Vec<_> = self.marks.iter().map(Instant::to_string).collect();
+            return refuse(
+                "the list of interval ends",
+                marks.join(", "),
+                "instants after the start, each later than the one before",
+            );
+        }
+        if self.cross.flows > MOST_CROSS_FLOWS {
+            let value = self.cross.flows.to_string();
+            return refuse("the number of cross flows", value, "0 to 10000");
+        }
+        let second = self.handover.iter().map(|h| &h.second);
+        for radio in std::iter::once(&self.radio).chain(second) {
+            if radio.limit == 0 || self.wired_limit == 0 {
+                return refuse("a queue limit of", "0".into(), "1 packet or more");
+            }
+        }
+        if let Some(handover) = &self.handover {
+            if handover.at + handover.pause >= end {
+                return Err(StudyError::AfterEnd {
+                    at: handover.at,
+                    complete: handover.at + handover.pause,
+                    end,
+                });
+            }
+        }
+        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+    }
+
+    fn impairments(&self, radio: &Radio, run: u64, which: &str) -> Impairments {
+        Impairments {
+            loss: radio.loss,
+            reordering: radio.reordering,
+            script: radio.script.clone(),
+            seed: random::seed(self.seed, run, which, "impairments"),
+        }
+    }
+
+    fn links(&self, run: u64) -> Vec<LinkConfig> {
+        let link = |number: u16, from, to, info: &LinkInfo, limit| LinkConfig {
+            name: link_name(link_id(number)),
+            from,
+            to,
+            rate: info.rate,
+            delay: info.delay,
+            limit,
+            may_break: false,
+            impairments: Impairments::default(),
+            settings: Vec::new(),
+            may_pause: false,
+            counted: false,
+        };
+        let local = |delay| LinkInfo { rate: LOCAL, delay };
+        let (wired, wired_limit) = (&self.wired, Some(self.wired_limit));
+        let radio = |number, from, to| {
+            let forward = number == RADIO;
+            let impaired = |radio: &Radio, which| {
+                if forward {
+                    self.impairments(radio, run, which)
+                } else {
+                    Impairments::default()
+                }
+            };
+            let setting = |h: &Handover| LinkSetting {
+                rate: h.second.link.rate,
+                delay: h.second.link.delay,
+                limit: Some(h.second.limit),
+                impairments: impaired(&h.second, "second radio"),
+            };
+            LinkConfig {
+                impairments: impaired(&self.radio, "first radio"),
+                settings: self.handover.iter().map(setting).collect(),
+                may_pause: self.handover.is_some(),
+                ..link(number, from, to, &self.radio.link, Some(self.radio.limit))
+            }
+        };
+        let none = local(Duration::ZERO);
+        let mut links = vec![
+            LinkConfig {
+                counted: true,
+                ..link(WIRED, SENDER, ROUTER, wired, wired_limit)
+            },
+            radio(RADIO, ROUTER, MOBILE),
+            radio(RADIO_BACK, MOBILE, ROUTER),
+            link(WIRED_BACK, ROUTER, SENDER, wired, wired_limit),
+            link(TO_SINK, ROUTER, SINK, &none, None),
+            link(FROM_SINK, SINK, ROUTER, &none, None),
+        ];
+        let access = local(self.cross.delay);
+        for i in 0..self.cross.flows as u16 {
+            let (node, number) = (NodeId(FIRST_CROSS + i), FIRST_CROSS_LINK + 2 * i);
+            links.push(link(number, node, SENDER, &access, None));
+            links.push(link(number + 1, SENDER, node, &access, None));
+        }
+        links
+    }
+
+    /// The world of a run before anything has happened, its whole timeline planned.
+    pub(crate) fn world<O: Observer>(
+        &self,
+        built: &Built,
+        run: u64,
+        observer: O,
+    ) -> Result<World<O>, StudyError> {
+        let mut routes = vec![
+            (SENDER, MOBILE, WIRED),
+            (ROUTER, MOBILE, RADIO),
+            (MOBILE, SENDER, RADIO_BACK),
+            (ROUTER, SENDER, WIRED_BACK),
+            (SENDER, SINK, WIRED),
+            (ROUTER, SINK, TO_SINK),
+        ];
+        let mut flows = vec![FlowConfig {
+            from: SENDER,
+            to: MOBILE,
+            sender: built.profile.sender,
+            receiver: built.profile.receiver,
+            policies: built.policies.clone(),
+        }];
+        let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
+        for i in 0..self.cross.flows as u16 {
+            let (node, number) = (NodeId(FIRST_CROSS + i), FIRST_CROSS_LINK + 2 * i);
+            routes.extend([
+                (node, SINK, number),
+                (SINK, node, FROM_SINK),
+                (ROUTER, node, WIRED_BACK),
+                (SENDER, node, number + 1),
+            ]);
+            flows.push(FlowConfig {
+                from: node,
+                to: SINK,
+                sender: plain.profile.sender,
+                receiver: plain.profile.receiver,
+                policies: Vec::new(),
+            });
+        }
+        let routes: Vec<_> = routes
+            .into_iter()
+            .map(|(node, to, link)| (node, to, link_id(link)))
+            .collect();
+        let nodes = usize::from(FIRST_CROSS) + self.cross.flows as usize;
+        let mut world = World::new(nodes, self.links(run), &routes, &[], flows, observer)?;
+        let mut starts = random::stream(self.seed, run, "cross traffic", "start");
+        world.schedule(Instant::ZERO, Action::Open(World::<O>::flow_id(0)))?;
+        for flow in 1..=self.cross.flows {
+            let ns = starts.next_f64() * CROSS_START.as_nanos() as f64;
+            let at = Instant::from_nanos(ns as u64);
+            world.schedule(at, Action::Open(World::<O>::flow_id(flow)))?;
+        }
+        if let Some(handover) = &self.handover {
+            let again = handover.at + handover.pause;
+            world.schedule(handover.at, Action::MarkBreak)?;
+            world.schedule(again, Action::MarkMake)?;
+            for link in [RADIO, RADIO_BACK].map(link_id) {
+                world.schedule(handover.at, Action::Pause(link))?;
+                let setting = Some(0);
+                world.schedule(again, Action::Resume { link, setting })?;
+            }
+        }
+        world.hold_routes_until(Instant::NEVER);
+        Ok(world)
+    }
+
+    fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<FlowRun, StudyError> {
+        let mut world = self.world(built, run, Watch::default())?;
+        for &mark in &self.marks {
+            'interval: loop {
+                for _ in 0..EVENTS_AT_A_TIME {
+                    let next = world.next_event();
+                    if next.at() >= mark {
+                        break 'interval;
+                    }
+                    world.process(next)?;
+                }
+                progress.go_on()?;
+            }
+            let counts = world.link_counts(link_id(WIRED));
+            let (watch, _) = world.watch(World::<Watch>::flow_id(0));
+            watch
+                .metrics
+                .close(mark, counts.offered, counts.dropped_queue);
+        }
+        let (watch, _) = world.watch(World::<Watch>::flow_id(0));
+        Ok(FlowRun {
+            rows: watch.metrics.take_rows(),
+            digest: watch.digest,
+        })
+    }
+}
+
+/// Runs flows side by side; for each flow its runs, in the order of their
+/// numbers. `go_on` is as for [`crate::run_sweeps`].
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn run_long_flows(
+    flows: &[LongFlow],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<FlowRun>>, StudyError> {
+    let built: Vec<Built> = flows
+        .iter()
+        .map(LongFlow::check)
+        .collect::<Result<_, _>>()?;
+    let jobs: Vec<(usize, u64)> = flows
+        .iter()
+        .enumerate()
+        .flat_map(|(i, flow)| flow.runs.iter().map(move |&run| (i, run)))
+        .collect();
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runs: Vec<FlowRun> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
+        let each = jobs.par_iter().with_max_len(1).map(|&(i, run)| {
+            let done = flows[i].run(&built[i], run, progress)?;
+            progress.done(1);
+            Ok(done)
+        });
+        each.collect()
+    })?;
+    let mut runs = runs.into_iter();
+    let tables = flows
+        .iter()
+        .map(|flow| runs.by_ref().take(flow.runs.len()).collect());
+    Ok(tables.collect())
+}
