@@ -23,9 +23,16 @@ from rich.table import Table
 import workload
 
 PARTS = {
-    "event loop": ("sim/src/world.rs", "sim/src/chain.rs", "sim/src/moment.rs"),
+    "event loop": ("sim/src/world", "sim/src/chain.rs", "sim/src/moment.rs"),
     "agenda": ("sim/src/agenda.rs",),
-    "links": ("sim/src/link.rs", "sim/src/packet.rs", "sim/src/loss.rs"),
+    "links": (
+        "sim/src/link.rs",
+        "sim/src/packet.rs",
+        "sim/src/announcement.rs",
+        "sim/src/special.rs",
+        "sim/src/impairment.rs",
+        "sim/src/random.rs",
+    ),
     "digest": ("sim/src/digest.rs",),
     "sender": ("tcp/src/sender/", "control/src/"),
     "loss recovery": ("tcp/src/recovery/",),
