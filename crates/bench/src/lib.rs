@@ -34,6 +34,7 @@ pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyEr
         settings: Vec::new(),
         may_pause: false,
         counted: false,
+        overhead: None,
     };
     let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
     let link_id = World::<O>::link_id;

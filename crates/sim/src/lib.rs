@@ -26,5 +26,5 @@ pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 pub use digest::Digest;
 pub use event::{DropCause, Event, Observer, Payload};
 pub use impairment::{Impairments, LossModel, Reordering, Scripted, State};
-pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting};
+pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use world::{NextEvent, World};

@@ -50,6 +50,20 @@ pub struct LinkConfig {
     pub may_pause: bool,
     /// What is handed to it is counted; see [`crate::World::link_counts`].
     pub counted: bool,
+    /// The node takes a random time over each packet before it transmits it.
+    pub overhead: Option<Overhead>,
+}
+
+/// Random processing time: each transmission takes a time longer that is drawn
+/// uniformly from zero to `most`. Where flows share a drop-tail queue, a time of
+/// one packet there breaks the phase that deterministic senders fall into
+/// (Floyd and Jacobson 1991, "Traffic phase effects in packet-switched gateways").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead {
+    /// Longest time.
+    pub most: Duration,
+    /// Of the random stream; see [`crate::random::seed`].
+    pub seed: u64,
 }
 
 /// What was handed to a link so far, in packets. What a pause held is not counted again.
@@ -62,10 +76,17 @@ pub struct LinkCounts {
 }
 
 impl LinkConfig {
+    /// Whether it ever does something to packets at its far end.
+    #[inline]
+    pub(crate) fn impairs(&self) -> bool {
+        let mut later = self.settings.iter();
+        !self.impairments.is_none() || later.any(|setting| !setting.impairments.is_none())
+    }
+
     /// Whether it ever is more than a queue, a transmitter and a delay.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
-        self.entered_by_event() || !self.impairments.is_none()
+        self.entered_by_event() || self.impairs() || self.overhead.is_some()
     }
 
     /// Whether packets must not be handed to it ahead of the present.
@@ -129,9 +150,11 @@ pub(crate) struct Link {
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     down: bool,
-    /// What is handed to it does not simply enter: it is down, paused or counted.
+    /// What is handed to it does not simply enter: it is down, paused or counted, or takes a random time.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
+    /// Packets at the far end may be lost or late.
+    pub(crate) impaired: bool,
     bps: f64,
     delay_seconds: f64,
     /// Size of the packet accepted last, and how long its transmission takes.
@@ -160,6 +183,7 @@ impl Link {
     #[inline]
     pub(crate) fn new(config: &mut LinkConfig) -> Self {
         let is_special = config.is_special();
+        let impaired = config.impairs();
         let mut link = Self {
             name: config.name,
             to: config.to,
@@ -169,8 +193,9 @@ impl Link {
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
-            closed: config.counted,
+            closed: config.counted || config.overhead.is_some(),
             special: is_special.then(|| Special::new(config)),
+            impaired,
             bps: 0.0,
             delay_seconds: 0.0,
             bytes: 0,
@@ -358,7 +383,15 @@ impl Link {
                 special.waiting += 1;
                 Entry::Held
             }
-            _ => Entry::Open,
+            Some(special) => {
+                if let Some((most, stream)) = &mut special.overhead {
+                    let overhead = stream.next_f64() * *most;
+                    self.bytes = packet.bytes;
+                    self.seconds = 8.0 * f64::from(packet.bytes) / self.bps + overhead;
+                }
+                Entry::Open
+            }
+            None => Entry::Open,
         }
     }
 
@@ -448,7 +481,7 @@ impl Link {
             return;
         };
         special.paused = false;
-        self.closed = self.down || special.counted;
+        self.closed = self.down || special.counted || special.overhead.is_some();
         let mut held = std::mem::take(&mut special.held);
         let settings = special.settings.clone();
         if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
@@ -526,6 +559,7 @@ mod tests {
             settings: Vec::new(),
             may_pause: false,
             counted: false,
+            overhead: None,
         });
         link.onward = onward;
         link

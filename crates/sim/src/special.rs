@@ -9,6 +9,7 @@ use midflight_units::Instant;
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
 use crate::packet::Packet;
+use crate::random::{stream, Stream};
 
 /// Whether a packet may enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub(crate) struct Special {
     pub(crate) settings: Arc<[LinkSetting]>,
     pub(crate) counted: bool,
     pub(crate) counts: LinkCounts,
+    /// Longest random processing time in seconds, and where it is drawn from.
+    pub(crate) overhead: Option<(f64, Stream)>,
 }
 
 impl Special {
@@ -53,6 +56,10 @@ impl Special {
             waiting: 0,
             counted: config.counted,
             counts: LinkCounts::default(),
+            overhead: config.overhead.map(|overhead| {
+                let most = overhead.most.as_secs_f64();
+                (most, stream(overhead.seed, 0, "link", "overhead"))
+            }),
             settings: std::mem::take(&mut config.settings).into(),
         })
     }

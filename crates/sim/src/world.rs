@@ -162,7 +162,7 @@ impl<O: Observer> World<O> {
             match link.onward {
                 Onward::Chained(_) => {}
                 Onward::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
-                    if link.special.is_some() {
+                    if link.impaired {
                         awaited_special.push(i);
                     } else {
                         link.source = Source::Busy(awaited.len());
@@ -367,7 +367,7 @@ impl<O: Observer> World<O> {
         self.scheduled = key.scheduled;
         let seldom_awaited = source.wrapping_sub(FIRST_SELDOM_AWAITED);
         if let Some(&link) = self.seldom_awaited.get(seldom_awaited) {
-            if self.links[link].special.is_some() && !self.is_on_time(link) {
+            if self.links[link].impaired && !self.is_on_time(link) {
                 return None;
             }
             self.awaiting_route -= usize::from(self.links[link].onward == Onward::Routed);

@@ -65,6 +65,7 @@ fn link(from: u16, to: u16) -> LinkConfig {
         settings: Vec::new(),
         may_pause: false,
         counted: false,
+        overhead: None,
     }
 }
 

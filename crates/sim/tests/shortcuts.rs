@@ -85,6 +85,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         settings: Vec::new(),
         may_pause: false,
         counted: false,
+        overhead: None,
     };
     let (halfway, old_back) = match back {
         Return::Direct => (MIDDLE, (RECEIVER, OLD)),
@@ -397,6 +398,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         settings: Vec::new(),
         may_pause: false,
         counted: false,
+        overhead: None,
     };
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {

@@ -151,6 +151,7 @@ impl Handoff {
                 settings: Vec::new(),
                 may_pause: false,
                 counted: false,
+                overhead: None,
             })
             .collect()
     }

@@ -16,7 +16,7 @@ pub use error::StudyError;
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};
 pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
-pub use long_flow::{run_long_flows, CrossTraffic, FlowRun, Handover, LongFlow};
+pub use long_flow::{run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow};
 pub use metrics::{HandoffRow, Phase};
 pub use radio::{read_loss, read_reordering, Radio};
 pub use scheme::{schemes, Built, Knobs, Scheme};

@@ -2,19 +2,21 @@
 //! another: the network of Lim & Jang 2009, figure 10.
 //!
 //! ```text
-//! sender  --wired--  router  --radio--  mobile node
-//! cross senders /          \ sink
+//! sender     --\
+//!               gateway  --wired--  router  --radio--  mobile node
+//! cross host --/
 //! ```
 //!
-//! The wired link carries the flow and the cross traffic, TCP flows that stay in
-//! the wired part. The handover is a pause of the radio link without loss, after
+//! The wired link carries the flow and the cross traffic, TCP flows from one host
+//! that end at the router. Hosts take a random time over each packet, so that the
+//! flows do not fall into a phase at the wired queue. The handover is a pause of the radio link without loss, after
 //! which it has the other network's parameters and sends what it holds.
 
 use educe::Educe;
 use midflight_control::LinkInfo;
 use midflight_sim::{
     random, Action, Digest, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
-    LinkSetting, NodeId, Observer, World,
+    LinkSetting, NodeId, Observer, Overhead, World,
 };
 use midflight_units::{Duration, Instant, Rate};
 use rayon::prelude::*;
@@ -24,6 +26,7 @@ use crate::execution::{in_parallel, Execution, Progress};
 use crate::flow_metrics::{FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
+use crate::trace::{Recorder, TraceRow};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +44,7 @@ pub struct Handover {
 pub struct CrossTraffic {
     /// How many.
     pub flows: u32,
-    /// One-way delay between each of their senders and the wired link.
+    /// One-way delay between their host and the wired link.
     pub delay: Duration,
 }
 
@@ -58,6 +61,8 @@ pub struct LongFlow {
     pub handover: Option<Handover>,
     /// Cross traffic.
     pub cross: CrossTraffic,
+    /// Longest random processing time of a host for a packet it sends.
+    pub overhead: Duration,
     /// Name of the scheme of the flow.
     pub scheme: String,
     /// Name of the profile of the flow and of the cross traffic.
@@ -72,19 +77,20 @@ pub struct LongFlow {
     pub marks: Vec<Instant>,
 }
 
-const SENDER: NodeId = NodeId(0);
+const GATEWAY: NodeId = NodeId(0);
 const ROUTER: NodeId = NodeId(1);
 const MOBILE: NodeId = NodeId(2);
-const SINK: NodeId = NodeId(3);
-const FIRST_CROSS: u16 = 4;
+const SENDER: NodeId = NodeId(3);
+const CROSS: NodeId = NodeId(4);
+const NODES: usize = 5;
 
 const WIRED: u16 = 0;
 const RADIO: u16 = 1;
 const RADIO_BACK: u16 = 2;
 const WIRED_BACK: u16 = 3;
-const TO_SINK: u16 = 4;
-const FROM_SINK: u16 = 5;
-const FIRST_CROSS_LINK: u16 = 6;
+/// The sender's link to the gateway, and the way back; the cross host's.
+const ACCESS: u16 = 4;
+const CROSS_ACCESS: u16 = 6;
 
 /// Most cross flows.
 const MOST_CROSS_FLOWS: u32 = 10_000;
@@ -93,26 +99,21 @@ const CROSS_START: Duration = Duration::from_secs(1);
 /// Rate of the links that are never a bottleneck.
 const LOCAL: Rate = Rate::from_mbps(10_000);
 
-/// Names of the links in the order of their numbers; those of the cross traffic have the last two in turn.
-pub(crate) const LINK_NAMES: [&str; 8] = [
+/// Names of the links in the order of their numbers.
+const LINK_NAMES: [&str; 8] = [
     "wired",
     "radio",
     "radio-back",
     "wired-back",
-    "sink",
-    "sink-back",
+    "access",
+    "access-back",
     "cross",
     "cross-back",
 ];
 
 /// Name of a link of this network.
 pub(crate) fn link_name(link: LinkId) -> &'static str {
-    let first = usize::from(FIRST_CROSS_LINK);
-    let place = match link.index() {
-        i if i >= first => first + (i - first) % 2,
-        i => i,
-    };
-    LINK_NAMES[place]
+    LINK_NAMES.get(link.index()).copied().unwrap_or("")
 }
 
 fn link_id(number: u16) -> LinkId {
@@ -216,6 +217,7 @@ impl LongFlow {
             settings: Vec::new(),
             may_pause: false,
             counted: false,
+            overhead: None,
         };
         let local = |delay| LinkInfo { rate: LOCAL, delay };
         let (wired, wired_limit) = (&self.wired, Some(self.wired_limit));
@@ -241,23 +243,28 @@ impl LongFlow {
                 ..link(number, from, to, &self.radio.link, Some(self.radio.limit))
             }
         };
-        let none = local(Duration::ZERO);
         let mut links = vec![
             LinkConfig {
                 counted: true,
-                ..link(WIRED, SENDER, ROUTER, wired, wired_limit)
+                ..link(WIRED, GATEWAY, ROUTER, wired, wired_limit)
             },
             radio(RADIO, ROUTER, MOBILE),
             radio(RADIO_BACK, MOBILE, ROUTER),
-            link(WIRED_BACK, ROUTER, SENDER, wired, wired_limit),
-            link(TO_SINK, ROUTER, SINK, &none, None),
-            link(FROM_SINK, SINK, ROUTER, &none, None),
+            link(WIRED_BACK, ROUTER, GATEWAY, wired, wired_limit),
         ];
-        let access = local(self.cross.delay);
-        for i in 0..self.cross.flows as u16 {
-            let (node, number) = (NodeId(FIRST_CROSS + i), FIRST_CROSS_LINK + 2 * i);
-            links.push(link(number, node, SENDER, &access, None));
-            links.push(link(number + 1, SENDER, node, &access, None));
+        for (host, number, delay) in [
+            (SENDER, ACCESS, Duration::ZERO),
+            (CROSS, CROSS_ACCESS, self.cross.delay),
+        ] {
+            let overhead = (self.overhead > Duration::ZERO).then(|| Overhead {
+                most: self.overhead,
+                seed: random::seed(self.seed, run, link_name(link_id(number)), "overhead"),
+            });
+            links.push(LinkConfig {
+                overhead,
+                ..link(number, host, GATEWAY, &local(delay), None)
+            });
+            links.push(link(number + 1, GATEWAY, host, &local(delay), None));
         }
         links
     }
@@ -269,44 +276,30 @@ impl LongFlow {
         run: u64,
         observer: O,
     ) -> Result<World<O>, StudyError> {
-        let mut routes = vec![
-            (SENDER, MOBILE, WIRED),
+        let routes = [
+            (SENDER, MOBILE, ACCESS),
+            (GATEWAY, MOBILE, WIRED),
             (ROUTER, MOBILE, RADIO),
             (MOBILE, SENDER, RADIO_BACK),
             (ROUTER, SENDER, WIRED_BACK),
-            (SENDER, SINK, WIRED),
-            (ROUTER, SINK, TO_SINK),
-        ];
-        let mut flows = vec![FlowConfig {
-            from: SENDER,
-            to: MOBILE,
-            sender: built.profile.sender,
-            receiver: built.profile.receiver,
-            policies: built.policies.clone(),
-        }];
+            (GATEWAY, SENDER, ACCESS + 1),
+            (CROSS, ROUTER, CROSS_ACCESS),
+            (GATEWAY, ROUTER, WIRED),
+            (ROUTER, CROSS, WIRED_BACK),
+            (GATEWAY, CROSS, CROSS_ACCESS + 1),
+        ]
+        .map(|(node, to, link)| (node, to, link_id(link)));
+        let flow = |from, to, of: &Built| FlowConfig {
+            from,
+            to,
+            sender: of.profile.sender,
+            receiver: of.profile.receiver,
+            policies: of.policies.clone(),
+        };
         let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
-        for i in 0..self.cross.flows as u16 {
-            let (node, number) = (NodeId(FIRST_CROSS + i), FIRST_CROSS_LINK + 2 * i);
-            routes.extend([
-                (node, SINK, number),
-                (SINK, node, FROM_SINK),
-                (ROUTER, node, WIRED_BACK),
-                (SENDER, node, number + 1),
-            ]);
-            flows.push(FlowConfig {
-                from: node,
-                to: SINK,
-                sender: plain.profile.sender,
-                receiver: plain.profile.receiver,
-                policies: Vec::new(),
-            });
-        }
-        let routes: Vec<_> = routes
-            .into_iter()
-            .map(|(node, to, link)| (node, to, link_id(link)))
-            .collect();
-        let nodes = usize::from(FIRST_CROSS) + self.cross.flows as usize;
-        let mut world = World::new(nodes, self.links(run), &routes, &[], flows, observer)?;
+        let mut flows = vec![flow(SENDER, MOBILE, built)];
+        flows.resize(1 + self.cross.flows as usize, flow(CROSS, ROUTER, &plain));
+        let mut world = World::new(NODES, self.links(run), &routes, &[], flows, observer)?;
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
         world.schedule(Instant::ZERO, Action::Open(World::<O>::flow_id(0)))?;
         for flow in 1..=self.cross.flows {
@@ -342,17 +335,43 @@ impl LongFlow {
                 progress.go_on()?;
             }
             let counts = world.link_counts(link_id(WIRED));
-            let (watch, _) = world.watch(World::<Watch>::flow_id(0));
+            let (watch, _) = world.watch(FlowId::default());
             watch
                 .metrics
                 .close(mark, counts.offered, counts.dropped_queue);
         }
-        let (watch, _) = world.watch(World::<Watch>::flow_id(0));
+        let (watch, _) = world.watch(FlowId::default());
         Ok(FlowRun {
             rows: watch.metrics.take_rows(),
             digest: watch.digest,
         })
     }
+}
+
+/// Every event of the flow in one of its runs from `from` to `until`, and the
+/// digest of the run up to there.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn trace_long_flow(
+    flow: &LongFlow,
+    run: u64,
+    from: Instant,
+    until: Instant,
+) -> Result<(Vec<TraceRow>, String), StudyError> {
+    let built = flow.check()?;
+    let recorder = Recorder::new(&built.profile, link_name, from);
+    let mut world = flow.world(&built, run, (Digest::default(), recorder))?;
+    loop {
+        let next = world.next_event();
+        if next.at() >= until {
+            break;
+        }
+        world.observer().1.check_length(until)?;
+        world.process(next)?;
+    }
+    let (watch, _) = world.watch(FlowId::default());
+    Ok((watch.1.take_rows(), watch.0.to_string()))
 }
 
 /// Runs flows side by side; for each flow its runs, in the order of their

@@ -8,6 +8,7 @@ use midflight_tcp::{Profile, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::error::StudyError;
+use crate::flow_metrics::WATCHED;
 use crate::handoff::{Handoff, LINK_NAMES};
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::sweep::check_handoff;
@@ -47,9 +48,13 @@ pub struct TraceRun {
     pub end: Instant,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Recorder {
+/// Lists the events of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
+    link_name: fn(LinkId) -> &'static str,
+    /// What happens before is not listed.
+    from: Instant,
     una: Seq,
     max: Seq,
     target: Option<Seq>,
@@ -62,6 +67,44 @@ struct Recorder {
 
 fn name_of(link: LinkId) -> &'static str {
     LINK_NAMES.get(link.index()).copied().unwrap_or("")
+}
+
+impl Recorder {
+    /// Lists what happens from then on to a sender of this profile.
+    pub(crate) fn new(
+        profile: &Profile,
+        link_name: fn(LinkId) -> &'static str,
+        from: Instant,
+    ) -> Self {
+        Self {
+            rows: Vec::new(),
+            link_name,
+            from,
+            una: 0,
+            max: 0,
+            target: None,
+            packets: 0,
+            opinions: has_opinions(profile),
+            timeouts: Vec::new(),
+        }
+    }
+
+    /// The events so far.
+    pub(crate) fn take_rows(&mut self) -> Vec<TraceRow> {
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Whether there are more events than a trace can have until `end`.
+    ///
+    /// # Errors
+    /// [`StudyError::TraceTooLong`].
+    pub(crate) fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        if self.rows.len() > MOST_EVENTS {
+            let most = MOST_EVENTS;
+            return Err(StudyError::TraceTooLong { most, end });
+        }
+        Ok(())
+    }
 }
 
 impl Recorder {
@@ -93,6 +136,9 @@ impl Recorder {
     }
 
     fn push(&mut self, at: Instant, event: &'static str, value: f64, detail: impl Into<String>) {
+        if at < self.from {
+            return;
+        }
         self.rows.push(TraceRow {
             at,
             event,
@@ -118,7 +164,10 @@ fn has_opinions(profile: &Profile) -> bool {
 impl Observer for Recorder {
     const DETAILED: bool = true;
 
-    fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if flow.index() != WATCHED {
+            return;
+        }
         match event {
             Event::Sent(s) => {
                 self.max = self.max.max(s.seq + 1);
@@ -130,7 +179,7 @@ impl Observer for Recorder {
                 self.push(now, "ack", a.ack as f64 - 1.0, "");
             }
             Event::Arrived { segment, link, .. } => {
-                self.push(now, "rcv", segment.seq as f64, name_of(*link));
+                self.push(now, "rcv", segment.seq as f64, (self.link_name)(*link));
             }
             Event::Dropped {
                 payload,
@@ -146,7 +195,7 @@ impl Observer for Recorder {
                     DropCause::Break => "break",
                     DropCause::Radio => "radio",
                 };
-                let link = name_of(*link);
+                let link = (self.link_name)(*link);
                 self.push(now, "drop", number, format!("{kind} {link} {cause}"));
             }
             Event::Break => self.push(now, "break", 0.0, ""),
@@ -179,7 +228,9 @@ impl Observer for Recorder {
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::Timeout(seq) => {
-                    self.timeouts.push(self.rows.len());
+                    if now >= self.from {
+                        self.timeouts.push(self.rows.len());
+                    }
                     self.push(now, "rto", *seq as f64, "");
                 }
                 SenderEvent::FastRetransmit(seq) => {
@@ -212,8 +263,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
     let recorder = Recorder {
         packets: run.packets,
-        opinions: has_opinions(&profile),
-        ..Recorder::default()
+        ..Recorder::new(&profile, name_of, Instant::ZERO)
     };
     let mut world: World<(Digest, Recorder)> =
         run.handoff
@@ -230,12 +280,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         if reached || next.at() >= run.end {
             break;
         }
-        if recorder.rows.len() > MOST_EVENTS {
-            return Err(StudyError::TraceTooLong {
-                most: MOST_EVENTS,
-                end: run.end,
-            });
-        }
+        recorder.check_length(run.end)?;
         world.process(next)?;
     }
     let (digest, recorder) = world.observer();

@@ -22,4 +22,4 @@ pub use event::{Log, SenderEvent};
 pub use receiver::Receiver;
 pub use segment::{Ack, SackBlock, SackBlocks, Segment, ACK_HEADER_BYTES};
 pub use sender::Sender;
-pub use state::{State, Transition, Trigger};
+pub use state::{State, Transition, Trigger, TRANSITIONS};

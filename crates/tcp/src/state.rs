@@ -102,3 +102,6 @@ impl fmt::Display for Transition {
         write!(f, "{from} -> {to}: {trigger}")
     }
 }
+
+/// Every way between states that a sender with one of the registered parts can take.
+pub const TRANSITIONS: &[Transition] = &[];
