@@ -515,10 +515,10 @@ impl LongFlow {
         reason = "keyword arguments of a Python class"
     )]
     fn new(
-        radio: PyRef<'_, Radio>,
+        radio: &Bound<'_, Radio>,
         scheme: String,
         marks_ns: Vec<u64>,
-        then: Option<PyRef<'_, Radio>>,
+        then: Option<&Bound<'_, Radio>>,
         at_ns: Option<u64>,
         pause_ns: u64,
         wired: Link,
@@ -536,7 +536,7 @@ impl LongFlow {
             (Some(second), Some(at)) => Some(Handover {
                 at: Instant::from_nanos(at),
                 pause: Duration::from_nanos(pause_ns),
-                second: second.radio.clone(),
+                second: second.get().radio.clone(),
             }),
             _ => return Err(PyTypeError::new_err(
                 "a handover needs both then (the radio link after it) and at_ns (when it starts)",
@@ -545,7 +545,7 @@ impl LongFlow {
         let flow = midflight_study::LongFlow {
             wired: link(wired)?,
             wired_limit,
-            radio: radio.radio.clone(),
+            radio: radio.get().radio.clone(),
             handover,
             cross: CrossTraffic {
                 flows: cross_flows,
@@ -639,12 +639,12 @@ fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Ta
 #[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None))]
 fn trace_flow(
     py: Python<'_>,
-    flow: PyRef<'_, LongFlow>,
+    flow: &Bound<'_, LongFlow>,
     run: u64,
     from_ns: u64,
     until_ns: Option<u64>,
 ) -> PyResult<Table> {
-    let flow = flow.flow.clone();
+    let flow = flow.get().flow.clone();
     let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
     let until = until_ns.map_or(end, Instant::from_nanos);
     let from = Instant::from_nanos(from_ns);

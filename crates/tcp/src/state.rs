@@ -103,5 +103,125 @@ impl fmt::Display for Transition {
     }
 }
 
-/// Every way between states that a sender with one of the registered parts can take.
-pub const TRANSITIONS: &[Transition] = &[];
+const fn way(from: State, trigger: Trigger, to: State) -> Transition {
+    Transition { from, trigger, to }
+}
+
+/// Every way between states that a sender can take, whatever its parts. The
+/// tests watch for others.
+pub const TRANSITIONS: &[Transition] = &[
+    way(
+        State::Classification,
+        Trigger::Congestion,
+        State::CongestionAvoidance,
+    ),
+    way(
+        State::Classification,
+        Trigger::Wireless,
+        State::CongestionAvoidance,
+    ),
+    way(State::Classification, Trigger::Congestion, State::Delay),
+    way(State::Classification, Trigger::Wireless, State::Delay),
+    way(
+        State::Classification,
+        Trigger::Congestion,
+        State::FastRecovery,
+    ),
+    way(
+        State::Classification,
+        Trigger::Wireless,
+        State::FastRecovery,
+    ),
+    way(State::Classification, Trigger::Congestion, State::Probe),
+    way(State::Classification, Trigger::Wireless, State::Probe),
+    way(State::Classification, Trigger::Congestion, State::Reset),
+    way(State::Classification, Trigger::Wireless, State::Reset),
+    way(State::Classification, Trigger::Congestion, State::SlowStart),
+    way(State::Classification, Trigger::Wireless, State::SlowStart),
+    way(
+        State::CongestionAvoidance,
+        Trigger::Duplicate,
+        State::Classification,
+    ),
+    way(State::CongestionAvoidance, Trigger::Duplicate, State::Delay),
+    way(
+        State::CongestionAvoidance,
+        Trigger::Duplicate,
+        State::FastRecovery,
+    ),
+    way(State::CongestionAvoidance, Trigger::Timeout, State::Probe),
+    way(State::CongestionAvoidance, Trigger::Timeout, State::Reset),
+    way(
+        State::CongestionAvoidance,
+        Trigger::NewAck,
+        State::SlowStart,
+    ),
+    way(
+        State::CongestionAvoidance,
+        Trigger::Notice,
+        State::SlowStart,
+    ),
+    way(
+        State::CongestionAvoidance,
+        Trigger::Spurious,
+        State::SlowStart,
+    ),
+    way(State::Delay, Trigger::Duplicate, State::Classification),
+    way(State::Delay, Trigger::DelayOver, State::CongestionAvoidance),
+    way(State::Delay, Trigger::NewAck, State::CongestionAvoidance),
+    way(State::Delay, Trigger::DelayOver, State::FastRecovery),
+    way(State::Delay, Trigger::Timeout, State::Probe),
+    way(State::Delay, Trigger::Timeout, State::Reset),
+    way(State::Delay, Trigger::DelayOver, State::SlowStart),
+    way(State::Delay, Trigger::NewAck, State::SlowStart),
+    way(
+        State::FastRecovery,
+        Trigger::NewAck,
+        State::CongestionAvoidance,
+    ),
+    way(
+        State::FastRecovery,
+        Trigger::Spurious,
+        State::CongestionAvoidance,
+    ),
+    way(State::FastRecovery, Trigger::Timeout, State::Probe),
+    way(State::FastRecovery, Trigger::Timeout, State::Reset),
+    way(State::FastRecovery, Trigger::NewAck, State::SlowStart),
+    way(State::FastRecovery, Trigger::Spurious, State::SlowStart),
+    way(State::Probe, Trigger::Duplicate, State::Classification),
+    way(State::Probe, Trigger::Duplicate, State::CongestionAvoidance),
+    way(State::Probe, Trigger::NewAck, State::CongestionAvoidance),
+    way(State::Probe, Trigger::Spurious, State::CongestionAvoidance),
+    way(State::Probe, Trigger::Duplicate, State::Reset),
+    way(State::Probe, Trigger::Timeout, State::Reset),
+    way(State::Probe, Trigger::Duplicate, State::SlowStart),
+    way(State::Probe, Trigger::NewAck, State::SlowStart),
+    way(State::Probe, Trigger::Spurious, State::SlowStart),
+    way(State::Reset, Trigger::Duplicate, State::Classification),
+    way(State::Reset, Trigger::NewAck, State::Classification),
+    way(State::Reset, Trigger::NewAck, State::CongestionAvoidance),
+    way(State::Reset, Trigger::Spurious, State::CongestionAvoidance),
+    way(State::Reset, Trigger::Timeout, State::Probe),
+    way(State::Reset, Trigger::NewAck, State::SlowStart),
+    way(State::Reset, Trigger::Spurious, State::SlowStart),
+    way(State::SlowStart, Trigger::Duplicate, State::Classification),
+    way(
+        State::SlowStart,
+        Trigger::NewAck,
+        State::CongestionAvoidance,
+    ),
+    way(
+        State::SlowStart,
+        Trigger::Notice,
+        State::CongestionAvoidance,
+    ),
+    way(
+        State::SlowStart,
+        Trigger::Spurious,
+        State::CongestionAvoidance,
+    ),
+    way(State::SlowStart, Trigger::Duplicate, State::Delay),
+    way(State::SlowStart, Trigger::Duplicate, State::FastRecovery),
+    way(State::SlowStart, Trigger::Timeout, State::Probe),
+    way(State::SlowStart, Trigger::Timeout, State::Reset),
+];

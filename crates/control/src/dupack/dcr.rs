@@ -12,7 +12,7 @@ use midflight_units::{Duration, Instant};
 
 use super::{Answer, DupackResponse};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
-use crate::SenderView;
+use crate::{Orders, SenderView};
 
 /// State and knobs of DCR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,11 @@ impl DupackResponse for Dcr {
         } else {
             u32::MAX
         }
+    }
+
+    fn on_advance(&mut self, _view: &SenderView, _more_above: bool) -> Orders {
+        self.deadline = None;
+        Orders::none()
     }
 
     fn deadline(&self) -> Option<(Instant, Instant)> {

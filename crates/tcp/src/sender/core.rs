@@ -485,10 +485,8 @@ impl Core {
         let view = self.view();
         let orders = self.response.on_advance(&view, above);
         self.apply(self.response.info().name, &orders, log);
-        if !above {
-            self.end_duplicates();
-        }
         self.delay = self.response.deadline();
+        self.dup_threshold = self.response.dup_threshold(&view);
     }
 
     /// The duplicates are history.
@@ -498,15 +496,16 @@ impl Core {
         self.delay = None;
     }
 
-    /// Whether the response has waited long enough; if so the wait is over.
-    pub(crate) fn delay_is_over(&mut self, now: Instant) -> bool {
-        if self.delay.is_none_or(|(deadline, _)| deadline > now) {
-            return false;
-        }
+    /// Whether the response has waited long enough.
+    pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
+        self.delay.is_some_and(|(deadline, _)| deadline <= now)
+    }
+
+    /// The wait is over now.
+    pub(crate) fn end_delay(&mut self, now: Instant) {
         self.now = now;
         self.rtt_sampled = false;
         self.delay = None;
-        true
     }
 
     /// When to call again, and when that was decided: for the timer, or for the response.

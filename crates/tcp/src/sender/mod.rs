@@ -90,6 +90,7 @@ impl Sender {
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.core.delay_is_over(now) {
             let states = States::before::<L>(self);
+            self.core.end_delay(now);
             self.recovery.retransmit(&mut self.core, log);
             self.core.end_duplicates();
             states.after(self, Trigger::DelayOver, log);
