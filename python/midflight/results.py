@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "FlowTable",
     "Estimate",
     "EventLog",
     "Quartiles",
@@ -225,6 +226,43 @@ class RunTable:
     def share(self, condition: NDArray[np.bool_]) -> float:
         """The fraction of runs for which `condition` holds."""
         return float(np.mean(condition)) if len(condition) else float("nan")
+
+
+class FlowTable:
+    """The runs of a long-lived flow, one row for each run and interval."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.intervals = int(np.max(table.numpy("interval"))) + 1
+        self.runs = int(table.num_rows) // self.intervals
+
+    def __len__(self) -> int:
+        return self.runs
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """A column as an array of runs x intervals."""
+        values = np.asarray(self._table.numpy(name), dtype=float)
+        return values.reshape(self.runs, self.intervals)
+
+    def total(self, name: str, *intervals: int) -> NDArray[np.float64]:
+        """A column added up over some intervals (all if none is named), for each run."""
+        values = self[name]
+        total: NDArray[np.float64] = values[:, intervals or slice(None)].sum(axis=1)
+        return total
+
+    def digests(self) -> list[str]:
+        """The digest of each run."""
+        return list(self._table.column("digest"))[:: self.intervals]
+
+    def confusion(self, *intervals: int) -> NDArray[np.float64]:
+        """Suspected losses of all runs: truth in rows, what they were taken for in columns.
+
+        Both in the order congestion, wireless, reordering; a fourth column has those that a
+        timeout came before an answer to.
+        """
+        causes = ("congestion", "wireless", "reordering")
+        columns = [[*(f"{truth}_as_{taken}" for taken in causes), f"{truth}_unanswered"] for truth in causes]
+        return np.array([[self.total(name, *intervals).sum() for name in row] for row in columns])
 
 
 @dataclass(frozen=True)

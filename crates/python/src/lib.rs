@@ -503,12 +503,12 @@ impl LongFlow {
     #[new]
     #[pyo3(signature = (*, radio, scheme, marks_ns, then = None, at_ns = None, pause_ns = 0,
         wired = Link::Numbers(20_000_000, 1_000_000), wired_limit = 30, cross_flows = 0,
-        cross_delay_ns = 13_000_000, overhead_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
+        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
         seed = 1, runs = vec![0]))]
     #[pyo3(
         text_signature = "(*, radio, scheme, marks_ns, then=None, at_ns=None, pause_ns=0, \
         wired=(20_000_000, 1_000_000), wired_limit=30, cross_flows=0, cross_delay_ns=13_000_000, \
-        overhead_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
+        cross_spread_ns=0, overhead_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -525,6 +525,7 @@ impl LongFlow {
         wired_limit: u32,
         cross_flows: u32,
         cross_delay_ns: u64,
+        cross_spread_ns: u64,
         overhead_ns: u64,
         profile: &str,
         knobs: BTreeMap<String, String>,
@@ -550,6 +551,7 @@ impl LongFlow {
             cross: CrossTraffic {
                 flows: cross_flows,
                 delay: Duration::from_nanos(cross_delay_ns),
+                spread: Duration::from_nanos(cross_spread_ns),
             },
             overhead: Duration::from_nanos(overhead_ns),
             scheme,

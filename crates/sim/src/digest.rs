@@ -72,6 +72,7 @@ impl Observer for Digest {
                 payload,
                 link,
                 cause,
+                ..
             } => {
                 let number = match payload {
                     Payload::Data(seq) => seq << 1,

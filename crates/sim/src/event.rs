@@ -50,6 +50,8 @@ pub enum Event<'a> {
     Dropped {
         /// What it carried.
         payload: Payload,
+        /// When the segment was sent; of an ACK, the one that caused it.
+        sent: Instant,
         /// The link that lost it.
         link: LinkId,
         /// Why.

@@ -78,6 +78,11 @@ impl Packet {
         }
     }
 
+    /// When the segment was sent; of an ACK, the one that caused it.
+    pub(crate) fn sent(&self) -> Instant {
+        self.sent
+    }
+
     /// Opens a packet that has arrived.
     #[inline(always)]
     pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {

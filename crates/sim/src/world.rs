@@ -560,6 +560,7 @@ impl<O: Observer> World<O> {
         }
         let event = Event::Dropped {
             payload: packet.payload(),
+            sent: packet.sent(),
             link,
             cause,
         };

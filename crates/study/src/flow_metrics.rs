@@ -81,6 +81,8 @@ pub(crate) struct FlowMetrics {
     una: Seq,
     /// Segments whose last transmission was lost, ascending, and why.
     lost: Vec<(Seq, Cause)>,
+    /// When segments that were sent again were sent last, ascending.
+    resent: Vec<(Seq, Instant)>,
     /// A segment is suspected: why in truth, and for what it is taken.
     suspected: Option<(Seq, Cause, LossCause)>,
     /// The intervals that are over.
@@ -173,6 +175,11 @@ impl Observer for FlowMetrics {
                             });
                         }
                     }
+                    let last = (segment.seq, segment.sent);
+                    match self.resent.binary_search_by_key(&segment.seq, |r| r.0) {
+                        Ok(place) => self.resent[place] = last,
+                        Err(place) => self.resent.insert(place, last),
+                    }
                     if let Ok(place) = self.lost.binary_search_by_key(&segment.seq, |l| l.0) {
                         self.lost.remove(place);
                     }
@@ -183,6 +190,8 @@ impl Observer for FlowMetrics {
                 self.una = ack.ack;
                 let gone = self.lost.partition_point(|l| l.0 < ack.ack);
                 self.lost.drain(..gone);
+                let gone = self.resent.partition_point(|r| r.0 < ack.ack);
+                self.resent.drain(..gone);
             }
             Event::Arrived {
                 segment,
@@ -191,6 +200,7 @@ impl Observer for FlowMetrics {
             } if !segment.retransmission => self.row.reordered += 1,
             Event::Dropped {
                 payload: Payload::Data(segment),
+                sent,
                 cause,
                 ..
             } => {
@@ -203,8 +213,10 @@ impl Observer for FlowMetrics {
                     _ => &mut self.row.drops_queue,
                 };
                 *count += 1;
-                // A lost duplicate of what has arrived explains nothing.
-                if *segment >= self.una {
+                // Lost copies of what has arrived, or was sent again since, explain nothing.
+                let resent = self.resent.binary_search_by_key(segment, |r| r.0);
+                let is_last = resent.is_ok_and(|place| self.resent[place].1 == *sent);
+                if *segment >= self.una && (is_last || resent.is_err()) {
                     match self.lost.binary_search_by_key(segment, |l| l.0) {
                         Ok(place) => self.lost[place].1 = cause,
                         Err(place) => self.lost.insert(place, (*segment, cause)),

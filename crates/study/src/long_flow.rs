@@ -46,6 +46,10 @@ pub struct CrossTraffic {
     pub flows: u32,
     /// One-way delay between their host and the wired link.
     pub delay: Duration,
+    /// Each run draws its delay uniformly from so much less to so much more. What a
+    /// drop-tail queue does depends on where in a packet's time arrivals fall, so
+    /// that one delay stands for itself only.
+    pub spread: Duration,
 }
 
 /// A long-lived flow under one scheme: one run for each seed.
@@ -252,9 +256,14 @@ impl LongFlow {
             radio(RADIO_BACK, MOBILE, ROUTER),
             link(WIRED_BACK, ROUTER, GATEWAY, wired, wired_limit),
         ];
+        let CrossTraffic { delay, spread, .. } = self.cross;
+        let mut drawn = random::stream(self.seed, run, "cross traffic", "delay");
+        let extra = (2.0 * drawn.next_f64() * spread.as_nanos() as f64) as u64;
+        let longest = delay + Duration::from_nanos(extra);
+        let cross_delay = longest.saturating_sub(spread);
         for (host, number, delay) in [
             (SENDER, ACCESS, Duration::ZERO),
-            (CROSS, CROSS_ACCESS, self.cross.delay),
+            (CROSS, CROSS_ACCESS, cross_delay),
         ] {
             let overhead = (self.overhead > Duration::ZERO).then(|| Overhead {
                 most: self.overhead,

@@ -193,6 +193,7 @@ impl Observer for Recorder {
                 payload,
                 link,
                 cause,
+                ..
             } => {
                 let (kind, number) = match *payload {
                     Payload::Data(seq) => ("data", seq as f64),

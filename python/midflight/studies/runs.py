@@ -2,7 +2,8 @@
 
 A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
 handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
-Jobs are plain values, so asking twice for the same one costs nothing, and a figure can list what it
+A `Flow` is a long-lived flow over a radio link, run many times; a `FlowTrace` is the events of one
+of its runs. Jobs are plain values, so asking twice for the same one costs nothing, and a figure can list what it
 needs before anything runs.
 """
 
@@ -16,9 +17,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from midflight.results import NS_PER_S, EventLog, RunTable
+from midflight.results import NS_PER_S, EventLog, FlowTable, RunTable
 
-__all__ = ["Cell", "Job", "Kind", "Link", "Progress", "Runs", "Sweep", "Trace"]
+__all__ = [
+    "Cell",
+    "Flow",
+    "FlowTrace",
+    "Job",
+    "Kind",
+    "Link",
+    "Progress",
+    "Radio",
+    "Runs",
+    "Sweep",
+    "Trace",
+]
 
 Kind = Literal["mbb", "bbm"]
 Progress = Callable[[str, int, int], None]
@@ -94,7 +107,98 @@ class Trace:
         return f"{self.cell} {instant}, {self.scheme}"
 
 
-Job = Sweep | Trace
+#: What happens to a packet of a radio link: it is lost, or so many seconds late.
+Fate = Literal["lose"] | float
+
+
+@dataclass(frozen=True)
+class Radio:
+    """A radio link: rate in kbit/s, one-way delay in ms, most packets at the link, impairments.
+
+    `loss` and `reordering` are models in words, `script` the fate of the packets of these numbers.
+    """
+
+    kbps: int
+    ms: int
+    limit: int = 50
+    loss: str | None = None
+    reordering: str | None = None
+    script: tuple[tuple[int, Fate], ...] = ()
+
+    def core(self, core: Any) -> Any:
+        """The link as the core takes it."""
+        script = [(n, f if f == "lose" else to_ns(float(f))) for n, f in self.script]
+        return core.Radio(
+            (self.kbps * 1000, self.ms * 1_000_000),
+            limit=self.limit,
+            loss=self.loss,
+            reordering=self.reordering,
+            script=script,
+        )
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A long-lived flow under one scheme, run `runs` times.
+
+    `marks_s` are the ends of the intervals that are measured, in seconds; the last one ends the
+    run. At `at_s` the radio link pauses for `pause_s` and goes on as `then`.
+    """
+
+    radio: Radio
+    scheme: str
+    marks_s: tuple[float, ...]
+    then: Radio | None = None
+    at_s: float | None = None
+    pause_s: float = 0.0
+    runs: int = 1
+    seed: int = 1
+    cross_flows: int = 0
+    cross_delay_us: int = 0
+    cross_spread_us: int = 0
+    overhead_us: int = 0
+    profile: str = "ns2"
+    knobs: Knobs = ()
+
+    def __str__(self) -> str:
+        to = "" if self.then is None else f" -> {self.then.kbps}/{self.then.ms}"
+        return f"{self.radio.kbps}/{self.radio.ms}{to}, {self.scheme}"
+
+    def core(self, core: Any) -> Any:
+        """The flow as the core takes it."""
+        return core.LongFlow(
+            radio=self.radio.core(core),
+            then=None if self.then is None else self.then.core(core),
+            at_ns=None if self.at_s is None else to_ns(self.at_s),
+            pause_ns=to_ns(self.pause_s),
+            scheme=self.scheme,
+            marks_ns=[to_ns(mark) for mark in self.marks_s],
+            cross_flows=self.cross_flows,
+            cross_delay_ns=self.cross_delay_us * 1000,
+            cross_spread_ns=self.cross_spread_us * 1000,
+            overhead_ns=self.overhead_us * 1000,
+            profile=self.profile,
+            knobs=dict(self.knobs),
+            seed=self.seed,
+            runs=list(range(self.runs)),
+        )
+
+
+@dataclass(frozen=True)
+class FlowTrace:
+    """The events (all, or those of `events`) of one run of a flow between two instants."""
+
+    flow: Flow
+    run: int = 0
+    from_s: float = 0.0
+    until_s: float | None = None
+    events: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.flow}, run {self.run}"
+
+
+Job = Sweep | Trace | Flow | FlowTrace
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -114,25 +218,35 @@ class Runs:
     def __init__(self, core: Any = None) -> None:
         self.core = core if core is not None else importlib.import_module("midflight._core")
         self._sweeps: dict[Sweep, RunTable] = {}
-        self._traces: dict[Trace, EventLog] = {}
+        self._traces: dict[Trace | FlowTrace, EventLog] = {}
+        self._flows: dict[Flow, FlowTable] = {}
 
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
-        Sweeps go to the core together, which runs once what they have in common. The core releases
+        Sweeps go to the core together, which runs once what they have in common, and so do flows. The
+        core releases
         the interpreter while it simulates, so traces run side by side, one for each processor;
         what they give does not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
         sweeps = [job for job in wanted if isinstance(job, Sweep)]
-        traces = [job for job in wanted if isinstance(job, Trace)]
+        flows = [job for job in wanted if isinstance(job, Flow)]
+        traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
         tell = progress or (lambda _what, _done, _total: None)
+        later = sum(job.runs for job in flows) + len(traces)
         tables = self.core.run_sweeps(
             [self._core_sweep(job) for job in sweeps],
-            progress=lambda done, total: tell("runs", done, total + len(traces)),
+            progress=lambda done, total: tell("runs", done, total + later),
         )
         self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
         swept = sum(map(len, tables))
+        tables = self.core.run_long_flows(
+            [job.core(self.core) for job in flows],
+            progress=lambda done, _total: tell("runs", swept + done, swept + later),
+        )
+        self._flows.update(zip(flows, map(FlowTable, tables), strict=True))
+        swept += sum(job.runs for job in flows)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
@@ -143,14 +257,22 @@ class Runs:
         tell("runs", swept + len(traces), swept + len(traces))
 
     def _has(self, job: Job) -> bool:
-        return job in self._sweeps or job in self._traces
+        return job in self._sweeps or job in self._traces or job in self._flows
 
     def _made(self, job: Job) -> Job:
         self[job]
         return job
 
     def __getitem__(self, job: Job) -> Any:
-        return self.sweep(job) if isinstance(job, Sweep) else self.trace(job)
+        if isinstance(job, Sweep):
+            return self.sweep(job)
+        return self.flow(job) if isinstance(job, Flow) else self.trace(job)
+
+    def flow(self, job: Flow) -> FlowTable:
+        """The runs of a long-lived flow."""
+        if job not in self._flows:
+            self.make([job])
+        return self._flows[job]
 
     def sweep(self, job: Sweep) -> RunTable:
         """The runs of a sweep."""
@@ -172,9 +294,20 @@ class Runs:
             knobs=dict(job.knobs),
         )
 
-    def trace(self, job: Trace) -> EventLog:
+    def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
-        if job not in self._traces:
+        if job not in self._traces and isinstance(job, FlowTrace):
+            self._traces[job] = EventLog.from_table(
+                self.core.trace_long_flow(
+                    job.flow.core(self.core),
+                    run=job.run,
+                    from_ns=to_ns(job.from_s),
+                    until_ns=None if job.until_s is None else to_ns(job.until_s),
+                    events=list(job.events),
+                )
+            )
+        elif job not in self._traces:
+            assert isinstance(job, Trace)
             self._traces[job] = EventLog.from_table(
                 self.core.trace(
                     old=job.cell.old.core,
@@ -192,7 +325,7 @@ class Runs:
     @property
     def made(self) -> list[Job]:
         """All jobs made so far."""
-        return [*self._sweeps, *self._traces]
+        return [*self._sweeps, *self._flows, *self._traces]
 
     def digest(self) -> str:
         """One digest over the digests of all swept runs, whatever the order they were made in."""
@@ -200,6 +333,9 @@ class Runs:
         for job in sorted(self._sweeps, key=repr):
             total.update(repr(job).encode())
             total.update("".join(self._sweeps[job]["digest"].tolist()).encode())
+        for flow in sorted(self._flows, key=repr):
+            total.update(repr(flow).encode())
+            total.update("".join(self._flows[flow].digests()).encode())
         for trace in sorted(self._traces, key=repr):
             log = self._traces[trace]
             total.update(repr(trace).encode())

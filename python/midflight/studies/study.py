@@ -65,7 +65,8 @@ class Study:
 
     `assumptions` is a Markdown text.  `everything` lists runs that belong to the study although no
     figure or claim reads them alone.  `extra` writes further files of a complete reproduction and
-    returns Markdown for the report (sensitivities, for example).
+    returns Markdown for the report (sensitivities, for example).  `calibrate` finds the parameters
+    that the paper gives by their effect only, and returns its trials.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Study:
     assumptions: Callable[[], str]
     everything: tuple[Job, ...] = ()
     extra: Callable[[Runs, Path], tuple[str, list[Path]]] | None = None
+    calibrate: Callable[[Runs, Progress | None], Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True)

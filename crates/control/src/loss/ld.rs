@@ -38,6 +38,7 @@ pub struct Ld<const HANDOVER: bool> {
     pause_rounds: u32,
     wireless_in_pause: bool,
     reset_to_initial: bool,
+    keep_least: bool,
     current: f64,
     mean: f64,
     deviation: f64,
@@ -58,6 +59,7 @@ impl<const HANDOVER: bool> Default for Ld<HANDOVER> {
             pause_rounds: 1,
             wireless_in_pause: false,
             reset_to_initial: false,
+            keep_least: false,
             current: 0.0,
             mean: 0.0,
             deviation: INITIAL_DEVIATION,
@@ -75,6 +77,12 @@ const K: Knob = Knob {
     accepts: "a whole number from 1 to 64",
     summary: "exponent k",
 };
+const T_MIN: Knob = Knob {
+    name: "ld_t_min",
+    default: "reset",
+    accepts: "reset, keep",
+    summary: "T_min after a timeout: measured anew (the papers' definition) or kept (what figure 3 of 2009 seems to show)",
+};
 const TICK: Knob = Knob {
     name: "ld_tick",
     default: "10ms",
@@ -91,6 +99,7 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
             knobs: &[
                 K,
                 TICK,
+                T_MIN,
                 Knob {
                     name: "ld_pause",
                     default: "1",
@@ -116,7 +125,7 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
             name: "ld",
             summary: "loss differentiation by the RTT before the loss",
             source: "Lim & Jang 2008; Lim & Jang 2009, section 4.1.1",
-            knobs: &[K, TICK],
+            knobs: &[K, TICK, T_MIN],
         }
     };
 
@@ -127,6 +136,10 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
             "ld_tick" => {
                 let tick = value.parse().ok().filter(|&t| t > Duration::ZERO);
                 self.tick = tick.ok_or_else(|| refuse(info, name, value))?;
+            }
+            "ld_t_min" => {
+                let choices = [("reset", false), ("keep", true)];
+                self.keep_least = choose(info, name, value, &choices)?;
             }
             "ld_pause" => self.pause_rounds = whole(info, name, value, 0..=1000)?,
             "ld_in_pause" => {
@@ -209,7 +222,9 @@ impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
     }
 
     fn on_timeout(&mut self, view: &SenderView) {
-        self.least = f64::INFINITY;
+        if !self.keep_least {
+            self.least = f64::INFINITY;
+        }
         self.timeout = view.now;
         self.awaits_first = false;
     }
@@ -219,6 +234,10 @@ impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
     }
 
     fn indicators(&self) -> Option<Indicators> {
+        // What it has is of the old path.
+        if self.awaits_first {
+            return None;
+        }
         Some(Indicators {
             current: self.current,
             mean: self.mean,

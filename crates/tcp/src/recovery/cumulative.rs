@@ -24,9 +24,10 @@ impl Cumulative {
     /// tells of a loss. The ones before may send a new segment (RFC 3042).
     pub(super) fn duplicate(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
         core.dupacks += 1;
-        let (retransmit, limited) = core.consult_duplicate(log);
+        let news = self.is_news(core);
+        let (retransmit, limited) = core.consult_duplicate(news, log);
         self.limited = limited;
-        retransmit && self.is_news(core)
+        retransmit && news
     }
 
     /// Whether a loss of the first unacknowledged segment would be a new one.

@@ -190,7 +190,7 @@ impl LossRecovery for Sack {
             return;
         }
         core.dupacks += 1;
-        let (retransmit, limited) = core.consult_duplicate(log);
+        let (retransmit, limited) = core.consult_duplicate(true, log);
         let lost = core.una < self.lost_edge(core);
         if retransmit || lost {
             self.enter(core, log);

@@ -38,10 +38,14 @@ fn last(una: Seq) -> i64 {
 }
 
 impl Sack1 {
+    /// (13) Only losses after the last recovery or timeout start a recovery; the
+    /// first data segment after the SYN always counts.
+    fn is_news(&self, core: &Core) -> bool {
+        last(core.una) > self.recover || core.una == 1
+    }
+
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        // (13) Only for losses after the last recovery or timeout; the first
-        // data segment after the SYN always counts.
-        if last(core.una) <= self.recover && core.una != 1 {
+        if !self.is_news(core) {
             return;
         }
         self.recover = last(core.max);
@@ -67,7 +71,7 @@ impl Sack1 {
             return;
         }
         core.dupacks += 1;
-        let (retransmit, limited) = core.consult_duplicate(log);
+        let (retransmit, limited) = core.consult_duplicate(self.is_news(core), log);
         if retransmit {
             self.enter(core, log);
         } else {

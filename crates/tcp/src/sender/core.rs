@@ -440,11 +440,16 @@ impl Core {
     // ---- duplicate ACKs ---------------------------------------------------
 
     /// Asks the response about a duplicate ACK that has just been counted:
-    /// whether to retransmit, and the window that limited transmit may fill.
-    pub(crate) fn consult_duplicate(&mut self, log: &mut impl Log) -> (bool, Option<f64>) {
+    /// whether to retransmit, and the window that limited transmit may fill. The
+    /// duplicates are `news` if they are not echoes of an earlier recovery.
+    pub(crate) fn consult_duplicate(
+        &mut self,
+        news: bool,
+        log: &mut impl Log,
+    ) -> (bool, Option<f64>) {
         let view = self.view();
         let answer = self.response.on_duplicate(&view);
-        if self.dupacks == self.config.dup_threshold {
+        if self.dupacks == self.config.dup_threshold && news {
             self.judge(&view, log);
         }
         self.delay = self.response.deadline();

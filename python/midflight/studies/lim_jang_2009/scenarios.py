@@ -1,0 +1,174 @@
+"""The world of Lim and Jang (2009): two radio links, a handover between them, five schemes.
+
+What the paper leaves open is a constant here, with its argument in README.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from midflight.studies.runs import Fate, Flow, FlowTrace, Radio
+
+#: Table 1.  Reordering on 3G as a retransmission by the link layer; see README.md.
+G3 = Radio(1000, 200, loss="uniform 0.5%", reordering="linkrtx 5% 100ms")
+WLAN = Radio(10_000, 20, loss="gilbert 1s 0.1% 100ms 10% 50%")
+SWAP = "swap 5%"
+
+SACK, DCR, DCR_FRTO, SCHEME_I, SCHEME_II = "sack", "dcr", "dcr-frto", "dcr-ld", "dcr-frto-ld"
+SCHEMES = (SACK, DCR, DCR_FRTO, SCHEME_I, SCHEME_II)
+SCHEME_NAMES = {
+    SACK: "SACK",
+    DCR: "DCR",
+    DCR_FRTO: "DCR-FRTO",
+    SCHEME_I: "proposed I",
+    SCHEME_II: "proposed II",
+}
+#: Further schemes, run without cross traffic.
+FURTHER = ("ld", "frto", "ncr-careful", "ncr-aggressive", "eifel", "dsack-undo")
+
+RUNS = 30
+AT_S, PAUSE_S, END_S = 250.0, 30.0, 500.0
+#: Intervals: before the handover, the pause, after it.
+MARKS_S = (AT_S, AT_S + PAUSE_S, END_S)
+BEFORE, PAUSE, AFTER = 0, 1, 2
+
+CROSS_FLOWS = 10
+#: Target of the cross traffic: drops at the wired queue over all packets handed to it.
+DROP_TARGET = 0.015
+#: One-way delay of the cross host that meets the target, in microseconds, as
+#: `midflight calibrate lim-jang-2009` finds it, and the one with which the flow itself
+#: loses that share there.
+CROSS_DELAY_US = 16_000
+CROSS_DELAY_OWN_US = 40_000
+#: Each run draws the cross host's delay from so much less to so much more, in microseconds.
+CROSS_SPREAD_US = 1000
+#: Longest random processing time of a host for a packet: that of one packet at the wired link.
+OVERHEAD_US = 400
+
+KNOBS = (("delayed_ack", "off"), ("min_rto", "1s"), ("segment_bytes", "1000"))
+SEGMENT_BITS = 8000
+
+
+def with_knobs(flow: Flow, **knobs: str) -> Flow:
+    """The flow with these settings changed."""
+    return replace(flow, knobs=tuple(sorted({**dict(flow.knobs), **knobs}.items())))
+
+
+def flow(first: Radio, second: Radio, scheme: str, *, congested: bool = False) -> Flow:
+    """The 30 runs of a scheme over one handover."""
+    return Flow(
+        first,
+        scheme,
+        MARKS_S,
+        then=second,
+        at_s=AT_S,
+        pause_s=PAUSE_S,
+        runs=RUNS,
+        cross_flows=CROSS_FLOWS if congested else 0,
+        cross_delay_us=CROSS_DELAY_US if congested else 0,
+        cross_spread_us=CROSS_SPREAD_US if congested else 0,
+        overhead_us=OVERHEAD_US if congested else 0,
+        knobs=KNOBS,
+    )
+
+
+#: Scenario names by (handover, congested): figures 11 to 14.
+TO_WLAN, TO_3G = (G3, WLAN), (WLAN, G3)
+SCENARIOS = {
+    "11": (TO_WLAN, False),
+    "12": (TO_3G, False),
+    "13": (TO_WLAN, True),
+    "14": (TO_3G, True),
+}
+SCENARIO_NAMES = {
+    "11": "3G to WLAN",
+    "12": "WLAN to 3G",
+    "13": "3G to WLAN, congested",
+    "14": "WLAN to 3G, congested",
+}
+
+
+def scenario(figure: str, scheme: str) -> Flow:
+    """The runs of a scheme in the scenario of a figure (11 to 14)."""
+    links, congested = SCENARIOS[figure]
+    return flow(*links, scheme, congested=congested)
+
+
+def scenarios(figure: str) -> tuple[Flow, ...]:
+    """The runs of every scheme in the scenario of a figure."""
+    return tuple(scenario(figure, scheme) for scheme in SCHEMES)
+
+
+# Figures 2 and 3: no losses, no cross traffic, a pause of 3 s (section 4.1.2).
+LD_AT_S, LD_PAUSE_S = 60.0, 3.0
+CLEAN_3G, CLEAN_WLAN = replace(G3, loss=None, reordering=None), replace(WLAN, loss=None)
+
+
+def indicators(to_wlan: bool, scheme: str, **knobs: str) -> FlowTrace:
+    """What the loss differentiation of a scheme measures around a handover without losses."""
+    first, second = (CLEAN_3G, CLEAN_WLAN) if to_wlan else (CLEAN_WLAN, CLEAN_3G)
+    run = Flow(
+        first,
+        scheme,
+        (LD_AT_S + 40,),
+        then=second,
+        at_s=LD_AT_S,
+        pause_s=LD_PAUSE_S,
+        knobs=KNOBS,
+    )
+    events = ("ld_rtt", "ld_threshold", "ld_min", "judge", "rto", "spurious", "drop")
+    return FlowTrace(with_knobs(run, **knobs), from_s=LD_AT_S - 6, events=events)
+
+
+# Figures 5 to 9 and section 4.3: scripted exchanges over a link that shows them, 20 segments in
+# flight at most.
+SCRIPT_LINK = Radio(1000, 50)
+WINDOW = "12"
+#: The packet to which something happens: in the window's steady state.
+VICTIM = 60
+
+
+def scripted(
+    *script: tuple[int, Fate], limit: int = 50, window: str = WINDOW, scheme: str = SCHEME_II
+) -> FlowTrace:
+    """A run in which these packets of the radio link are lost or late."""
+    radio = replace(SCRIPT_LINK, script=tuple(script), limit=limit)
+    run = Flow(radio, scheme, (8.0,), knobs=KNOBS)
+    return FlowTrace(with_knobs(run, receiver_window=window))
+
+
+REORDERED = scripted((VICTIM, 0.06))
+LOST = scripted((VICTIM, "lose"))
+#: Small queue, no window limit: the loss is the queue's.
+OVERFLOW = scripted(limit=6, window="10000")
+#: The whole window is lost.
+OUTAGE = scripted(*((n, "lose") for n in range(VICTIM, VICTIM + 12)))
+HANDOVER_AT_S = 2.0
+HANDOVER = FlowTrace(
+    with_knobs(
+        Flow(
+            SCRIPT_LINK,
+            SCHEME_II,
+            (8.0,),
+            then=CLEAN_WLAN,
+            at_s=HANDOVER_AT_S,
+            pause_s=3.0,
+            knobs=KNOBS,
+        ),
+        receiver_window=WINDOW,
+    )
+)
+#: Section 4.3: 1-3-2, and 1-5-4-2-3 within a round trip and beyond one.  A packet takes 8 ms.
+SWAPPED = scripted((VICTIM, 0.009))
+SHUFFLED = scripted((VICTIM, 0.026), (VICTIM + 1, 0.019), (VICTIM + 2, 0.009))
+SHUFFLED_LATE = scripted((VICTIM, 0.4), (VICTIM + 1, 0.4), (VICTIM + 2, 0.009))
+
+# Section 4.1.1: one flow over a drop-tail bottleneck with a buffer of a fifth of its
+# bandwidth-delay product (50 packets of 1000 bytes on either link).
+BUFFER = 10
+
+
+def bottleneck(radio: Radio, **knobs: str) -> Flow:
+    """SACK with loss differentiation over a link that loses nothing but what its queue drops."""
+    run = Flow(replace(radio, limit=BUFFER), "ld", (END_S,), runs=5, knobs=KNOBS)
+    return with_knobs(run, **knobs)
