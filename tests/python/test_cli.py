@@ -204,7 +204,7 @@ def test_reproduce_json_is_all_of_standard_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["handoff"], ["reproduce"], ["list"]],
+    [[], ["handoff"], ["flow"], ["reproduce"], ["list"]],
     ids=lambda words: " ".join(words) or "-",
 )
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def examples(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return re.findall(rf"^ +midflight ({command}\b.*)$", text, re.M)
 
 
-@pytest.mark.parametrize("command", ["handoff", "list"])
+@pytest.mark.parametrize("command", ["handoff", "flow", "list"])
 def test_examples_of_the_help_work(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
