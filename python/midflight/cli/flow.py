@@ -24,10 +24,10 @@ COUNTS = (
     ("timeouts", "timeouts"),
     ("spurious", "spurious_timeouts"),
     ("detected", "detected_timeouts"),
-    ("fast rexmits", "fast_rexmits"),
+    ("fast", "fast_rexmits"),
     ("false", "false_fast_rexmits"),
-    ("queue drops", "drops_queue"),
-    ("radio drops", "drops_radio"),
+    ("queue", "drops_queue"),
+    ("radio", "drops_radio"),
 )
 # Two links longer than this are on two lines.
 LINE = 100
@@ -586,7 +586,7 @@ def header(request: Request) -> list[str]:
 
 def summary(request: Request, tables: Sequence[Table]) -> str:
     """Return what is run, a table of means, and the suspected losses of each scheme."""
-    head = ["scheme", "interval", "kbit/s", "+-", "% of radio", *(name for name, _ in COUNTS)]
+    head = ["scheme", "interval", "kbit/s", "+-", "%", *(name for name, _ in COUNTS)]
     cells = [head]
     guesses = []
     for one in per_scheme(request, tables):
@@ -611,8 +611,10 @@ def summary(request: Request, tables: Sequence[Table]) -> str:
     return "\n".join(
         [
             *header(request),
-            "Throughput with its 95 % confidence interval and in per cent of what the radio link "
-            "could carry; means per run.",
+            "Throughput, its 95 % confidence interval, and per cent of what the radio link could "
+            "carry; timeouts;",
+            "fast retransmits, false ones (nothing was lost); packets lost to a full queue and to "
+            "the radio; means per run.",
             "",
             align(cells),
             "",
