@@ -2,7 +2,8 @@
 
 The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
-`reproduce` makes a study.
+`run_long_flows` runs flows of minutes over a radio link that another one replaces, and
+`trace_long_flow` lists the events of one. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -24,17 +25,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
+        LongFlow,
         MidflightError,
+        Radio,
         Sweep,
         Table,
+        classifiers,
+        detectors,
         handoff,
         parse_duration,
         parse_instants,
         parse_link,
         policies,
+        responses,
+        run_long_flows,
         run_sweeps,
         schemes,
         trace,
+        trace_long_flow,
     )
     from midflight.studies import StudyResult, reproduce
 
@@ -42,20 +50,27 @@ __version__: str
 
 __all__ = [
     "MODEL_VERSION",
+    "LongFlow",
     "MidflightError",
+    "Radio",
     "StudyResult",
     "Sweep",
     "Table",
     "__version__",
+    "classifiers",
+    "detectors",
     "handoff",
     "parse_duration",
     "parse_instants",
     "parse_link",
     "policies",
     "reproduce",
+    "responses",
+    "run_long_flows",
     "run_sweeps",
     "schemes",
     "trace",
+    "trace_long_flow",
 ]
 
 # Loaded on first use, so that importing the package costs nothing.

@@ -42,6 +42,24 @@ class Policy(TypedDict):
     knobs: list[Knob]
 
 @type_check_only
+class Part(TypedDict):
+    """A response to duplicate ACKs, loss classifier or detector that schemes are made of."""
+
+    name: str
+    summary: str
+    source: str
+    knobs: list[Knob]
+
+@type_check_only
+class Setting(TypedDict):
+    """A setting of sender and receiver, with its value in each profile."""
+
+    name: str
+    accepts: str
+    summary: str
+    values: dict[str, str]
+
+@type_check_only
 class Profile(TypedDict):
     """A named bundle of settings."""
 
@@ -55,7 +73,7 @@ class Table:
     def __len__(self) -> int: ...
     @property
     def digest(self) -> str:
-        """The digest of a trace's run; empty for `handoff`, where it is a column."""
+        """The digest of a trace's run; elsewhere empty, and a column for each run."""
     @property
     def column_names(self) -> list[str]: ...
     @property
@@ -81,11 +99,26 @@ def schemes() -> list[Scheme]:
 def policies() -> list[Policy]:
     """Return every policy with its knobs."""
 
+def responses() -> list[Part]:
+    """Return every response to duplicate ACKs with its knobs."""
+
+def classifiers() -> list[Part]:
+    """Return every loss classifier with its knobs."""
+
+def detectors() -> list[Part]:
+    """Return every detector of spurious retransmissions with its knobs."""
+
 def profiles() -> list[Profile]:
     """Return every profile."""
 
-def settings() -> list[Knob]:
+def settings() -> list[Setting]:
     """Return the settings of sender and receiver that `handoff(knobs=...)` takes."""
+
+def sender_states() -> list[str]:
+    """Return the states that a sender can be in."""
+
+def sender_transitions() -> list[tuple[str, str, str]]:
+    """Return the ways between the states of a sender: from, trigger, to."""
 
 def bdp_packets(of: Link) -> int:
     """Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets."""
@@ -179,3 +212,89 @@ def trace(
     knobs: Mapping[str, str] = ...,
 ) -> Table:
     """Return every event of one run: `time_ns`, `event`, `value`, `detail`."""
+
+@final
+class Radio:
+    """The last hop while a mobile node is in a network, the same both ways.
+
+    `limit` is the most packets at the link in either direction, the one in transmission included.
+    What goes to the mobile node meets `loss`, such as "uniform 0.5%", "burst 0.5% 3" or "gilbert 1s
+    0.1% 100ms 10% 50%", and `reordering`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
+    instead what happens to the packets of some numbers, ascending from 1: "lose", or nanoseconds by
+    which the packet is late.
+    """
+
+    def __new__(
+        cls,
+        link: Link,
+        *,
+        limit: int = 50,
+        loss: str | None = None,
+        reordering: str | None = None,
+        script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
+    ) -> Radio: ...
+
+@final
+class LongFlow:
+    """A long-lived flow to a mobile node: one run for each number in `runs`.
+
+    `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
+    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`. `wired` is the
+    link before the radio link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it
+    too, from a host that is `cross_delay_ns` away. `overhead_ns` is the longest random time that a
+    host takes over a packet it sends. Under one `seed` all schemes meet the same radio.
+    """
+
+    def __new__(
+        cls,
+        *,
+        radio: Radio,
+        scheme: str,
+        marks_ns: Sequence[int],
+        then: Radio | None = None,
+        at_ns: int | None = None,
+        pause_ns: int = 0,
+        wired: Link = ...,
+        wired_limit: int = 30,
+        cross_flows: int = 0,
+        cross_delay_ns: int = 13_000_000,
+        overhead_ns: int = 0,
+        profile: Literal["ns2", "rfc"] | str = "ns2",
+        knobs: Mapping[str, str] = ...,
+        seed: int = 1,
+        runs: Sequence[int] = ...,
+    ) -> LongFlow: ...
+
+def run_long_flows(
+    flows: Sequence[LongFlow],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Table]:
+    """Run long-lived flows; one table for each, with one row for each run and interval.
+
+    `threads` and `progress` are as for `run_sweeps`. The columns:
+
+    - `run`, `interval` (from 0), `from_ns`, `until_ns`
+    - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+    - `timeouts`; `spurious_timeouts`: those without a loss; `detected_timeouts`: those that the
+      sender took for spurious
+    - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
+      `undone_fast_rexmits`: those that the sender took for spurious
+    - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio
+    - `reordered`: first transmissions that arrived behind a higher segment
+    - `congestion_as_congestion`, `congestion_as_wireless`, `congestion_as_reordering`,
+      `congestion_unanswered`, the same with `wireless_` and with `reordering_`: suspected losses by
+      what they were and by what they were taken for; unanswered: a timeout came before
+    - `wired_offered`, `wired_dropped`: packets of all flows handed to the wired link, and those
+      that its queue dropped
+    - `digest` of the run
+    """
+
+def trace_long_flow(
+    flow: LongFlow, *, run: int = 0, from_ns: int = 0, until_ns: int | None = None
+) -> Table:
+    """Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
+
+    Those from `from_ns` up to `until_ns` are listed, by default to the end of the run.
+    """

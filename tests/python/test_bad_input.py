@@ -38,6 +38,12 @@ MISTAKES = {
     "a negative delay": (handoff(old="6400 kbit/s, -9 ms"), ["-9 ms", "9 ms"]),
     "a link without a delay": (handoff(old="6400 kbit/s"), ["6400 kbit/s", "ms"]),
     "an unknown scheme": (handoff(scheme="vegas"), ["vegas", "sack"]),
+    "an unknown part of a scheme": (handoff(scheme="sack+vegas"), ["vegas", "dcr-frto"]),
+    "two responses to duplicate ACKs": (
+        handoff(scheme="dcr+ncr-careful"),
+        ["dcr and ncr-careful", "a sender has one"],
+    ),
+    "a detector without what it needs": (handoff(scheme="eifel"), ["eifel", "timestamps=on"]),
     "an unknown kind": (handoff(kind="mmb"), ["mmb", "mbb", "bbm"]),
     "an unknown profile": (handoff(profile="ns3"), ["ns3", "ns2", "rfc"]),
     "a handoff too late": (handoff(at="1000h"), ["3600000 s", "3600 s"]),

@@ -137,7 +137,10 @@ def test_an_existing_file_is_replaced_and_a_device_is_not(tmp_path: Path) -> Non
     assert not Path(os.devnull).is_file()
 
 
-@pytest.mark.parametrize("what", ["schemes", "policies", "settings", "profiles", "studies"])
+LISTS = "schemes policies responses classifiers detectors settings profiles studies".split()
+
+
+@pytest.mark.parametrize("what", LISTS)
 def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", what, "--json"]) == 0
     names = [one["name"] for one in json.loads(capsys.readouterr().out)]
@@ -148,10 +151,34 @@ def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    words = [word for one in midflight.schemes() for word in ("--scheme", one["name"])]
-    assert main(["handoff", *PAIR, "--at", "8.2s", *words, "--csv", "-"]) == 0
-    found = [one["scheme"] for one in rows(capsys.readouterr().out)]
-    assert found == [one["name"] for one in midflight.schemes()]
+    # What a scheme needs of the profile, and of another part.
+    needs = ["--set", "timestamps=on", "--set", "rtt_sampling=timestamps", "--set", "dsack=on"]
+    partner = {"ld-handover": "+frto"}
+    names = [one["name"] + partner.get(one["name"], "") for one in midflight.schemes()]
+    words = [word for name in names for word in ("--scheme", name)]
+    assert main(["handoff", *PAIR, "--at", "8.2s", *words, *needs, "--csv", "-"]) == 0
+    assert [one["scheme"] for one in rows(capsys.readouterr().out)] == names
+
+
+def test_list_shows_knobs_of_every_kind_of_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    text = capsys.readouterr().out
+    kinds = (midflight.responses(), midflight.classifiers(), midflight.detectors())
+    for knob in (knob for kind in kinds for part in kind for knob in part["knobs"]):
+        assert f"--set {knob['name']}={knob['default']}  accepts {knob['accepts']}" in text
+
+
+def test_schemes_are_joined_by_plus(capsys: pytest.CaptureFixture[str]) -> None:
+    joined = "enhanced+dcr-frto"
+    args = ["handoff", *PAIR, "--at", "8.2s", "--scheme", "sack", "--scheme", joined]
+    assert main([*args, "--set", "frto_2003_response=reduce", "--set", "ld_k=2"]) == 0
+    captured = capsys.readouterr()
+    head, plain, both = captured.out.splitlines()[-3:]
+    assert len(head) == len(plain) == len(both)
+    assert both.startswith(joined)
+    assert captured.err == (
+        "midflight: note: ld_k has no effect: no scheme of this run has ld or ld-handover\n"
+    )
 
 
 def test_reproduce_one_figure(tmp_path: Path) -> None:
@@ -176,7 +203,9 @@ def test_reproduce_json_is_all_of_standard_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["handoff"], ["reproduce"], ["list"]], ids=lambda words: " ".join(words) or "-"
+    "command",
+    [[], ["handoff"], ["flow"], ["reproduce"], ["list"]],
+    ids=lambda words: " ".join(words) or "-",
 )
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--help"]) == 0
@@ -189,7 +218,7 @@ def examples(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return re.findall(rf"^ +midflight ({command}\b.*)$", text, re.M)
 
 
-@pytest.mark.parametrize("command", ["handoff", "list"])
+@pytest.mark.parametrize("command", ["handoff", "flow", "list"])
 def test_examples_of_the_help_work(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""The command line: `midflight handoff`, `midflight reproduce`, `midflight list`.
+"""The command line: `midflight handoff`, `midflight flow`, `midflight reproduce`, `midflight list`.
 
 Every error that a user can make is one line on standard error and exit status 2. Standard output
 holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from midflight.cli.flow import flow
 from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(handoff)
+app.command()(flow)
 app.command()(reproduce)
 app.command("list")(list_registry)
 
@@ -48,6 +50,7 @@ def entry(
     \b
     Examples:
       midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
+      midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme dcr-ld
       midflight reproduce daniel-kojo-2008 --figure 8
       midflight list schemes
     """

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
 from midflight.cli.output import UserError, align, open_result, progress_display, seconds
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def handoff(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A sender, see `midflight list schemes`. May be repeated.  [default: sack]",
+            help="A sender, see `midflight list schemes`, or several joined by +, such as "
+            "enhanced+dcr-frto. May be repeated.  [default: sack]",
         ),
     ] = None,
     profile: Annotated[
@@ -110,8 +112,8 @@ def handoff(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set a knob of a policy or a setting of the profile, see `midflight list "
-            "policies` and `midflight list settings`. May be repeated.",
+            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
+            "May be repeated.",
         ),
     ] = None,
     fixed: Annotated[
@@ -211,20 +213,8 @@ def handoff(
         print(summary(request, run()))
 
 
-def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
-    """Read a quantity; an error names the option."""
-    from midflight import MidflightError
-
-    try:
-        return parse(text)
-    except MidflightError as error:
-        raise UserError(f"{option}: {error}") from error
-
-
 def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:
     """Yield what a user should know before trusting the result."""
-    from midflight import _core
-
     if gap_given and request["kind"] == "mbb":
         yield "--gap has no effect on a make-before-break handoff; it is for --kind bbm"
     for which in ("old", "new"):
@@ -234,34 +224,7 @@ def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:
                 f"({link_text(request['fixed'])}), which then are the bottleneck, with an "
                 'unlimited queue; give faster ones, such as --fixed "100 Gbit/s, 2 ms"'
             )
-    chosen = [one for one in _core.schemes() if one["name"] in request["schemes"]]
-    parts = {part for one in chosen for part in one["parts"]}
-    for policy in _core.policies():
-        for knob in policy["knobs"]:
-            if knob["name"] in request["knobs"] and policy["name"] not in parts:
-                yield f"{knob['name']} has no effect: no scheme of this run has {policy['name']}"
-
-
-def read_whole(option: str, text: str, least: int, most: int) -> int:
-    """Read a whole number."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise UserError(f'{option} "{text}" is not a whole number from {least} to {most}')
-    return number
-
-
-def read_knobs(words: list[str]) -> dict[str, str]:
-    """Read the values of --set."""
-    knobs = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not (equals and key.strip() and value.strip()):
-            raise UserError(f'--set "{word}" is not key=value; write for example min_rto="1 s"')
-        knobs[key.strip()] = value.strip()
-    return knobs
+    yield from idle_knobs(request["schemes"], request["knobs"])
 
 
 def rows(table: Table) -> Iterator[list[str]]:
@@ -299,11 +262,6 @@ def per_scheme(request: dict[str, Any], table: Table) -> Iterator[dict[str, Any]
             "transfer_s": quartiles(transfer[mine])._asdict(),
             "mean": {heading: float(np.mean(values[mine])) for heading, values in counts.items()},
         }
-
-
-def link_text(link: tuple[int, int]) -> str:
-    """Return a link as text, in kbit/s and ms without needless digits."""
-    return f"{link[0] / 1e3:.12g} kbit/s, {link[1] / 1e6:.12g} ms"
 
 
 def settings_text(request: dict[str, Any]) -> str:

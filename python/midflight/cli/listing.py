@@ -10,7 +10,22 @@ import typer
 
 from midflight.cli.output import UserError
 
-KINDS = ("schemes", "policies", "settings", "profiles", "studies")
+KINDS = (
+    "schemes",
+    "policies",
+    "responses",
+    "classifiers",
+    "detectors",
+    "settings",
+    "profiles",
+    "studies",
+)
+# What a list holds where its name does not say it all.
+HEADINGS = {
+    "responses": "Responses to duplicate ACKs",
+    "classifiers": "Loss classifiers",
+    "detectors": "Detectors of spurious retransmissions",
+}
 
 
 def list_registry(
@@ -18,20 +33,23 @@ def list_registry(
         str | None,
         typer.Argument(
             metavar="[LIST]",
-            help="schemes, policies, settings, profiles or studies; all if left out.",
+            help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}; all if left out.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List schemes, policies, settings, profiles and studies.
+    """List schemes, the parts they are made of, settings, profiles and studies.
 
-    The knobs of the policies and the settings of sender and receiver are what `midflight handoff
-    --set` takes.
+    A scheme is the plain sender with some parts: policies, and at most one response to duplicate
+    ACKs, one loss classifier and one detector of spurious retransmissions. `--scheme` takes several
+    joined by +, such as enhanced+dcr-frto. The knobs of the parts and the settings of sender and
+    receiver are what `--set` takes.
 
     \b
     Examples:
       midflight list
       midflight list policies
+      midflight list detectors
       midflight list schemes --json
     """
     if what is not None and what not in KINDS:
@@ -67,7 +85,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
 def section(kind: str, items: list[dict[str, Any]]) -> str:
     """Return one list as text."""
     width = max((len(one["name"]) for one in items), default=0)
-    lines = [kind.capitalize()]
+    lines = [HEADINGS.get(kind, kind.capitalize())]
     for one in items:
         lines.append(f"  {one['name']:<{width}}  {one['summary']}")
         indent = " " * (width + 4)

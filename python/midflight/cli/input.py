@@ -1,0 +1,64 @@
+"""What the commands read: quantities, whole numbers, links and knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from midflight.cli.output import UserError
+
+__all__ = ["idle_knobs", "link_text", "read", "read_knobs", "read_whole"]
+
+
+def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
+    """Read a quantity; an error names the option."""
+    from midflight import MidflightError
+
+    try:
+        return parse(text)
+    except MidflightError as error:
+        raise UserError(f"{option}: {error}") from error
+
+
+def read_whole(option: str, text: str, least: int, most: int) -> int:
+    """Read a whole number."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise UserError(f'{option} "{text}" is not a whole number from {least} to {most}')
+    return number
+
+
+def read_knobs(words: list[str]) -> dict[str, str]:
+    """Read the values of --set."""
+    knobs = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise UserError(f'--set "{word}" is not key=value; write for example min_rto="1 s"')
+        knobs[key.strip()] = value.strip()
+    return knobs
+
+
+def idle_knobs(schemes: Sequence[str], knobs: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note for each knob that belongs to parts which none of the schemes has."""
+    from midflight import _core
+
+    names = {name for scheme in schemes for name in scheme.split("+")}
+    chosen = {part for one in _core.schemes() if one["name"] in names for part in one["parts"]}
+    kinds = (_core.policies(), _core.responses(), _core.classifiers(), _core.detectors())
+    owners: dict[str, list[str]] = {}
+    for part in (part for kind in kinds for part in kind):
+        for knob in part["knobs"]:
+            owners.setdefault(knob["name"], []).append(part["name"])
+    for name in knobs:
+        parts = owners.get(name, [])
+        if parts and chosen.isdisjoint(parts):
+            yield f"{name} has no effect: no scheme of this run has {' or '.join(parts)}"
+
+
+def link_text(link: tuple[int, int]) -> str:
+    """Return a link as text, in kbit/s and ms without needless digits."""
+    return f"{link[0] / 1e3:.12g} kbit/s, {link[1] / 1e6:.12g} ms"
