@@ -452,9 +452,13 @@ impl Core {
         if self.dupacks == self.config.dup_threshold && news {
             self.judge(&view, log);
         }
-        self.delay = self.response.deadline();
-        self.dup_threshold = self.response.dup_threshold(&view);
         let window = self.response.limited_window(&view);
+        self.dup_threshold = self.response.dup_threshold(&view);
+        if !news {
+            // There is nothing to wait for.
+            self.response.end();
+        }
+        self.delay = self.response.deadline();
         (answer == Answer::Retransmit, window)
     }
 

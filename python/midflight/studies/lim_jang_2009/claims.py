@@ -151,8 +151,9 @@ def f3(runs: Runs) -> Finding:
             below("modified", modified, 0.2, percent),
             at_least("unmodified", unmodified, 0.8, percent),
         ],
-        note="By section 4.1.1 every timeout resets T_min, also in the unmodified LD, and the pause "
-        "causes one: T_min is that of the new path from its first RTT on. The figure comes out if "
+        note="In the modified version T_dev starts at half the RTT, so that for some RTTs the threshold "
+        "is above even a full queue. In the unmodified one, by section 4.1.1, every timeout resets T_min, "
+        "and the pause causes one: T_min is that of the new path from its first RTT on. The figure comes out if "
         f"T_min is kept over the timeout (`ld_t_min=keep`): then {percent(kept)} are wrong.",
     )
 

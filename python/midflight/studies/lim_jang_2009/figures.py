@@ -200,7 +200,7 @@ def notes(log: EventLog, window_s: tuple[float, float]) -> list[Note]:
             before = log.last("cwnd", event.time_s)
             done = "kept" if settled >= before else f"to {settled:.0f}"
             found.append(Note(event.time_s + 0.004, "sender", f"cwnd {before:.1f} {done}"))
-        if event.kind == "cwnd" and event.value == 1.0:
+        if event.kind == "cwnd" and event.value == cwnd == 1.0:
             found.append(Note(event.time_s, "sender", "cwnd 1"))
         if event.kind in ("break", "make"):
             text = "the link pauses" if event.kind == "break" else "resumed as WLAN"

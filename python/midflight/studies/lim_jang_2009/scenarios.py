@@ -120,29 +120,29 @@ def indicators(to_wlan: bool, scheme: str, **knobs: str) -> FlowTrace:
     return FlowTrace(with_knobs(run, **knobs), from_s=LD_AT_S - 6, events=events)
 
 
-# Figures 5 to 9 and section 4.3: scripted exchanges over a link that shows them, 20 segments in
-# flight at most.
+# Figures 5 to 9 and section 4.3: scripted exchanges, with so few segments in flight that a figure
+# shows them: slow start ends at this window.
 SCRIPT_LINK = Radio(1000, 50)
-WINDOW = "12"
+WINDOW = "10"
 #: The packet to which something happens: in the window's steady state.
 VICTIM = 60
 
 
 def scripted(
-    *script: tuple[int, Fate], limit: int = 50, window: str = WINDOW, scheme: str = SCHEME_II
+    *script: tuple[int, Fate], limit: int = 50, window: str = WINDOW
 ) -> FlowTrace:
     """A run in which these packets of the radio link are lost or late."""
     radio = replace(SCRIPT_LINK, script=tuple(script), limit=limit)
-    run = Flow(radio, scheme, (8.0,), knobs=KNOBS)
-    return FlowTrace(with_knobs(run, receiver_window=window))
+    run = Flow(radio, SCHEME_II, (8.0,), knobs=KNOBS)
+    return FlowTrace(with_knobs(run, initial_ssthresh=window))
 
 
 REORDERED = scripted((VICTIM, 0.06))
 LOST = scripted((VICTIM, "lose"))
-#: Small queue, no window limit: the loss is the queue's.
+#: Small queue and slow start until it is full: the loss is the queue's.
 OVERFLOW = scripted(limit=6, window="10000")
 #: The whole window is lost.
-OUTAGE = scripted(*((n, "lose") for n in range(VICTIM, VICTIM + 12)))
+OUTAGE = scripted(*((n, "lose") for n in range(VICTIM, VICTIM + 13)))
 HANDOVER_AT_S = 2.0
 HANDOVER = FlowTrace(
     with_knobs(
@@ -155,7 +155,7 @@ HANDOVER = FlowTrace(
             pause_s=3.0,
             knobs=KNOBS,
         ),
-        receiver_window=WINDOW,
+        initial_ssthresh=WINDOW,
     )
 )
 #: Section 4.3: 1-3-2, and 1-5-4-2-3 within a round trip and beyond one.  A packet takes 8 ms.
