@@ -77,6 +77,7 @@ registry! {
 /// What a sender was before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Before {
+    at: Instant,
     cwnd: f64,
     ssthresh: f64,
     flight: u64,
@@ -87,6 +88,7 @@ struct Before {
 impl Before {
     fn of(view: &SenderView) -> Self {
         Self {
+            at: view.now,
             cwnd: view.cwnd,
             ssthresh: view.ssthresh,
             flight: view.flight_size(),
@@ -105,10 +107,10 @@ impl Before {
             .with(Order::SetSsthresh(pipe_prev), why)
     }
 
-    /// Step 11.
-    fn adapt_rto(&self, view: &SenderView, orders: &mut Orders, why: &str) {
+    /// Step 11: from what was unsent when the timer expired.
+    fn adapt_rto(&self, orders: &mut Orders, why: &str) {
         if let (Some(srtt), Some(rttvar)) = (self.srtt, self.rttvar) {
-            let since = view.now;
+            let since = self.at;
             let order = Order::AdaptRto {
                 since,
                 srtt,
