@@ -186,7 +186,9 @@ impl LossRecovery for Sack {
             core.grow(segments, log);
         }
         // Section 2: a duplicate acknowledgement carries a block with news.
-        if !news || core.una < self.recovery_point {
+        // While a probe asks whether a timeout was spurious, the scoreboard is
+        // kept and no recovery starts (RFC 5682 section 3.1, step 2).
+        if !news || core.una < self.recovery_point || core.probe.is_some() {
             return;
         }
         core.dupacks += 1;

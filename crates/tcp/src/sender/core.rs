@@ -335,6 +335,8 @@ impl Core {
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         self.timer = None;
+        // The detector may start another, or it is over.
+        self.probe = None;
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
@@ -496,9 +498,11 @@ impl Core {
         self.delay = None;
     }
 
-    /// Whether the response has waited long enough.
+    /// Whether the response has waited long enough, and the timer was not due before.
     pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
-        self.delay.is_some_and(|(deadline, _)| deadline <= now)
+        let timer = self.timer.map(|(deadline, _)| deadline);
+        self.delay
+            .is_some_and(|(due, _)| due <= now && timer.is_none_or(|timer| due <= timer))
     }
 
     /// The wait is over now.
@@ -732,9 +736,12 @@ impl Core {
     /// After the sender has gone back; `before` is what it was when the timer expired.
     pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
         self.classifier.on_timeout(before);
-        let orders = self.detector.on_timeout(before);
-        self.apply(self.detector.info().name, &orders, log);
-        self.detecting = self.detector.watches_acks();
+        // A SYN is alone: nothing sent before could tell that its timeout was spurious.
+        if self.una > 0 {
+            let orders = self.detector.on_timeout(before);
+            self.apply(self.detector.info().name, &orders, log);
+            self.detecting = self.detector.watches_acks();
+        }
         if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
             self.first_timeout = Some((self.una, self.window.ssthresh));
         }
@@ -824,6 +831,7 @@ impl Core {
                 }
                 Order::Resume => {
                     self.probe = None;
+                    self.resend = None;
                     self.nxt = self.max;
                     self.stalled = false;
                     self.turn_to(Turn::Forget);
@@ -834,6 +842,7 @@ impl Core {
                 }
                 Order::LeaveRecovery => {
                     self.in_fast_recovery = false;
+                    self.resend = None;
                     self.nxt = self.max;
                     self.turn_to(Turn::Forget);
                     self.noted = Some(Trigger::Spurious);
