@@ -80,6 +80,8 @@ struct Before {
     at: Instant,
     cwnd: f64,
     ssthresh: f64,
+    /// FlightSize without limited transmit, which is not what the window held
+    /// (as in RFC 5681 section 3.2, step 2).
     flight: u64,
     srtt: Option<Duration>,
     rttvar: Option<Duration>,
@@ -91,7 +93,7 @@ impl Before {
             at: view.now,
             cwnd: view.cwnd,
             ssthresh: view.ssthresh,
-            flight: view.flight_size(),
+            flight: view.flight_size() - view.limited_sent,
             srtt: view.srtt,
             rttvar: view.rttvar,
         }
