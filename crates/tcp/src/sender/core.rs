@@ -98,6 +98,8 @@ pub(crate) struct Core {
     /// Segments sent before this give no sample.
     rtt_epoch: Instant,
     hold_growth: Option<Instant>,
+    /// The response to duplicates has set the window for the ACK at hand.
+    window_answered: bool,
     policies: Vec<Policy>,
     watching: bool,
     response: AnyDupackResponse,
@@ -156,6 +158,7 @@ impl Core {
             sample_retransmitted: false,
             rtt_epoch: Instant::ZERO,
             hold_growth: None,
+            window_answered: false,
             policies: policies.into_iter().collect(),
             watching: false,
             response: config.dupack_response,
@@ -231,7 +234,7 @@ impl Core {
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if self.hold_growth.is_none() {
+        if self.hold_growth.is_none() && !self.window_answered {
             let before = self.window.cwnd;
             self.congestion.on_ack(&mut self.window, segments);
             if self.window.cwnd != before {
@@ -368,6 +371,7 @@ impl Core {
     pub(crate) fn begin_ack(&mut self, now: Instant, ack: &Ack) -> bool {
         self.now = now;
         self.rtt_sampled = false;
+        self.window_answered = false;
         ack.ack <= self.max
     }
 
@@ -416,9 +420,9 @@ impl Core {
         let first = self.una;
         let segments = self.advance(ack.ack, log);
         if self.dupacks > 0 {
+            self.dupacks = 0;
             self.duplicates_explained(first, ack, log);
         }
-        self.dupacks = 0;
         self.nxt = self.nxt.max(self.una);
         match (self.config.rtt_sampling, ack.echo) {
             (RttSampling::Timestamps, Some(echo)) => {
@@ -477,18 +481,24 @@ impl Core {
         cause
     }
 
-    /// An ACK of new data ends duplicates that led to nothing.
+    /// An ACK of new data ends duplicates that led to nothing. Where the
+    /// response goes on (RFC 4653 (T.4)), what the ACK reports counts as new ones.
     #[cold]
     fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
         if self.judged.take().is_some() {
             log.record(self.now, SenderEvent::Reordered(first));
         }
-        let above = ack.sack.iter(ack.ack).any(|b| b.left > ack.ack);
+        let above = ack.sack.iter(ack.ack).filter(|b| b.left > ack.ack);
+        let above: u64 = above.map(|b| b.right.saturating_sub(b.left)).sum();
         let view = self.view();
-        let orders = self.response.on_advance(&view, above);
+        let orders = self.response.on_advance(&view, above > 0);
+        self.window_answered = !orders.is_empty();
         self.apply(self.response.info().name, &orders, log);
         self.delay = self.response.deadline();
         self.dup_threshold = self.response.dup_threshold(&view);
+        if self.response.flight_before().is_some() {
+            self.dupacks = above.min(self.flight_size()) as u32;
+        }
     }
 
     /// The duplicates are history.
