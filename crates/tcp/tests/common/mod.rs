@@ -164,3 +164,8 @@ impl Hand {
         (v.cwnd as u64, v.ssthresh as u64, v.flight_size())
     }
 }
+
+/// So many milliseconds before `instant`.
+pub(crate) fn before(instant: Instant, ms: u64) -> Instant {
+    Instant::from_nanos(instant.as_nanos() - ms * 1_000_000)
+}
