@@ -45,7 +45,7 @@ pub enum Order {
     /// Take the first RTT sample of a segment sent at `since` or later with at
     /// least this estimate (RFC 4015 section 3.1, step 11).
     AdaptRto {
-        /// When the spurious timeout was detected.
+        /// When the timer expired: what was sent before says nothing new.
         since: Instant,
         /// Lower bound of the smoothed round-trip time after that sample.
         srtt: Duration,

@@ -80,8 +80,11 @@ impl DsackUndo {
         if self.off {
             return;
         }
-        if let (Some(episode), true) = (&mut self.episode, before.snd_una < self.edge) {
-            episode.timeout |= timeout;
+        if before.snd_una < self.edge {
+            // The same window: what was given up stays so.
+            if let Some(episode) = &mut self.episode {
+                episode.timeout |= timeout;
+            }
             return;
         }
         self.edge = before.snd_max;
@@ -132,8 +135,8 @@ impl SpuriousDetector for DsackUndo {
             self.episode = None;
             return Orders::none();
         }
-        if !episode.sack_seen && segment == view.snd_una {
-            // (A.1)
+        if !episode.sack_seen && segment == view.snd_una - ack.segments {
+            // (A.1): SND.UNA before this ACK.
             self.episode = None;
             return Orders::none();
         }
@@ -218,10 +221,15 @@ mod tests {
         let _ = undo.on_timeout(&view(20, 1000));
         undo.on_retransmission(100);
         let at_una = AckView {
-            ack: 101,
+            segments: 10,
+            duplicate: false,
             ..report(100)
         };
-        assert!(undo.on_ack(&at_una, &view(20, 1000)).is_empty(), "(A.1)");
+        let after = SenderView {
+            snd_una: 110,
+            ..view(20, 1000)
+        };
+        assert!(undo.on_ack(&at_una, &after).is_empty(), "(A.1)");
         assert!(!undo.watches_acks());
     }
 }

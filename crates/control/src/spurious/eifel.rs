@@ -105,7 +105,7 @@ impl SpuriousDetector for Eifel {
         let why = "the ACK answers a segment sent before the retransmission";
         let mut orders = before.reverse(ack.segments, view, why);
         if timeout {
-            before.adapt_rto(view, &mut orders, why);
+            before.adapt_rto(&mut orders, why);
             orders.with(Order::Resume, why)
         } else {
             orders.with(Order::LeaveRecovery, why)

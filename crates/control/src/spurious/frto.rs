@@ -209,7 +209,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             Response::Reduce => Orders::none().with(Order::SetCwnd(view.ssthresh), why),
         };
         if self.response == Response::Eifel {
-            before.adapt_rto(view, &mut orders, why);
+            before.adapt_rto(&mut orders, why);
         }
         orders.with(Order::Resume, why)
     }

@@ -77,8 +77,11 @@ registry! {
 /// What a sender was before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Before {
+    at: Instant,
     cwnd: f64,
     ssthresh: f64,
+    /// FlightSize without limited transmit, which is not what the window held
+    /// (as in RFC 5681 section 3.2, step 2).
     flight: u64,
     srtt: Option<Duration>,
     rttvar: Option<Duration>,
@@ -87,9 +90,10 @@ struct Before {
 impl Before {
     fn of(view: &SenderView) -> Self {
         Self {
+            at: view.now,
             cwnd: view.cwnd,
             ssthresh: view.ssthresh,
-            flight: view.flight_size(),
+            flight: view.flight_size() - view.limited_sent,
             srtt: view.srtt,
             rttvar: view.rttvar,
         }
@@ -105,10 +109,10 @@ impl Before {
             .with(Order::SetSsthresh(pipe_prev), why)
     }
 
-    /// Step 11.
-    fn adapt_rto(&self, view: &SenderView, orders: &mut Orders, why: &str) {
+    /// Step 11: from what was unsent when the timer expired.
+    fn adapt_rto(&self, orders: &mut Orders, why: &str) {
         if let (Some(srtt), Some(rttvar)) = (self.srtt, self.rttvar) {
-            let since = view.now;
+            let since = self.at;
             let order = Order::AdaptRto {
                 since,
                 srtt,

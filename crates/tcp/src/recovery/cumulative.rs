@@ -3,7 +3,7 @@
 
 use midflight_units::Seq;
 
-use crate::event::Log;
+use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -17,6 +17,8 @@ pub(super) struct Cumulative {
     /// it are its echoes (RFC 6582 section 3.2, `recover`). Reno, which leaves
     /// recovery with the first ACK of new data, sets it at timeouts only.
     pub(super) recover: Seq,
+    /// The window before this fast recovery, where it shall be kept.
+    kept: Option<f64>,
 }
 
 impl Cumulative {
@@ -33,6 +35,30 @@ impl Cumulative {
     /// Whether a loss of the first unacknowledged segment would be a new one.
     pub(super) fn is_news(&self, core: &Core) -> bool {
         core.una > self.recover
+    }
+
+    /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
+    /// segments that the duplicates say have left the network.
+    pub(super) fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.begin();
+        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
+        core.in_fast_recovery = true;
+        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        self.kept = core.consult_recovery(log).then(|| core.cwnd());
+        let target = match self.kept {
+            Some(cwnd) => cwnd,
+            None => core.reduce_ssthresh(log),
+        };
+        core.set_cwnd(target + f64::from(core.dupacks), log);
+        core.resend = Some(core.una);
+        core.cancel_timing();
+        core.restart_timer();
+    }
+
+    /// The window that fast recovery ends with: the threshold, below which a
+    /// window that was kept must not fall.
+    pub(super) fn target(&self, core: &Core) -> f64 {
+        self.kept.unwrap_or(core.ssthresh())
     }
 
     /// A duplicate ACK in fast recovery: inflates the window by the segment

@@ -5,7 +5,7 @@
 use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
-use super::{reno, LossRecovery};
+use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -22,7 +22,7 @@ impl NewReno {
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.cumulative.recover = core.max;
         self.timer_restarted = false;
-        reno::enter(core, log);
+        self.cumulative.enter(core, log);
     }
 
     fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
@@ -31,7 +31,8 @@ impl NewReno {
             core.accept(ack, log);
             core.in_fast_recovery = false;
             let flight = core.flight_size().max(1) as f64;
-            core.set_cwnd(core.ssthresh().min(flight + 1.0), log);
+            let target = self.cumulative.target(core);
+            core.set_cwnd(target.min(flight + 1.0), log);
             log.record(core.now, SenderEvent::RecoveryExit);
             return;
         }

@@ -16,9 +16,8 @@ pub(crate) struct Reno {
 }
 
 impl Reno {
-    #[allow(clippy::unused_self, reason = "as the other kinds of recovery have it")]
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        enter(core, log);
+        self.cumulative.enter(core, log);
     }
 }
 
@@ -30,7 +29,8 @@ impl LossRecovery for Reno {
             if core.in_fast_recovery {
                 // Step 6: deflate.
                 core.in_fast_recovery = false;
-                core.set_cwnd(core.ssthresh().min(core.cwnd()), log);
+                let target = self.cumulative.target(core);
+                core.set_cwnd(target.min(core.cwnd()), log);
                 log.record(core.now, SenderEvent::RecoveryExit);
             } else {
                 core.grow(segments, log);
@@ -61,21 +61,4 @@ impl LossRecovery for Reno {
     fn on_turn(&mut self, core: &Core, turn: Turn) {
         self.cumulative.turn(core, turn);
     }
-}
-
-/// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
-/// segments that the duplicates say have left the network.
-pub(super) fn enter(core: &mut Core, log: &mut impl Log) {
-    core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
-    core.in_fast_recovery = true;
-    log.record(core.now, SenderEvent::FastRetransmit(core.una));
-    let target = if core.consult_recovery(log) {
-        core.cwnd()
-    } else {
-        core.reduce_ssthresh(log)
-    };
-    core.set_cwnd(target + f64::from(core.dupacks), log);
-    core.resend = Some(core.una);
-    core.cancel_timing();
-    core.restart_timer();
 }

@@ -26,7 +26,8 @@ pub(crate) struct Sack {
     recovery_point: Seq,
     /// RescueRxt: a rescue retransmission has been made up to here.
     rescue_rxt: Option<Seq>,
-    /// The window that limited transmit may fill for the present ACK.
+    /// The window that limited transmit may fill for the present ACK; what it
+    /// is after a segment has gone is asked for.
     limited: Option<f64>,
 }
 
@@ -156,6 +157,8 @@ impl Sack {
             let ssthresh = core.reduce_ssthresh(log);
             core.set_cwnd(ssthresh, log);
         }
+        // With the threshold that is in force from here on.
+        self.set_pipe(core);
         core.resend = Some(core.una);
         core.cancel_timing();
         core.restart_timer();
@@ -186,10 +189,14 @@ impl LossRecovery for Sack {
             core.grow(segments, log);
         }
         // Section 2: a duplicate acknowledgement carries a block with news.
-        if !news || core.una < self.recovery_point {
+        // While a probe asks whether a timeout was spurious, the scoreboard is
+        // kept and no recovery starts (RFC 5682 section 3.1, step 2).
+        // An ACK of new data counts as one where the response goes on.
+        let again = segments > 0 && core.dupacks > 0;
+        if !(news || again) || core.una < self.recovery_point || core.probe.is_some() {
             return;
         }
-        core.dupacks += 1;
+        core.dupacks += u32::from(!again);
         let (retransmit, limited) = core.consult_duplicate(true, log);
         let lost = core.una < self.lost_edge(core);
         if retransmit || lost {
@@ -230,7 +237,9 @@ impl LossRecovery for Sack {
             core.nxt = self.unsacked_from(core.nxt).min(core.max);
         }
         let room = match self.limited {
-            Some(window) => {
+            // Asked again: what has been sent since may count (RFC 4653 (E.4)).
+            Some(_) => {
+                let window = core.limited_window().unwrap_or(0.0);
                 core.pipe < window as i64 && core.nxt < core.una + core.config.receiver_window
             }
             None => core.nxt < core.una + core.usable_window(),

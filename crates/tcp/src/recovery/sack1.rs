@@ -112,6 +112,11 @@ impl LossRecovery for Sack1 {
             core.grow(segments, log);
             // (19)
             self.board.clear();
+            self.limited = if core.dupacks > 0 {
+                core.limited_window()
+            } else {
+                None
+            };
         } else if ack.ack == core.una && !core.stalled {
             self.on_duplicate(core, ack, log);
         }

@@ -18,6 +18,7 @@ pub(crate) struct Tahoe {
 
 impl Tahoe {
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.cumulative.begin();
         self.cumulative.recover = core.max;
         log.record(core.now, SenderEvent::FastRetransmit(core.una));
         if !core.consult_recovery(log) {

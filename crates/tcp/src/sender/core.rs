@@ -98,6 +98,8 @@ pub(crate) struct Core {
     /// Segments sent before this give no sample.
     rtt_epoch: Instant,
     hold_growth: Option<Instant>,
+    /// The response to duplicates has set the window for the ACK at hand.
+    window_answered: bool,
     policies: Vec<Policy>,
     watching: bool,
     response: AnyDupackResponse,
@@ -156,6 +158,7 @@ impl Core {
             sample_retransmitted: false,
             rtt_epoch: Instant::ZERO,
             hold_growth: None,
+            window_answered: false,
             policies: policies.into_iter().collect(),
             watching: false,
             response: config.dupack_response,
@@ -231,7 +234,7 @@ impl Core {
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if self.hold_growth.is_none() {
+        if self.hold_growth.is_none() && !self.window_answered {
             let before = self.window.cwnd;
             self.congestion.on_ack(&mut self.window, segments);
             if self.window.cwnd != before {
@@ -335,6 +338,8 @@ impl Core {
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         self.timer = None;
+        // The detector may start another, or it is over.
+        self.probe = None;
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
@@ -366,6 +371,7 @@ impl Core {
     pub(crate) fn begin_ack(&mut self, now: Instant, ack: &Ack) -> bool {
         self.now = now;
         self.rtt_sampled = false;
+        self.window_answered = false;
         ack.ack <= self.max
     }
 
@@ -414,9 +420,9 @@ impl Core {
         let first = self.una;
         let segments = self.advance(ack.ack, log);
         if self.dupacks > 0 {
+            self.dupacks = 0;
             self.duplicates_explained(first, ack, log);
         }
-        self.dupacks = 0;
         self.nxt = self.nxt.max(self.una);
         match (self.config.rtt_sampling, ack.echo) {
             (RttSampling::Timestamps, Some(echo)) => {
@@ -484,18 +490,24 @@ impl Core {
         cause
     }
 
-    /// An ACK of new data ends duplicates that led to nothing.
+    /// An ACK of new data ends duplicates that led to nothing. Where the
+    /// response goes on (RFC 4653 (T.4)), what the ACK reports counts as new ones.
     #[cold]
     fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
         if self.judged.take().is_some() {
             log.record(self.now, SenderEvent::Reordered(first));
         }
-        let above = ack.sack.iter(ack.ack).any(|b| b.left > ack.ack);
+        let above = ack.sack.iter(ack.ack).filter(|b| b.left > ack.ack);
+        let above: u64 = above.map(|b| b.right.saturating_sub(b.left)).sum();
         let view = self.view();
-        let orders = self.response.on_advance(&view, above);
+        let orders = self.response.on_advance(&view, above > 0);
+        self.window_answered = !orders.is_empty();
         self.apply(self.response.info().name, &orders, log);
         self.delay = self.response.deadline();
         self.dup_threshold = self.response.dup_threshold(&view);
+        if self.response.flight_before().is_some() {
+            self.dupacks = above.min(self.flight_size()) as u32;
+        }
     }
 
     /// The duplicates are history.
@@ -505,9 +517,11 @@ impl Core {
         self.delay = None;
     }
 
-    /// Whether the response has waited long enough.
+    /// Whether the response has waited long enough, and the timer was not due before.
     pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
-        self.delay.is_some_and(|(deadline, _)| deadline <= now)
+        let timer = self.timer.map(|(deadline, _)| deadline);
+        self.delay
+            .is_some_and(|(due, _)| due <= now && timer.is_none_or(|timer| due <= timer))
     }
 
     /// The wait is over now.
@@ -741,9 +755,12 @@ impl Core {
     /// After the sender has gone back; `before` is what it was when the timer expired.
     pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
         self.classifier.on_timeout(before);
-        let orders = self.detector.on_timeout(before);
-        self.apply(self.detector.info().name, &orders, log);
-        self.detecting = self.detector.watches_acks();
+        // A SYN is alone: nothing sent before could tell that its timeout was spurious.
+        if self.una > 0 {
+            let orders = self.detector.on_timeout(before);
+            self.apply(self.detector.info().name, &orders, log);
+            self.detecting = self.detector.watches_acks();
+        }
         if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
             self.first_timeout = Some((self.una, self.window.ssthresh));
         }
@@ -833,6 +850,7 @@ impl Core {
                 }
                 Order::Resume => {
                     self.probe = None;
+                    self.resend = None;
                     self.nxt = self.max;
                     self.stalled = false;
                     self.turn_to(Turn::Forget);
@@ -843,6 +861,7 @@ impl Core {
                 }
                 Order::LeaveRecovery => {
                     self.in_fast_recovery = false;
+                    self.resend = None;
                     self.nxt = self.max;
                     self.turn_to(Turn::Forget);
                     self.noted = Some(Trigger::Spurious);

@@ -1,0 +1,171 @@
+//! A sender that is fed with ACKs by hand.
+#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_control::dupack::AnyDupackResponse;
+use midflight_control::loss::{AnyLossClassifier, LossCause};
+use midflight_control::spurious::AnySpuriousDetector;
+use midflight_control::Order;
+use midflight_tcp::{
+    profile, Ack, Log, Profile, SackBlock, SackBlocks, Sender, SenderEvent, Transition,
+};
+use midflight_units::{Duration, Instant, Seq};
+
+/// What a sender told of itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) transitions: Vec<Transition>,
+    pub(crate) timeouts: Vec<Seq>,
+    pub(crate) fast_retransmits: Vec<Seq>,
+    pub(crate) spurious_timeouts: usize,
+    pub(crate) spurious_retransmits: usize,
+    pub(crate) judged: Vec<LossCause>,
+    pub(crate) reordered: Vec<Seq>,
+    pub(crate) orders: Vec<Order>,
+}
+
+impl Log for Seen {
+    const DETAILED: bool = true;
+
+    fn record(&mut self, _now: Instant, event: SenderEvent<'_>) {
+        match event {
+            SenderEvent::State(change) => self.transitions.push(change),
+            SenderEvent::Timeout(seq) => self.timeouts.push(seq),
+            SenderEvent::FastRetransmit(seq) => self.fast_retransmits.push(seq),
+            SenderEvent::SpuriousTimeout => self.spurious_timeouts += 1,
+            SenderEvent::SpuriousRetransmit => self.spurious_retransmits += 1,
+            SenderEvent::LossJudged { cause, .. } => self.judged.push(cause),
+            SenderEvent::Reordered(seq) => self.reordered.push(seq),
+            SenderEvent::Order { order, .. } => self.orders.push(order),
+            _ => {}
+        }
+    }
+}
+
+/// Settings of a sender and names of its parts with their knobs; what is not
+/// set is the `rfc` profile's, with the plain parts.
+pub(crate) fn configured(settings: &[(&str, &str)]) -> Profile {
+    let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
+    for &(name, value) in settings {
+        let sender = &mut p.sender;
+        let known = match name {
+            "dupack" => AnyDupackResponse::named(value).map(|r| sender.dupack_response = r),
+            "loss" => AnyLossClassifier::named(value).map(|c| sender.loss_classifier = c),
+            "spurious" => AnySpuriousDetector::named(value).map(|d| sender.spurious_detector = d),
+            _ if name.starts_with("dcr_") => sender.dupack_response.set_knob(name, value).ok(),
+            _ if name.starts_with("ld_") => sender.loss_classifier.set_knob(name, value).ok(),
+            _ if name.starts_with("frto_") || name.starts_with("eifel_") => {
+                sender.spurious_detector.set_knob(name, value).ok()
+            }
+            _ => p.set(name, value).ok(),
+        };
+        assert!(known.is_some(), "{name} = {value}");
+    }
+    assert_eq!(p.check(), Ok(()));
+    p
+}
+
+pub(crate) struct Hand {
+    pub(crate) sender: Sender,
+    pub(crate) now: Instant,
+    pub(crate) seen: Seen,
+    /// Passes before each ACK.
+    pub(crate) step: Duration,
+}
+
+impl Hand {
+    /// A sender whose SYN is acknowledged after a step; its first window is in flight.
+    pub(crate) fn open(settings: &[(&str, &str)], step_ms: u64) -> Self {
+        let mut hand = Self::closed(settings, step_ms);
+        assert_eq!(hand.send(), [0]);
+        hand.ack(1);
+        hand
+    }
+
+    /// A sender that has not sent its SYN yet.
+    pub(crate) fn closed(settings: &[(&str, &str)], step_ms: u64) -> Self {
+        let p = configured(settings);
+        let mut hand = Self {
+            sender: Sender::new(&p.sender, []),
+            now: Instant::ZERO,
+            seen: Seen::default(),
+            step: Duration::from_millis(step_ms),
+        };
+        hand.sender.open(hand.now, &mut hand.seen);
+        hand
+    }
+
+    /// Everything that the sender sends now.
+    pub(crate) fn send(&mut self) -> Vec<Seq> {
+        let now = self.now;
+        std::iter::from_fn(|| self.sender.poll_transmit(now).map(|s| s.seq)).collect()
+    }
+
+    /// An ACK arrives; nothing is sent yet.
+    pub(crate) fn hear(&mut self, ack: Seq, blocks: &[(Seq, Seq)], echo: Option<Instant>) {
+        self.now += self.step;
+        let mut sack = SackBlocks::default();
+        for &(left, right) in blocks {
+            sack.push(ack, SackBlock { left, right });
+        }
+        let ack = Ack {
+            ack,
+            sack,
+            echo,
+            cause_sent: Instant::ZERO,
+        };
+        self.sender.on_ack(self.now, &ack, &mut self.seen);
+    }
+
+    /// An ACK arrives: what is sent.
+    pub(crate) fn ack(&mut self, ack: Seq) -> Vec<Seq> {
+        self.hear(ack, &[], None);
+        self.send()
+    }
+
+    /// An ACK with blocks arrives: what is sent.
+    pub(crate) fn sack(&mut self, ack: Seq, blocks: &[(Seq, Seq)]) -> Vec<Seq> {
+        self.hear(ack, blocks, None);
+        self.send()
+    }
+
+    /// An ACK that echoes the timestamp `echo` arrives: what is sent.
+    pub(crate) fn echo(&mut self, ack: Seq, echo: Instant) -> Vec<Seq> {
+        self.hear(ack, &[], Some(echo));
+        self.send()
+    }
+
+    /// When the sender wants to be called.
+    pub(crate) fn due(&self) -> Instant {
+        self.sender
+            .poll_timer()
+            .unwrap_or_else(|| panic!("no timer"))
+            .0
+    }
+
+    /// The sender is called when it wants to be: whether its retransmission
+    /// timer has expired, and what is sent.
+    pub(crate) fn timer(&mut self) -> (bool, Vec<Seq>) {
+        self.now = self.due();
+        let expired = self.sender.on_timer(self.now, &mut self.seen);
+        (expired, self.send())
+    }
+
+    /// The retransmission timer expires: what is sent.
+    pub(crate) fn timeout(&mut self) -> Vec<Seq> {
+        let (expired, sent) = self.timer();
+        assert!(expired, "it was the response's wait that ended");
+        sent
+    }
+
+    /// cwnd and ssthresh in whole segments, and FlightSize.
+    pub(crate) fn window(&self) -> (u64, u64, u64) {
+        let v = self.sender.view();
+        (v.cwnd as u64, v.ssthresh as u64, v.flight_size())
+    }
+}
+
+/// So many milliseconds before `instant`.
+pub(crate) fn before(instant: Instant, ms: u64) -> Instant {
+    Instant::from_nanos(instant.as_nanos() - ms * 1_000_000)
+}
