@@ -338,6 +338,8 @@ impl Core {
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
+        // A probe that was not answered is over.
+        self.probe = None;
         self.end_duplicates();
         self.flight_before = None;
         self.dupacks = 0;
