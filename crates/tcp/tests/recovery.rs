@@ -415,7 +415,7 @@ fn a_repeated_timeout_holds_the_threshold_in_the_rfc_profile_only() {
 fn a_timeout_ends_a_probe() {
     use midflight_control::spurious::AnySpuriousDetector;
 
-    for detector in ["frto", "frto-2003"] {
+    for detector in ["frto", "frto-2003", "frto-ns2"] {
         let mut p = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
         p.sender.spurious_detector =
             AnySpuriousDetector::named(detector).unwrap_or_else(|| panic!("{detector}"));
