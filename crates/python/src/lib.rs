@@ -634,21 +634,27 @@ fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Ta
     t.build()
 }
 
-/// Every event of the flow in one of its runs, from `from_ns` to `until_ns`.
+/// Every event of the flow in one of its runs, from `from_ns` to `until_ns`, or
+/// only those of these names.
 #[pyfunction(name = "trace_long_flow")]
-#[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None))]
+#[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
 fn trace_flow(
     py: Python<'_>,
     flow: &Bound<'_, LongFlow>,
     run: u64,
     from_ns: u64,
     until_ns: Option<u64>,
+    events: Vec<String>,
 ) -> PyResult<Table> {
     let flow = flow.get().flow.clone();
     let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
     let until = until_ns.map_or(end, Instant::from_nanos);
     let from = Instant::from_nanos(from_ns);
-    let traced = py.detach(|| trace_long_flow(&flow, run, from, until));
+    let traced = py.detach(|| trace_long_flow(&flow, run, from, until, &events));
     let (rows, digest) = traced.map_err(refuse)?;
     trace_table(&rows, &digest)
 }

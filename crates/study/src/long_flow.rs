@@ -361,8 +361,8 @@ impl LongFlow {
     }
 }
 
-/// Every event of the flow in one of its runs from `from` to `until`, and the
-/// digest of the run up to there.
+/// Every event of the flow in one of its runs from `from` to `until`, or only
+/// those of these names, and the digest of the run up to there.
 ///
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
@@ -371,9 +371,10 @@ pub fn trace_long_flow(
     run: u64,
     from: Instant,
     until: Instant,
+    only: &[String],
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = flow.check()?;
-    let recorder = Recorder::new(&built.profile, link_name, from);
+    let recorder = Recorder::new(&built.profile, link_name, from, only);
     let mut world = flow.world(&built, run, (Digest::default(), recorder))?;
     loop {
         let next = world.next_event();

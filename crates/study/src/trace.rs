@@ -55,6 +55,8 @@ pub(crate) struct Recorder {
     link_name: fn(LinkId) -> &'static str,
     /// What happens before is not listed.
     from: Instant,
+    /// Events that are listed; all if empty.
+    only: Vec<String>,
     una: Seq,
     max: Seq,
     target: Option<Seq>,
@@ -75,11 +77,13 @@ impl Recorder {
         profile: &Profile,
         link_name: fn(LinkId) -> &'static str,
         from: Instant,
+        only: &[String],
     ) -> Self {
         Self {
             rows: Vec::new(),
             link_name,
             from,
+            only: only.to_vec(),
             una: 0,
             max: 0,
             target: None,
@@ -87,6 +91,10 @@ impl Recorder {
             opinions: has_opinions(profile),
             timeouts: Vec::new(),
         }
+    }
+
+    fn lists(&self, event: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|listed| listed == event)
     }
 
     /// The events so far.
@@ -136,7 +144,7 @@ impl Recorder {
     }
 
     fn push(&mut self, at: Instant, event: &'static str, value: f64, detail: impl Into<String>) {
-        if at < self.from {
+        if at < self.from || !self.lists(event) {
             return;
         }
         self.rows.push(TraceRow {
@@ -228,7 +236,7 @@ impl Observer for Recorder {
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::Timeout(seq) => {
-                    if now >= self.from {
+                    if now >= self.from && self.lists("rto") {
                         self.timeouts.push(self.rows.len());
                     }
                     self.push(now, "rto", *seq as f64, "");
@@ -263,7 +271,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
     let recorder = Recorder {
         packets: run.packets,
-        ..Recorder::new(&profile, name_of, Instant::ZERO)
+        ..Recorder::new(&profile, name_of, Instant::ZERO, &[])
     };
     let mut world: World<(Digest, Recorder)> =
         run.handoff
