@@ -1,7 +1,8 @@
 """Compare midflight's `ns2` profile with ns-2, event by event and run by run.
 
 Reads the reference data in `tests/data/ns2` (see the README there): four complete event traces, the
-grid of 14,400 runs, and the runs of further link pairs. Needs only the installed package:
+grid of 14,400 runs, the runs of further link pairs, and the traces of runs with scripted losses and
+delays, with and without F-RTO. Needs only the installed package:
 
     python tests/ns2/verify.py
 
@@ -108,8 +109,9 @@ class Tally:
     def report(self, title: str, shown: int) -> bool:
         """Print the tally; true when everything agrees."""
         print(f"{title}: {self.right} of {self.runs} agree in every column")
+        width = max(map(len, self.compared), default=0)
         for column in self.compared:
-            print(f"  {column:<15}{self.same[column]:>7} of {self.compared[column]}")
+            print(f"  {column:<{max(width, 15)}}{self.same[column]:>7} of {self.compared[column]}")
         for habit, runs in self.habits.items():
             print(f"  ({runs} runs: {habit})")
         for difference in self.differences[:shown]:
@@ -357,6 +359,129 @@ def compare_trace(name: str, tally: Tally) -> None:
     print(f"trace {name}: {total(ours)} events (ns-2: {total(theirs)})")
 
 
+# ns-2's `frto_enabled_` and `sfrto_enabled_`, and its `spurious_response_`.
+VERSIONS = {"1": "basic", "2": "sack"}
+RESPONSES = {"1": "outstanding", "2": "reduced", "3": "one"}
+# Names of the core's events where the reference has another one.
+RENAMED = {"fast_retransmit": "recovery"}
+IMPAIRED_EVENTS = ("send", "rexmit", "ack", "drop", "lose", "rto", "recovery", *VARIABLES)
+
+Event = tuple[int, str, float]
+
+
+def impaired_flow(case: Row) -> Any:
+    """The flow of a case of `impaired_cases.csv`."""
+
+    def fate(entry: str) -> tuple[int, int | str]:
+        ordinal, what = entry.split(":")
+        return int(ordinal), what if what == "lose" else nanoseconds(what)
+
+    knobs = {
+        "delayed_ack": "off",
+        "receiver_window": case["window"],
+        # ns-2 starts with the threshold at `window_`.
+        "initial_ssthresh": case["window"],
+    }
+    if case["frto"] != "0":
+        knobs["frto_ns2_version"] = VERSIONS[case["frto"]]
+        knobs["frto_ns2_response"] = RESPONSES[case["response"]]
+    radio = _core.Radio(
+        link(case["rate_kbps"], case["delay_ms"]),
+        limit=50,
+        script=[fate(entry) for entry in case["script"].split()],
+    )
+    return _core.LongFlow(
+        radio=radio,
+        wired=link("20000", "1"),
+        wired_limit=10_000,
+        scheme="sack" if case["frto"] == "0" else "frto-ns2",
+        profile="ns2",
+        knobs=knobs,
+        marks_ns=[nanoseconds(case["end"])],
+    )
+
+
+def impaired_events(case: Row) -> Iterator[Event]:
+    """The core's events of a case under the names of the reference."""
+    table = _core.trace_long_flow(impaired_flow(case))
+    columns = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
+    for at, event, value, detail in zip(*columns, strict=True):
+        name = RENAMED.get(event, event)
+        if event == "drop" and detail.endswith("radio"):
+            name = "lose"
+        if name in IMPAIRED_EVENTS:
+            yield int(at), name, 0.0 if name in ("rto", "recovery") else float(value)
+
+
+def settled(events: Iterable[Event]) -> list[Event]:
+    """The events, but of variables that change between two others only what they come to.
+
+    The order of such changes is not defined, and some variables change in steps.
+    """
+    result: list[Event] = []
+    present: dict[str, float] = {}
+    changes: dict[str, Event] = {}
+
+    def settle() -> None:
+        for name in VARIABLES:
+            if name in changes and present.get(name) != changes[name][2]:
+                present[name] = changes[name][2]
+                result.append(changes[name])
+        changes.clear()
+
+    for event in events:
+        if event[1] not in VARIABLES:
+            settle()
+            result.append(event)
+            continue
+        if any(one[0] != event[0] for one in changes.values()):
+            settle()
+        changes[event[1]] = event
+    settle()
+    return result
+
+
+def compare_impaired(tally: Tally) -> None:
+    """Compare every event of the runs with scripted losses and delays, in order."""
+    reference: dict[str, list[Event]] = defaultdict(list)
+    for row in read_csv(DATA / "impaired.csv.gz"):
+        # A trace of the core does not list packets that are put off.
+        if row["event"] != "late":
+            event = (nanoseconds(row["time"]), row["event"], float(row["value"] or 0))
+            reference[row["case"]].append(event)
+    with (DATA / "impaired_cases.csv").open(newline="") as text:
+        cases = list(csv.DictReader(text))
+    for case in cases:
+        ours, theirs = settled(impaired_events(case)), settled(reference[case["case"]])
+        tally.runs += 1
+        place = first_difference(ours, theirs)
+        tally.right += place is None
+        tally.note(f"{case['kind']}, F-RTO {VERSIONS.get(case['frto'], 'off')}", place is None)
+        if place is not None:
+            where = f"case {case['case']}, {case['kind']}, event {place + 1}"
+            here, there = (describe(events, place) for events in (ours, theirs))
+            tally.differences.append(f"{where}: {here} (ns-2: {there})")
+
+
+def first_difference(ours: list[Event], theirs: list[Event]) -> int | None:
+    """Where two lists of events part, if they do.
+
+    Times are good to a nanosecond, and the window has three decimals.
+    """
+    for place, (a, b) in enumerate(zip(ours, theirs, strict=False)):
+        if a[1] != b[1] or abs(a[0] - b[0]) > 1 or abs(a[2] - b[2]) > 0.000501:
+            return place
+    return None if len(ours) == len(theirs) else min(len(ours), len(theirs))
+
+
+def describe(events: list[Event], place: int) -> str:
+    """One event of a list as text."""
+    if place >= len(events):
+        return "nothing"
+    at, name, value = events[place]
+    return f"{name} {value:g} at {seconds(at)}"
+
+
 def last_of_instant(changes: list[tuple[int, float]]) -> list[tuple[int, float]]:
     """The changes of a variable without those that another one of the same instant replaced."""
     pairs = zip(changes, [*changes[1:], None], strict=True)
@@ -379,7 +504,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each Nth run only")
     parser.add_argument("--show", type=int, default=5, metavar="N", help="disagreements to print")
     parser.add_argument(
-        "--only", choices=("traces", "grid", "extra"), help="one of the three comparisons"
+        "--only", choices=("traces", "grid", "extra", "impaired"), help="one of the comparisons"
     )
     options = parser.parse_args()
 
@@ -407,6 +532,10 @@ def main() -> int:
             options.every,
         )
         passed.append(tally.report("further link pairs", options.show))
+    if options.only in (None, "impaired"):
+        tally = Tally()
+        compare_impaired(tally)
+        passed.append(tally.report("scripted losses and delays", options.show))
     print("everything agrees with ns-2" if all(passed) else "there are disagreements with ns-2")
     return 0 if all(passed) else 1
 

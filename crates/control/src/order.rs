@@ -40,6 +40,9 @@ pub enum Order {
     GoBack,
     /// The last timeout was spurious: go on with new data; ends a probe.
     Resume,
+    /// The same, but the duplicate ACKs so far go on counting and what they
+    /// told stays known: one of them gave the timeout away.
+    ResumeCounting,
     /// The last fast retransmit was spurious: leave fast recovery.
     LeaveRecovery,
     /// Take the first RTT sample of a segment sent at `since` or later with at
@@ -72,6 +75,10 @@ impl fmt::Display for Order {
             Self::Probe(segments) => write!(f, "send at most {segments} new segments and wait"),
             Self::GoBack => write!(f, "retransmit from the first unacknowledged segment on"),
             Self::Resume => write!(f, "take the timeout for spurious and go on with new data"),
+            Self::ResumeCounting => write!(
+                f,
+                "take the timeout for spurious and go on counting duplicate ACKs"
+            ),
             Self::LeaveRecovery => write!(f, "leave fast recovery"),
             Self::AdaptRto { srtt, rttvar, .. } => {
                 write!(

@@ -45,6 +45,8 @@ pub struct SenderView {
     pub limited_sent: u64,
     /// A segment never sent before may go: there is one, within the receiver's window.
     pub new_data: bool,
+    /// Setting: the receiver's window.
+    pub receiver_window: u64,
     /// Setting: recovery uses SACK.
     pub sack: bool,
     /// Setting: duplicate ACKs that start fast retransmit (RFC 5681: 3).

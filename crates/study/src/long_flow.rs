@@ -9,7 +9,9 @@
 //!
 //! The wired link carries the flow and the cross traffic, TCP flows from one host
 //! that end at the router. Hosts take a random time over each packet, so that the
-//! flows do not fall into a phase at the wired queue. The handover is a pause of the radio link without loss, after
+//! flows do not fall into a phase at the wired queue. A sender that shares the
+//! wired link with nobody and takes no time over its packets is at the gateway
+//! itself. The handover is a pause of the radio link without loss, after
 //! which it has the other network's parameters and sends what it holds.
 
 use educe::Educe;
@@ -208,6 +210,15 @@ impl LongFlow {
         }
     }
 
+    /// Where the sender is: a link of its own would add its transmission time for nothing.
+    fn sender_node(&self) -> NodeId {
+        if self.cross.flows == 0 && self.overhead == Duration::ZERO {
+            GATEWAY
+        } else {
+            SENDER
+        }
+    }
+
     fn links(&self, run: u64) -> Vec<LinkConfig> {
         let link = |number: u16, from, to, info: &LinkInfo, limit| LinkConfig {
             name: link_name(link_id(number)),
@@ -291,6 +302,8 @@ impl LongFlow {
             (ROUTER, MOBILE, RADIO),
             (MOBILE, SENDER, RADIO_BACK),
             (ROUTER, SENDER, WIRED_BACK),
+            (MOBILE, GATEWAY, RADIO_BACK),
+            (ROUTER, GATEWAY, WIRED_BACK),
             (GATEWAY, SENDER, ACCESS + 1),
             (CROSS, ROUTER, CROSS_ACCESS),
             (GATEWAY, ROUTER, WIRED),
@@ -306,7 +319,7 @@ impl LongFlow {
             policies: of.policies.clone(),
         };
         let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
-        let mut flows = vec![flow(SENDER, MOBILE, built)];
+        let mut flows = vec![flow(self.sender_node(), MOBILE, built)];
         flows.resize(1 + self.cross.flows as usize, flow(CROSS, ROUTER, &plain));
         let mut world = World::new(NODES, self.links(run), &routes, &[], flows, observer)?;
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");

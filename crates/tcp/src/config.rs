@@ -414,6 +414,7 @@ impl Profile {
             tx.spurious_detector,
             AnySpuriousDetector::Frto2003(_)
                 | AnySpuriousDetector::Frto(_)
+                | AnySpuriousDetector::FrtoNs2(_)
                 | AnySpuriousDetector::Eifel(_)
         );
         match tx.dupack_response {
@@ -436,7 +437,7 @@ impl Profile {
             AnyLossClassifier::LdHandover(_) if !tells_handovers => {
                 return refuse(
                     "ld-handover",
-                    "it learns of a handover from a timeout that proves spurious at once; add frto-2003, frto or eifel",
+                    "it learns of a handover from a timeout that proves spurious at once; add frto-2003, frto, frto-ns2 or eifel",
                 );
             }
             _ => {}
@@ -452,6 +453,10 @@ impl Profile {
             AnySpuriousDetector::Frto(frto) if frto.wants_sack() && !sack => refuse(
                 "frto",
                 "its SACK-enhanced version needs SACK; choose recovery sack1 or sack, or frto_version=auto",
+            ),
+            AnySpuriousDetector::FrtoNs2(frto) if frto.wants_sack() && !sack => refuse(
+                "frto-ns2",
+                "its SACK version needs SACK; choose recovery sack1 or sack, or frto_ns2_version=basic",
             ),
             _ => Ok(()),
         }

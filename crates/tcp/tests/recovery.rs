@@ -409,3 +409,44 @@ fn a_repeated_timeout_holds_the_threshold_in_the_rfc_profile_only() {
         assert_eq!(seen[0] == seen[1], held, "{profile_name}: {seen:?}");
     }
 }
+
+/// A probe that gets no answer ends with the next timeout, which resends as any other.
+#[test]
+fn a_timeout_ends_a_probe() {
+    use midflight_control::spurious::AnySpuriousDetector;
+
+    for detector in ["frto", "frto-2003", "frto-ns2"] {
+        let mut p = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
+        p.sender.spurious_detector =
+            AnySpuriousDetector::named(detector).unwrap_or_else(|| panic!("{detector}"));
+        let mut sender = Sender::new(&p.sender, []);
+        let ack = |number| Ack {
+            ack: number,
+            sack: midflight_tcp::SackBlocks::default(),
+            echo: None,
+            cause_sent: Instant::ZERO,
+        };
+        let mut now = Instant::ZERO;
+        sender.open(now, &mut ());
+        for number in 1..=4 {
+            while sender.poll_transmit(now).is_some() {}
+            now += Duration::from_millis(100);
+            sender.on_ack(now, &ack(number), &mut ());
+        }
+        while sender.poll_transmit(now).is_some() {}
+        let mut expire = |sender: &mut Sender| {
+            now = sender.poll_timer().unwrap_or_else(|| panic!("no timer")).0;
+            sender.on_timer(now, &mut ());
+            std::iter::from_fn(|| sender.poll_transmit(now))
+                .map(|segment| segment.seq)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(expire(&mut sender), [4], "{detector}");
+        sender.on_ack(sender.view().now, &ack(5), &mut ());
+        let (at, max) = (sender.view().now, sender.view().snd_max);
+        assert_eq!(sender.poll_transmit(at).map(|s| s.seq), Some(max));
+        assert_eq!(sender.poll_transmit(at).map(|s| s.seq), Some(max + 1));
+        assert_eq!(sender.poll_transmit(at), None, "{detector}");
+        assert_eq!(expire(&mut sender), [5], "{detector}");
+    }
+}

@@ -107,6 +107,7 @@ pub(crate) mod testing {
             dupacks: 0,
             limited_sent: 0,
             new_data: true,
+            receiver_window: 10_000,
             sack: false,
             dup_threshold: 3,
             limited_transmit: true,

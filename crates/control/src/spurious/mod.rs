@@ -9,6 +9,7 @@
 mod dsack;
 mod eifel;
 mod frto;
+mod frto_ns2;
 mod none;
 
 use midflight_units::{Duration, Instant, Seq};
@@ -16,6 +17,7 @@ use midflight_units::{Duration, Instant, Seq};
 pub use dsack::DsackUndo;
 pub use eifel::Eifel;
 pub use frto::Frto;
+pub use frto_ns2::FrtoNs2;
 pub use none::None as NoDetector;
 
 use crate::part::registry;
@@ -70,6 +72,7 @@ registry! {
     None: none::None,
     Frto2003: Frto<false>,
     Frto: Frto<true>,
+    FrtoNs2: FrtoNs2,
     Eifel: Eifel,
     DsackUndo: DsackUndo,
 }

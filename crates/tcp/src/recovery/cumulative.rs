@@ -86,13 +86,13 @@ impl Cumulative {
         self.limited = None;
     }
 
-    /// Orders changed the window; with [`Turn::Forget`] there was no recovery.
+    /// Orders changed the window; unless it is [`Turn::Again`] there was no recovery.
     pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
         self.limited = match self.limited {
             Some(_) if core.dupacks > 0 => core.limited_window(),
             _ => None,
         };
-        if turn == Turn::Forget {
+        if turn != Turn::Again {
             self.recover = self.recover.min(core.una.saturating_sub(1));
         }
     }

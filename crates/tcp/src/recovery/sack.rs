@@ -262,7 +262,7 @@ impl LossRecovery for Sack {
             Some(_) if core.dupacks > 0 => core.limited_window(),
             _ => None,
         };
-        if turn == Turn::Forget {
+        if turn != Turn::Again {
             self.recovery_point = core.una;
             self.rescue_rxt = None;
         }

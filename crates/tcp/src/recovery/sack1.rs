@@ -174,9 +174,16 @@ impl LossRecovery for Sack1 {
         if core.dupacks == 0 {
             self.limited = None;
         }
-        if turn == Turn::Forget {
-            self.recover = 0;
-            self.board.clear();
+        match turn {
+            Turn::Again => {}
+            Turn::Forget => {
+                self.recover = 0;
+                self.board.clear();
+            }
+            Turn::Count => {
+                self.recover = 0;
+                self.limited = None;
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum Turn {
     Again,
     /// Nothing was lost: forget that there was a recovery.
     Forget,
+    /// The same, but duplicates of the last ACK go on counting.
+    Count,
 }
 
 /// What is known of an outstanding segment.
@@ -343,6 +345,8 @@ impl Core {
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
+        // A probe that was not answered is over.
+        self.probe = None;
         self.end_duplicates();
         self.flight_before = None;
         self.dupacks = 0;
@@ -702,6 +706,7 @@ impl Core {
             dupacks: self.dupacks,
             limited_sent: self.limited_sent,
             new_data: self.may_send_new(),
+            receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
             dup_threshold: self.config.dup_threshold,
             limited_transmit: self.config.limited_transmit,
@@ -848,12 +853,16 @@ impl Core {
                     self.nxt = self.una + u64::from(resent);
                     self.turn_to(Turn::Again);
                 }
-                Order::Resume => {
+                Order::Resume | Order::ResumeCounting => {
                     self.probe = None;
                     self.resend = None;
                     self.nxt = self.max;
                     self.stalled = false;
-                    self.turn_to(Turn::Forget);
+                    if order == Order::Resume {
+                        self.turn_to(Turn::Forget);
+                    } else {
+                        self.turn = Some(Turn::Count);
+                    }
                     self.noted = Some(Trigger::Spurious);
                     log.record(self.now, SenderEvent::SpuriousTimeout);
                     let view = self.view();
