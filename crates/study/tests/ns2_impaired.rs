@@ -114,6 +114,7 @@ fn run(case: &Row) -> Vec<Happening> {
         cross: CrossTraffic {
             flows: 0,
             delay: Duration::ZERO,
+            spread: Duration::ZERO,
         },
         overhead: Duration::ZERO,
         scheme: scheme.into(),
