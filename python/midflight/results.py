@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "FlowTable",
     "Estimate",
     "EventLog",
+    "FlowTable",
     "Quartiles",
     "Ratio",
     "RunTable",
@@ -261,7 +261,10 @@ class FlowTable:
         timeout came before an answer to.
         """
         causes = ("congestion", "wireless", "reordering")
-        columns = [[*(f"{truth}_as_{taken}" for taken in causes), f"{truth}_unanswered"] for truth in causes]
+        columns = [
+            [*(f"{truth}_as_{taken}" for taken in causes), f"{truth}_unanswered"]
+            for truth in causes
+        ]
         return np.array([[self.total(name, *intervals).sum() for name in row] for row in columns])
 
 

@@ -3,8 +3,8 @@
 A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
 handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times; a `FlowTrace` is the events of one
-of its runs. Jobs are plain values, so asking twice for the same one costs nothing, and a figure can list what it
-needs before anything runs.
+of its runs. Jobs are plain values, so asking twice for the same one costs nothing, and a figure can
+list what it needs before anything runs.
 """
 
 from __future__ import annotations
@@ -224,10 +224,9 @@ class Runs:
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
-        Sweeps go to the core together, which runs once what they have in common, and so do flows. The
-        core releases
-        the interpreter while it simulates, so traces run side by side, one for each processor;
-        what they give does not depend on that.
+        Sweeps go to the core together, which runs once what they have in common, and so do flows.
+        The core releases the interpreter while it simulates, so traces run side by side, one for
+        each processor; what they give does not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
         sweeps = [job for job in wanted if isinstance(job, Sweep)]

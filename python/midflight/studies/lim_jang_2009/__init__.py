@@ -24,12 +24,12 @@ STUDY = Study(
     title="TCP throughput over vertical handover between 3G and wireless LANs",
     citation=(
         "C. H. Lim and J. W. Jang, A new scheme to improve overall TCP throughput with vertical "
-        "handover between 3G cellular packet networks and wireless LANs, EURASIP Journal on Wireless "
-        "Communications and Networking, article 524960, 2009."
+        "handover between 3G cellular packet networks and wireless LANs, EURASIP Journal on "
+        "Wireless Communications and Networking, article 524960, 2009."
     ),
     summary=(
-        "One TCP flow of 500 s over a radio link that loses and reorders, a handover with a pause of "
-        "30 s, with and without cross traffic; five schemes, 30 runs each."
+        "One TCP flow of 500 s over a radio link that loses and reorders, a handover with a "
+        "pause of 30 s, with and without cross traffic; five schemes, 30 runs each."
     ),
     figures=FIGURES,
     claims=LEDGER,

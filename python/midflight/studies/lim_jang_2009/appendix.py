@@ -154,7 +154,10 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _readings(
-    runs: Runs, readings: tuple[Reading, ...], columns: tuple[Column, ...], out: list[tuple[object, ...]]
+    runs: Runs,
+    readings: tuple[Reading, ...],
+    columns: tuple[Column, ...],
+    out: list[tuple[object, ...]],
 ) -> str:
     rows = []
     for reading in readings:
@@ -173,9 +176,7 @@ def _matrix_rows(runs: Runs, figure: str, scheme: str, job: Flow) -> list[list[s
         for truth, row in zip(("congestion", "wireless", "late"), matrix, strict=True):
             total = row.sum()
             shares = [percent(v / total) if total else "-" for v in row]
-            rows.append(
-                [sc.SCENARIO_NAMES[figure], scheme, name, truth, f"{total:.0f}", *shares]
-            )
+            rows.append([sc.SCENARIO_NAMES[figure], scheme, name, truth, f"{total:.0f}", *shares])
     return rows
 
 
@@ -215,7 +216,12 @@ def _cross_traffic(runs: Runs) -> str:
             for after in (False, True)
         ]
         rows.append(
-            [reading.name, percent(wired_drops(runs, flows), 2), percent(own_drops(runs, flows), 2), *kbps]
+            [
+                reading.name,
+                percent(wired_drops(runs, flows), 2),
+                percent(own_drops(runs, flows), 2),
+                *kbps,
+            ]
         )
     header = [
         "reading",
@@ -254,8 +260,8 @@ def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
 ## What the suspected losses were
 
 A suspected loss is one that three duplicate ACKs tell of. The simulator knows whether a queue
-dropped the segment, the radio lost it, or it was only late; the scheme takes it for one of these, or
-a timeout comes first. Means of no runs are involved: these are all suspected losses of {sc.RUNS} runs.
+dropped the segment, the radio lost it, or it was only late; the scheme takes it for one of these,
+or a timeout comes first. All suspected losses of {sc.RUNS} runs.
 
 {_table(_MATRIX_HEADER, shown)}
 The queue's losses that LD takes for wireless on the congested path are those of the wired queue: 30

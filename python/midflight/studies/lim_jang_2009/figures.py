@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from midflight.plot import (
     PAGE_IN,
@@ -86,7 +87,9 @@ def _indicator_figure(id: str, to_wlan: bool, caption: str) -> Figure:
         return Drawing(plot, ("run", "time_s", "event", "value", "detail"), rows)
 
     way = "3G to WLAN" if to_wlan else "WLAN to 3G"
-    return Figure(id, f"Loss differentiation, {way}", caption, tuple(jobs.values()), draw, wide=True)
+    return Figure(
+        id, f"Loss differentiation, {way}", caption, tuple(jobs.values()), draw, wide=True
+    )
 
 
 # Figure 4
@@ -125,10 +128,10 @@ def _state_figure() -> Figure:
     return Figure(
         "4",
         "The states of proposed scheme II",
-        "The sender's own states and the transitions between them, with how often they were taken in "
-        "four runs of each scenario of figures 11 to 14 and in the exchanges of figures 5 to 9 (three "
-        "times at least; all are in the CSV). Shaded: what the scheme adds. A loss taken for wireless "
-        "goes through fast recovery with the window kept.",
+        "The sender's own states and the transitions between them, with how often they were "
+        "taken in four runs of each scenario of figures 11 to 14 and in the exchanges of figures "
+        "5 to 9 (three times at least; all are in the CSV). Shaded: what the scheme adds. A loss "
+        "taken for wireless goes through fast recovery with the window kept.",
         (*STATE_TRACES, *SCRIPTED),
         draw,
         wide=True,
@@ -153,15 +156,17 @@ class Exchange:
 def messages(log: EventLog, window_s: tuple[float, float]) -> list[Message]:
     """Segments and ACKs of a run without delayed ACKs and without lost ACKs, as arrows."""
     found: list[Message] = []
-    sent: dict[int, list[tuple[float, str]]] = {}
+    sent: dict[int, list[tuple[float, Literal["data", "retransmission"]]]] = {}
     arrivals: list[float] = []
     highest = -1
     acks = 0
     for event in log.events():
         number = int(event.value)
         if event.kind in ("send", "rexmit"):
-            kind = "data" if event.kind == "send" else "retransmission"
-            sent.setdefault(number, []).append((event.time_s, kind))
+            first = event.kind == "send"
+            sent.setdefault(number, []).append(
+                (event.time_s, "data" if first else "retransmission")
+            )
         elif event.kind == "rcv":
             start, kind = sent[number].pop(0)
             found.append(Message(start, event.time_s, f"{number}", kind))
@@ -170,9 +175,10 @@ def messages(log: EventLog, window_s: tuple[float, float]) -> list[Message]:
             start, kind = sent[number].pop(0)
             found.append(Message(start, None, f"{number}", kind))
         elif event.kind == "ack":
-            kind = "ack" if number > highest else "dupack"
+            new = number > highest
             highest = max(highest, number)
-            found.append(Message(arrivals[acks], event.time_s, f"ACK {number + 1}", kind))
+            label = f"ACK {number + 1}"
+            found.append(Message(arrivals[acks], event.time_s, label, "ack" if new else "dupack"))
             acks += 1
     start, end = window_s
     return sorted(
@@ -265,9 +271,7 @@ def _bar_figure(id: str) -> Figure:
             Bars("before handover", [percent(e) for e in estimates[False]]),
             Bars("after handover", [percent(e) for e in estimates[True]]),
         ]
-        plot = partial(
-            bar_plot, groups=names, series=series, y_title="Throughput (% of the link)"
-        )
+        plot = partial(bar_plot, groups=names, series=series, y_title="Throughput (% of the link)")
         rows = [
             (scheme, "after" if after else "before", sc.RUNS, e.mean, e.half_width)
             for after, found in estimates.items()
@@ -292,14 +296,14 @@ def _figures() -> Sequence[Figure]:
         _indicator_figure(
             "2",
             True,
-            "RTTs, threshold and T_min around a handover with a pause of 3 s, without losses on the "
-            "radio link; the losses that are judged are the queue's.",
+            "RTTs, threshold and T_min around a handover with a pause of 3 s, without losses on "
+            "the radio link; the losses that are judged are the queue's.",
         ),
         _indicator_figure(
             "3",
             False,
-            "As figure 2, in the other direction. By the paper's definition the timeout resets T_min "
-            "in the unmodified version too; the last panel keeps it.",
+            "As figure 2, in the other direction. By the paper's definition the timeout resets "
+            "T_min in the unmodified version too; the last panel keeps it.",
         ),
         _state_figure(),
         exchange(
@@ -313,8 +317,8 @@ def _figures() -> Sequence[Figure]:
         exchange(
             "6",
             "Wireless loss",
-            "A segment is lost by the radio. One RTT after the third duplicate ACK it is sent again, "
-            "with the window kept.",
+            "A segment is lost by the radio. One RTT after the third duplicate ACK it is sent "
+            "again, with the window kept.",
             sc.LOST,
             0.10,
             0.26,
@@ -322,8 +326,8 @@ def _figures() -> Sequence[Figure]:
         exchange(
             "7",
             "Congestion loss",
-            "A full queue drops a segment. One RTT after the third duplicate ACK it is sent again, and "
-            "the window is halved.",
+            "A full queue drops a segment. One RTT after the third duplicate ACK it is sent "
+            "again, and the window is halved.",
             sc.OVERFLOW,
             0.16,
             0.34,
@@ -341,8 +345,8 @@ def _figures() -> Sequence[Figure]:
         exchange(
             "9",
             "Genuine timeout",
-            "A whole window is lost. After the timeout the second ACK is a duplicate: the window goes "
-            "to one and what was lost is sent again.",
+            "A whole window is lost. After the timeout the second ACK is a duplicate: the window "
+            "goes to one and what was lost is sent again.",
             sc.OUTAGE,
             0.02,
             0.62,

@@ -128,9 +128,7 @@ WINDOW = "10"
 VICTIM = 60
 
 
-def scripted(
-    *script: tuple[int, Fate], limit: int = 50, window: str = WINDOW
-) -> FlowTrace:
+def scripted(*script: tuple[int, Fate], limit: int = 50, window: str = WINDOW) -> FlowTrace:
     """A run in which these packets of the radio link are lost or late."""
     radio = replace(SCRIPT_LINK, script=tuple(script), limit=limit)
     run = Flow(radio, SCHEME_II, (8.0,), knobs=KNOBS)

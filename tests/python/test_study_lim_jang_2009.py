@@ -1,0 +1,137 @@
+"""The study of Lim and Jang (2009): its ledger, its world, its figures, and the calibration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from midflight.claims import Verdict
+from midflight.cli import main
+from midflight.studies import load, reproduce
+from midflight.studies.lim_jang_2009 import appendix, calibration
+from midflight.studies.lim_jang_2009 import scenarios as sc
+from midflight.studies.lim_jang_2009.figures import messages
+from midflight.studies.lim_jang_2009.measures import base_rtt_s, throughput_bps, wired_drops
+from midflight.studies.runs import Runs
+from midflight.studies.study import Study
+
+NAME = "lim-jang-2009"
+
+#: The rows of the acceptance list.
+IDS = """
+T1 F2 F3 T4.1 F4 F5 F6 F7 F8 F9 T4.3 F11-1 F11-2 F11-3 F12-1 F12-2 F12-3 F12-4 F12-5
+F13-1 F13-2 F13-3 F13-4 F13-5 F14 T0
+""".split()
+FIGURES = "2 3 4 5 6 7 8 9 11 12 13 14".split()
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load(NAME)
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    return Runs()
+
+
+def test_every_row_of_the_acceptance_list_and_every_figure_is_there(study: Study) -> None:
+    assert [claim.id for claim in study.claims] == [f"L09-{id}" for id in IDS]
+    assert all(claim.claim and claim.rule for claim in study.claims)
+    assert [figure.id for figure in study.figures] == FIGURES
+
+
+def test_every_scenario_has_thirty_runs_of_five_schemes() -> None:
+    assert len(sc.SCHEMES) == 5
+    for figure in sc.SCENARIOS:
+        assert [flow.runs for flow in sc.scenarios(figure)] == [30] * 5
+        assert all(flow.marks_s == (250, 280, 500) for flow in sc.scenarios(figure))
+
+
+def test_schemes_meet_the_same_radio(runs: Runs) -> None:
+    """The state of the WLAN does not depend on what is sent: losses go with it."""
+    two = [replace(sc.scenario("12", s), runs=8) for s in (sc.SACK, sc.SCHEME_I)]
+    lost = [runs.flow(f).total("drops_radio", 0) / runs.flow(f).total("sent", 0) for f in two]
+    assert np.corrcoef(*lost)[0, 1] > 0.5
+
+
+def test_the_link_loses_what_it_is_said_to(runs: Runs) -> None:
+    table = runs.flow(replace(sc.scenario("12", sc.SCHEME_I), runs=8))
+    wlan = table.total("drops_radio", sc.BEFORE).sum() / table.total("sent", sc.BEFORE).sum()
+    g3 = table.total("drops_radio", sc.AFTER).sum() / table.total("sent", sc.AFTER).sum()
+    # A stationary share of one eleventh in the bad state: 1.0 %.
+    assert wlan == pytest.approx(0.010, abs=0.001)
+    assert g3 == pytest.approx(0.005, abs=0.001)
+    late = table.total("reordered", sc.AFTER).sum() / table.total("sent", sc.AFTER).sum()
+    assert late == pytest.approx(0.05, abs=0.005)
+
+
+def test_nothing_is_lost_by_the_pause(runs: Runs) -> None:
+    flow = replace(sc.scenario("12", sc.SACK), radio=sc.CLEAN_WLAN, then=sc.CLEAN_3G, runs=1)
+    flow = sc.with_knobs(flow, receiver_window="30")
+    table = runs.flow(flow)
+    assert table.total("drops_radio").sum() == 0
+    assert table.total("drops_queue").sum() == 0
+    assert table.total("spurious_timeouts", sc.PAUSE).sum() > 0
+
+
+def test_throughput_is_bounded_by_the_link(runs: Runs) -> None:
+    clean = replace(sc.scenario("11", sc.SACK), radio=sc.CLEAN_3G, then=sc.CLEAN_WLAN, runs=1)
+    bps = throughput_bps(runs, clean, False)
+    assert (bps > 0.9e6).all()
+    assert (bps <= 1e6).all()
+
+
+def test_the_idle_round_trip_is_the_one_that_is_measured(runs: Runs) -> None:
+    log = runs.trace(sc.indicators(True, sc.SCHEME_II))
+    assert log.of("ld_min").value.min() == pytest.approx(base_rtt_s(sc.WLAN), rel=0.01)
+
+
+def test_the_cross_traffic_is_as_calibrated(runs: Runs) -> None:
+    """1.5 % of what is handed to the wired queue is dropped, within 0.2 points."""
+    flows = calibration.trial_flows(sc.CROSS_DELAY_US)
+    assert wired_drops(runs, flows) == pytest.approx(sc.DROP_TARGET, abs=0.002)
+
+
+def test_the_calibration_ends_at_the_constants() -> None:
+    found: dict[str, int] = {}
+    for trial in calibration.calibrate(Runs()):
+        found[trial.reading] = trial.delay_us
+    wanted = (sc.CROSS_DELAY_US, sc.CROSS_DELAY_OWN_US)
+    assert found == dict(zip(calibration.READINGS, wanted, strict=True))
+
+
+def test_a_study_without_calibration_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "daniel-kojo-2008"]) == 2
+    assert NAME in capsys.readouterr().err
+
+
+def test_an_exchange_has_an_arrow_for_everything(runs: Runs) -> None:
+    log = runs.trace(sc.OUTAGE)
+    kinds = Counter(m.kind for m in messages(log, (0.0, 1e9)))
+    assert kinds["data"] + kinds["retransmission"] <= len(log.of("send", "rexmit"))
+    assert kinds["retransmission"] >= len(log.dropped())
+    assert kinds["ack"] + kinds["dupack"] == len(log.of("ack"))
+
+
+def test_a_reading_changes_one_thing() -> None:
+    for reading in (*appendix.RADIO_READINGS, *appendix.CONGESTED_READINGS):
+        figure = "13" if reading.congested else "11"
+        changed = reading.flow(figure, sc.SACK)
+        plain = replace(sc.scenario(figure, sc.SACK), runs=changed.runs)
+        assert (changed == plain) == (reading.name == appendix.AS_TAKEN), reading.name
+
+
+def test_one_figure_is_reproduced(tmp_path: Path) -> None:
+    result = reproduce(NAME, figure="6", out=tmp_path)
+    assert [claim.id for claim in result.claims] == ["L09-F6"]
+    assert result.claims[0].verdict is Verdict.REPRODUCED
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "L09-F6" in report
+    assert "http://" not in report.replace("http://www.w3.org", "")
+    again = reproduce(NAME, figure="6", out=tmp_path / "again")
+    assert again.digest == result.digest
