@@ -304,5 +304,9 @@ mod tests {
         assert!(refused("dcr-ld", &tahoe).contains("tahoe"));
         assert!(refused("ncr-aggressive", &tahoe).contains("SACK"));
         assert_eq!(refused("dcr-frto-ld", &[]), "");
+        assert_eq!(refused("dcr+frto-ns2+ld-handover", &[]), "");
+        let blind = [("recovery", "newreno"), ("frto_ns2_version", "sack")]
+            .map(|(name, value)| (name.to_string(), value.to_string()));
+        assert!(refused("frto-ns2", &blind).contains("SACK"));
     }
 }
