@@ -26,8 +26,16 @@ pub struct Scheme {
     pub parts: Vec<&'static str>,
 }
 
+/// Name, summary, source and parts.
+type Composed = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
 /// The schemes that are more or less than one part.
-const COMPOSED: &[(&str, &str, &str, &[&str])] = &[
+const COMPOSED: &[Composed] = &[
     (
         "sack",
         "the plain sender, deaf to notices",
@@ -71,23 +79,17 @@ const PLAIN: [&str; 3] = ["immediate", "congestion", "none"];
 
 /// All schemes: the composed ones, then each part alone.
 pub fn schemes() -> Vec<Scheme> {
-    let composed = COMPOSED
+    let single = single_parts().map(Scheme::alone);
+    COMPOSED
         .iter()
-        .map(|&(name, summary, source, parts)| Scheme {
-            name: name.into(),
-            summary: summary.into(),
-            source: source.into(),
-            parts: parts.to_vec(),
-        });
-    let single = part_infos()
-        .filter(|p| !PLAIN.contains(&p.name))
-        .map(|p| Scheme {
-            name: p.name.into(),
-            summary: p.summary.into(),
-            source: p.source.into(),
-            parts: vec![p.name],
-        });
-    composed.chain(single).collect()
+        .map(Scheme::composed)
+        .chain(single)
+        .collect()
+}
+
+/// The parts that are schemes of their own.
+fn single_parts() -> impl Iterator<Item = &'static PartInfo> {
+    part_infos().filter(|p| !PLAIN.contains(&p.name))
 }
 
 fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
@@ -112,22 +114,44 @@ pub struct Built {
 }
 
 impl Scheme {
+    fn composed(&(name, summary, source, parts): &Composed) -> Self {
+        Self {
+            name: name.into(),
+            summary: summary.into(),
+            source: source.into(),
+            parts: parts.to_vec(),
+        }
+    }
+
+    fn alone(part: &PartInfo) -> Self {
+        Self {
+            name: part.name.into(),
+            summary: part.summary.into(),
+            source: part.source.into(),
+            parts: vec![part.name],
+        }
+    }
+
     /// The scheme of this name, or of several names joined by `+`: all their parts together.
     ///
     /// # Errors
     /// [`StudyError::UnknownScheme`] names the nearest one and all there are.
     pub fn named(name: &str) -> Result<Self, StudyError> {
-        let all = schemes();
         let one = |name: &str| {
-            let found = all.iter().find(|s| s.name == name).cloned();
-            found.ok_or_else(|| StudyError::UnknownScheme {
-                name: name.into(),
-                near: nearest(name, all.iter().map(|s| s.name.as_str())),
-                known: all
-                    .iter()
-                    .map(|s| s.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
+            let composed = COMPOSED.iter().find(|c| c.0 == name).map(Self::composed);
+            let single = || single_parts().find(|p| p.name == name).map(Self::alone);
+            composed.or_else(single).ok_or_else(|| {
+                let known = || {
+                    COMPOSED
+                        .iter()
+                        .map(|c| c.0)
+                        .chain(single_parts().map(|p| p.name))
+                };
+                StudyError::UnknownScheme {
+                    name: name.into(),
+                    near: nearest(name, known()),
+                    known: known().collect::<Vec<_>>().join(", "),
+                }
             })
         };
         if !name.contains('+') {
