@@ -1,10 +1,18 @@
-//! Every kind of recovery with every policy, under arbitrary and under honest ACKs.
+//! Every kind of recovery with every policy and every part, under arbitrary ACKs,
+//! under honest ones, and over a path that loses and reorders.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+use std::collections::BTreeMap;
+
+use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
+use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
+use midflight_control::part::{KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::{LinkInfo, Notice};
+use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
+use midflight_control::{LinkInfo, Notice, Order};
 use midflight_tcp::{
-    profile, Ack, Profile, Receiver, SackBlock, SackBlocks, Sender, SenderEvent, PROFILES,
+    profile, Ack, Log, Profile, Receiver, SackBlock, SackBlocks, Segment, Sender, SenderEvent,
+    State, PROFILES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
@@ -62,9 +70,94 @@ fn configured(profile_index: usize, recovery: &str) -> Profile {
     p
 }
 
+/// The last of the values that a knob accepts, where they are listed.
+fn turn_knobs(info: &PartInfo, mut set: impl FnMut(&str, &str) -> Result<(), KnobError>) {
+    for knob in info.knobs {
+        let last = knob.accepts.rsplit([' ', ',']).next().unwrap_or_default();
+        let _ = set(knob.name, last);
+    }
+}
+
+/// Every combination of registered parts, with default knobs or `turned` ones,
+/// that goes together with this recovery and profile; and how many do not.
+fn combinations(profile_index: usize, recovery: &str, turned: bool) -> (Vec<Profile>, usize) {
+    let plain = configured(profile_index, recovery);
+    let mut good = Vec::new();
+    let mut refused = 0;
+    for response in DUPACK_RESPONSES {
+        for classifier in LOSS_CLASSIFIERS {
+            for detector in SPURIOUS_DETECTORS {
+                let mut p = plain;
+                let parts = (
+                    AnyDupackResponse::named(response.name),
+                    AnyLossClassifier::named(classifier.name),
+                    AnySpuriousDetector::named(detector.name),
+                );
+                let (Some(mut r), Some(mut c), Some(mut d)) = parts else {
+                    panic!("registered");
+                };
+                if turned {
+                    turn_knobs(response, |name, value| r.set_knob(name, value));
+                    turn_knobs(classifier, |name, value| c.set_knob(name, value));
+                    turn_knobs(detector, |name, value| d.set_knob(name, value));
+                }
+                p.sender.dupack_response = r;
+                p.sender.loss_classifier = c;
+                p.sender.spurious_detector = d;
+                match p.check() {
+                    Ok(()) => good.push(p),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    (good, refused)
+}
+
+/// Names of the parts, for a message.
+fn named(p: &Profile) -> String {
+    let (s, name) = (&p.sender, p.name);
+    let parts = [
+        s.dupack_response.info().name,
+        s.loss_classifier.info().name,
+        s.spurious_detector.info().name,
+    ];
+    format!("{name} {} {}", p.get("recovery"), parts.join(" "))
+}
+
+/// Follows the states of a sender.
+struct Watch {
+    state: State,
+    /// New segments since the probe or the last timeout began.
+    probed: u32,
+}
+
+impl Log for Watch {
+    const DETAILED: bool = true;
+
+    fn record(&mut self, _now: Instant, event: SenderEvent<'_>) {
+        match event {
+            SenderEvent::State(change) => {
+                assert!(
+                    TRANSITIONS.contains(&change),
+                    "{change} is not in the table"
+                );
+                assert_eq!(change.from, self.state, "{change}");
+                self.state = change.to;
+            }
+            SenderEvent::Order {
+                order: Order::Probe(0),
+                ..
+            } => self.probed = 0,
+            _ => {}
+        }
+    }
+}
+
 /// A sender under test with what must stay true of it.
 struct Bench {
     sender: Sender,
+    watch: Watch,
     sack: bool,
     now: Instant,
     una: Seq,
@@ -73,10 +166,15 @@ struct Bench {
 impl Bench {
     fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
         let mut sender = Sender::new(&p.sender, policies);
+        let mut watch = Watch {
+            state: State::SlowStart,
+            probed: 0,
+        };
         sender.set_end(FLOW_END);
-        sender.open(Instant::ZERO, &mut ());
+        sender.open(Instant::ZERO, &mut watch);
         let mut bench = Self {
             sender,
+            watch,
             sack: recovery.starts_with("sack"),
             now: Instant::ZERO,
             una: 0,
@@ -86,7 +184,7 @@ impl Bench {
     }
 
     /// Takes everything the sender has to send now and checks the invariants.
-    fn drain(&mut self) -> Vec<midflight_tcp::Segment> {
+    fn drain(&mut self) -> Vec<Segment> {
         let mut sent = Vec::new();
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let v = self.sender.view();
@@ -97,6 +195,10 @@ impl Bench {
                 "beyond the receiver's window"
             );
             if !segment.retransmission {
+                if self.watch.state == State::Probe {
+                    self.watch.probed += 1;
+                    assert!(self.watch.probed <= 2, "a probe of more than two segments");
+                }
                 if v.in_fast_recovery && self.sack {
                     assert!(
                         v.pipe as f64 <= v.cwnd.max(1.0),
@@ -105,10 +207,12 @@ impl Bench {
                         v.cwnd
                     );
                 } else {
-                    let limited = if self.sender.dupacks() > 0 {
-                        c.dup_threshold - 1
-                    } else {
-                        0
+                    let limited = match (c.dupack_response, self.sender.dupacks()) {
+                        (_, 0) => 0,
+                        (AnyDupackResponse::Immediate(_), _) => c.dup_threshold - 1,
+                        // A segment for each that has left the network.
+                        (_, dupacks) if !self.sack => dupacks,
+                        _ => u32::MAX,
                     };
                     let edge = v.snd_una as f64 + v.cwnd + f64::from(limited);
                     assert!((segment.seq as f64) < edge.max(v.snd_una as f64 + 1.0) + 1e-9);
@@ -130,7 +234,7 @@ impl Bench {
     }
 
     fn ack(&mut self, ack: &Ack) {
-        self.sender.on_ack(self.now, ack, &mut ());
+        self.sender.on_ack(self.now, ack, &mut self.watch);
         self.drain();
     }
 
@@ -164,7 +268,7 @@ impl Bench {
             }
             Step::Wait { ms } => {
                 self.now += Duration::from_millis(*ms);
-                self.sender.on_timer(self.now, &mut ());
+                self.sender.on_timer(self.now, &mut self.watch);
                 self.drain();
             }
             Step::Notice { old, new, flows } => {
@@ -173,7 +277,7 @@ impl Bench {
                     new: link(*new),
                     flows: *flows,
                 };
-                self.sender.on_notice(self.now, &notice, &mut ());
+                self.sender.on_notice(self.now, &notice, &mut self.watch);
                 self.drain();
             }
             Step::Spurious => {
@@ -183,7 +287,7 @@ impl Bench {
                     .poll_timer()
                     .is_none_or(|(deadline, _)| deadline > self.now)
                 {
-                    self.sender.on_timer(self.now, &mut ());
+                    self.sender.on_timer(self.now, &mut self.watch);
                     assert_eq!(
                         before,
                         format!("{:?}", self.sender),
@@ -199,7 +303,7 @@ impl Bench {
         let mut receiver = Receiver::new(p.receiver);
         let mut waiting = Vec::new();
         for seq in 0..self.una {
-            let old = midflight_tcp::Segment {
+            let old = Segment {
                 seq,
                 bytes: 1500,
                 retransmission: false,
@@ -227,13 +331,156 @@ impl Bench {
                 acks.extend(receiver.on_timer(self.now));
             }
             for ack in acks {
-                self.sender.on_ack(self.now, &ack, &mut ());
+                self.sender.on_ack(self.now, &ack, &mut self.watch);
                 waiting.append(&mut self.drain());
             }
-            self.sender.on_timer(self.now, &mut ());
+            self.sender.on_timer(self.now, &mut self.watch);
             waiting.append(&mut self.drain());
         }
         panic!("the flow does not end: {:?}", self.sender.view());
+    }
+}
+
+/// A deterministic source of bits.
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`.
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+
+    /// When a packet of now arrives, unless it is lost: one in 30 is, one in 20
+    /// is up to 150 ms late, and now and then one takes seconds.
+    fn arrival(&mut self, now: Instant) -> Option<Instant> {
+        let (lost, late, by, spike) =
+            (self.roll(30), self.roll(20), self.roll(150), self.roll(300));
+        let mut delay = Duration::from_millis(50);
+        if late == 0 {
+            delay = delay + Duration::from_millis(by);
+        }
+        if spike == 0 {
+            delay = delay + Duration::from_millis(1000 + 20 * by);
+        }
+        (lost > 0).then(|| now + delay)
+    }
+}
+
+enum Packet {
+    Data(Segment),
+    Ack(Ack),
+}
+
+/// The whole flow over a path that loses, delays and reorders both ways.
+fn transfer(p: &Profile, recovery: &str, seed: u64) {
+    let mut bench = Bench::new(p, recovery, Vec::new());
+    let mut receiver = Receiver::new(p.receiver);
+    let mut dice = Dice(seed);
+    let mut path: BTreeMap<(Instant, u64), Packet> = BTreeMap::new();
+    let mut count = 0;
+    let mut carry = |path: &mut BTreeMap<_, _>, now, packet| {
+        count += 1;
+        if let Some(at) = dice.arrival(now) {
+            path.insert((at, count), packet);
+        }
+    };
+    // What opening has sent is lost: the SYN goes again.
+    for _ in 0..100_000 {
+        if bench.sender.is_done() {
+            assert_eq!(receiver.highest(), FLOW_END);
+            return;
+        }
+        let timers = [bench.sender.poll_timer(), receiver.poll_timer()];
+        let timer = timers.into_iter().flatten().map(|(at, _)| at).min();
+        let arrives = path.first_key_value().map(|((at, _), _)| *at);
+        let next = timer.into_iter().chain(arrives).min();
+        bench.now = next.unwrap_or_else(|| panic!("the flow stands still"));
+        let now = bench.now;
+        if arrives == Some(now) {
+            match path.pop_first().map(|(_, packet)| packet) {
+                Some(Packet::Data(segment)) => {
+                    if let Some(ack) = receiver.on_segment(now, &segment) {
+                        carry(&mut path, now, Packet::Ack(ack));
+                    }
+                }
+                Some(Packet::Ack(ack)) => bench.sender.on_ack(now, &ack, &mut bench.watch),
+                None => {}
+            }
+        } else {
+            bench.sender.on_timer(now, &mut bench.watch);
+            if let Some(ack) = receiver.on_timer(now) {
+                carry(&mut path, now, Packet::Ack(ack));
+            }
+        }
+        for segment in bench.drain() {
+            carry(&mut path, now, Packet::Data(segment));
+        }
+    }
+    panic!("the flow does not end: {:?}", bench.sender.view());
+}
+
+/// Runs `check`, and says with which parts it failed.
+fn with_parts(p: &Profile, check: impl FnOnce()) {
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+    assert!(run.is_ok(), "{}", named(p));
+}
+
+#[test]
+fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders() {
+    for (profile_index, turned) in [(0, false), (1, false), (1, true)] {
+        for recovery in RECOVERIES {
+            let (good, _) = combinations(profile_index, recovery, turned);
+            for p in good {
+                for seed in [1, 0x9E37_79B9_7F4A_7C15] {
+                    with_parts(&p, || transfer(&p, recovery, seed));
+                }
+            }
+        }
+    }
+}
+
+/// What cannot work is refused: NCR without SACK, a classifier with Tahoe,
+/// Eifel without timestamps.
+#[test]
+fn some_combinations_of_parts_are_refused() {
+    for (profile_index, recovery, least) in [(1, "reno", 30), (1, "tahoe", 40), (0, "sack1", 12)] {
+        let (good, refused) = combinations(profile_index, recovery, false);
+        assert!(refused >= least, "{recovery}: {refused}");
+        assert!(!good.is_empty(), "{recovery}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_acks_break_no_combination_of_parts(
+        steps in prop::collection::vec(step(), 0..80),
+        profile_index in 0usize..2,
+        turned in any::<bool>(),
+        with_policies in any::<bool>(),
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in RECOVERIES {
+            let (good, _) = combinations(profile_index, recovery, turned);
+            for mut p in good {
+                if let Some(window) = receiver_window {
+                    p.sender.receiver_window = window;
+                }
+                let all = POLICIES.iter().filter(|_| with_policies);
+                let policies = all.filter_map(|info| Policy::named(info.name)).collect();
+                with_parts(&p, || {
+                    let mut bench = Bench::new(&p, recovery, policies);
+                    for step in &steps {
+                        bench.take(step);
+                    }
+                    bench.finish(&p);
+                });
+            }
+        }
     }
 }
 

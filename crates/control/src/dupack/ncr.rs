@@ -99,7 +99,8 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
                 "the duplicates were reordering: no burst (T.1)",
             )
             .with(
-                Order::SetSsthresh(before as f64),
+                // A threshold has two segments at least (RFC 5681 (4)).
+                Order::SetSsthresh(before.max(2) as f64),
                 "back to the window before them in slow start (T.2)",
             )
     }

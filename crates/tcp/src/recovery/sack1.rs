@@ -67,7 +67,9 @@ impl Sack1 {
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        if !self.board.update(last(core.una), core.max, ack) {
+        let news = self.board.update(last(core.una), core.max, ack);
+        // ns-2's receiver has no news when nothing is outstanding; a DSACK may be one.
+        if !news || core.una >= core.max {
             return;
         }
         core.dupacks += 1;
