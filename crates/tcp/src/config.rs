@@ -447,6 +447,10 @@ impl Profile {
                 "eifel",
                 "it tells transmissions apart by their timestamps; set timestamps=on",
             ),
+            AnySpuriousDetector::DsackUndo(_) if !sack => refuse(
+                "dsack-undo",
+                "duplicates are reported in SACK blocks; choose recovery sack1 or sack",
+            ),
             AnySpuriousDetector::DsackUndo(_) if !rx.dsack => {
                 refuse("dsack-undo", "it needs reports of duplicates; set dsack=on")
             }

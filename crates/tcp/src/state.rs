@@ -212,6 +212,8 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Reset, Trigger::NewAck, State::CongestionAvoidance),
     way(State::Reset, Trigger::Spurious, State::CongestionAvoidance),
     way(State::Reset, Trigger::NewAck, State::Delay),
+    // ns-2's F-RTO, which asks nothing of the sender before the first ACK.
+    way(State::Reset, Trigger::NewAck, State::Probe),
     way(State::Reset, Trigger::Timeout, State::Probe),
     way(State::Reset, Trigger::NewAck, State::SlowStart),
     way(State::Reset, Trigger::Spurious, State::SlowStart),

@@ -1,0 +1,435 @@
+//! Where a sender asks its parts: the response to duplicate ACKs, the loss
+//! classifier, the detector of spurious retransmissions and the handoff
+//! policies; and the one place where their orders are applied.
+
+use midflight_control::dupack::Answer;
+use midflight_control::loss::{LossCause, RttSample};
+use midflight_control::spurious::AckView;
+use midflight_control::{Notice, Order, Orders, SenderView};
+use midflight_units::{Instant, Seq};
+use smallvec::SmallVec;
+
+use super::{Core, Turn};
+use crate::config::RtoRecoveryEnd;
+use crate::event::{Log, SenderEvent};
+use crate::segment::{Ack, SackBlock};
+use crate::state::{State, Trigger};
+
+impl Core {
+    /// Asks the response about a duplicate ACK that has just been counted:
+    /// whether to retransmit, and the window that limited transmit may fill. The
+    /// duplicates are `news` if they are not echoes of an earlier recovery.
+    pub(crate) fn consult_duplicate(
+        &mut self,
+        news: bool,
+        log: &mut impl Log,
+    ) -> (bool, Option<f64>) {
+        let view = self.view();
+        let answer = self.response.on_duplicate(&view);
+        if self.dupacks == self.config.dup_threshold && news {
+            self.judge(&view, log);
+        }
+        let window = self.response.limited_window(&view);
+        self.dup_threshold = self.response.dup_threshold(&view);
+        if !news {
+            // There is nothing to wait for.
+            self.response.end();
+        }
+        self.delay = self.response.deadline();
+        (answer == Answer::Retransmit, window)
+    }
+
+    /// The window that limited transmit may fill for the duplicates so far.
+    pub(crate) fn limited_window(&self) -> Option<f64> {
+        self.response.limited_window(&self.view())
+    }
+
+    /// The loss of the first unacknowledged segment is suspected: what would be its cause?
+    fn judge(&mut self, view: &SenderView, log: &mut impl Log) -> LossCause {
+        if let Some(cause) = self.judged {
+            return cause;
+        }
+        let cause = self.classifier.judge(view);
+        self.judged = Some(cause);
+        self.noted = Some(match cause {
+            LossCause::Congestion => Trigger::Congestion,
+            LossCause::Wireless => Trigger::Wireless,
+        });
+        log.record(self.now, SenderEvent::LossSuspected(self.una));
+        let segment = self.una;
+        log.record(self.now, SenderEvent::LossJudged { segment, cause });
+        cause
+    }
+
+    /// An ACK of new data ends duplicates that led to nothing. Where the
+    /// response goes on (RFC 4653 (T.4)), what the ACK reports counts as new ones.
+    #[cold]
+    pub(super) fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
+        if self.judged.take().is_some() {
+            log.record(self.now, SenderEvent::Reordered(first));
+        }
+        let above = ack.sack.iter(ack.ack).filter(|b| b.left > ack.ack);
+        let above: u64 = above.map(|b| b.right.saturating_sub(b.left)).sum();
+        let view = self.view();
+        let orders = self.response.on_advance(&view, above > 0);
+        self.window_answered = !orders.is_empty();
+        self.apply(self.response.info().name, &orders, log);
+        self.delay = self.response.deadline();
+        self.dup_threshold = self.response.dup_threshold(&view);
+        if self.response.flight_before().is_some() {
+            self.dupacks = above.min(self.flight_size()) as u32;
+        }
+    }
+
+    /// The duplicates are history.
+    pub(crate) fn end_duplicates(&mut self) {
+        self.judged = None;
+        self.response.end();
+        self.delay = None;
+    }
+
+    /// Whether the response has waited long enough, and the timer was not due before.
+    pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
+        let timer = self.timer.map(|(deadline, _)| deadline);
+        self.delay
+            .is_some_and(|(due, _)| due <= now && timer.is_none_or(|timer| due <= timer))
+    }
+
+    /// The wait is over now.
+    pub(crate) fn end_delay(&mut self, now: Instant) {
+        self.now = now;
+        self.rtt_sampled = false;
+        self.delay = None;
+    }
+
+    /// When to call again, and when that was decided: for the timer, or for the response.
+    #[inline(always)]
+    pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
+        match (self.timer, self.delay) {
+            (timer, None) => timer,
+            (Some(timer), Some(delay)) if timer.0 < delay.0 => Some(timer),
+            (_, delay) => delay,
+        }
+    }
+
+    /// Gives the classifier the RTT of the segment that the ACK answers: the
+    /// first it covers, unless that was resent.
+    #[cold]
+    pub(super) fn measure(&mut self, ack: Seq, log: &mut impl Log) {
+        let answered = self.outstanding.front().filter(|o| !o.retransmitted());
+        let Some(sent) = answered.map(|o| o.sent()) else {
+            return;
+        };
+        self.classifier.on_sample(&RttSample {
+            rtt: self.now.since(sent),
+            sent,
+            snd_una: ack,
+            snd_max: self.max,
+        });
+        self.tell_indicators(log);
+    }
+
+    fn tell_indicators<L: Log>(&self, log: &mut L) {
+        if L::DETAILED {
+            if let Some(indicators) = self.classifier.indicators() {
+                log.record(self.now, SenderEvent::Indicators(indicators));
+            }
+        }
+    }
+
+    // ---- spurious retransmissions -----------------------------------------
+
+    /// Lets the detector look at an ACK that has been processed; it was
+    /// `duplicate` and covered `segments`.
+    #[cold]
+    fn consult_detector(&mut self, ack: &Ack, duplicate: bool, segments: u64, log: &mut impl Log) {
+        let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+        // RFC 2883 section 4: the first block, if it is below the ACK or within the second.
+        let dsack = match blocks[..] {
+            [first, ..] if first.left < ack.ack => Some(first.left),
+            [first, second, ..] if second.left <= first.left && first.right <= second.right => {
+                Some(first.left)
+            }
+            _ => None,
+        };
+        if dsack.is_some() {
+            blocks.remove(0);
+        }
+        let blocks: SmallVec<[(Seq, Seq); 4]> = blocks.iter().map(|b| (b.left, b.right)).collect();
+        let seen = AckView {
+            ack: ack.ack,
+            segments,
+            duplicate,
+            echo: ack.echo,
+            blocks: &blocks,
+            dsack,
+        };
+        let view = self.view();
+        let orders = self.detector.on_ack(&seen, &view);
+        self.apply(self.detector.info().name, &orders, log);
+        self.detecting = self.detector.watches_acks();
+    }
+
+    /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
+    #[inline(always)]
+    pub(crate) fn standing(&self) -> (Seq, Seq) {
+        (self.una, self.max)
+    }
+
+    /// What applied orders ask of the recovery, once.
+    #[inline(always)]
+    pub(crate) fn take_turn(&mut self) -> Option<Turn> {
+        self.turn.take()
+    }
+
+    /// The next segment of a probe, if one may go.
+    #[cold]
+    pub(crate) fn probe_segment(&mut self) -> Option<Seq> {
+        let left = self.probe.filter(|&left| left > 0)?;
+        if !self.may_send_new() {
+            return None;
+        }
+        self.probe = Some(left - 1);
+        Some(self.max)
+    }
+
+    pub(super) fn may_send_new(&self) -> bool {
+        self.max < self.end && self.max < self.una + self.config.receiver_window
+    }
+
+    pub(crate) fn view(&self) -> SenderView {
+        SenderView {
+            now: self.now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            snd_max: self.max,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            initial_window: self.config.initial_window,
+            initial_ssthresh: self.config.initial_ssthresh,
+            pipe: if self.in_fast_recovery {
+                self.pipe.max(0) as u64
+            } else {
+                self.flight_size()
+            },
+            in_fast_recovery: self.in_fast_recovery,
+            in_rto_recovery: match self.config.rto_recovery_end {
+                RtoRecoveryEnd::NewAck => self.stalled,
+                RtoRecoveryEnd::RecoveryPoint => self.una < self.timeout_point,
+            },
+            first_timeout: self.first_timeout,
+            rto: self.rto.timeout(),
+            min_rto: self.rto.min(),
+            srtt: self.rto.srtt(),
+            rttvar: self.rto.rttvar(),
+            rtt_sampled: self.rtt_sampled,
+            dupacks: self.dupacks,
+            limited_sent: self.limited_sent,
+            new_data: self.may_send_new(),
+            receiver_window: self.config.receiver_window,
+            sack: self.config.recovery.uses_sack(),
+            dup_threshold: self.config.dup_threshold,
+            limited_transmit: self.config.limited_transmit,
+        }
+    }
+
+    /// Gives the notice to every policy; whether any order was applied.
+    pub(crate) fn consult_notice(
+        &mut self,
+        now: Instant,
+        notice: &Notice,
+        log: &mut impl Log,
+    ) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        let mut applied = false;
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_notice(notice, &view);
+            applied |= !orders.is_empty();
+            self.apply(self.policies[i].info().name, &orders, log);
+        }
+        self.watching = self.policies.iter().any(|p| p.watches_acks());
+        applied
+    }
+
+    /// Asks those who wait for an ACK; it found the sender standing so.
+    #[inline(always)]
+    pub(crate) fn consult_after_ack(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+        if self.detecting {
+            let (una, max) = stood;
+            let duplicate = ack.ack == una && una < max;
+            self.consult_detector(ack, duplicate, self.una - una, log);
+        }
+        if self.watching {
+            self.consult_policies(log);
+        }
+    }
+
+    fn consult_policies(&mut self, log: &mut impl Log) {
+        for i in 0..self.policies.len() {
+            if self.policies[i].watches_acks() {
+                let view = self.view();
+                let orders = self.policies[i].on_ack(&view);
+                self.apply(self.policies[i].info().name, &orders, log);
+            }
+        }
+        self.watching = self.policies.iter().any(|p| p.watches_acks());
+    }
+
+    /// After the sender has gone back; `before` is what it was when the timer expired.
+    pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
+        self.classifier.on_timeout(before);
+        // A SYN is alone: nothing sent before could tell that its timeout was spurious.
+        if self.una > 0 {
+            let orders = self.detector.on_timeout(before);
+            self.apply(self.detector.info().name, &orders, log);
+            self.detecting = self.detector.watches_acks();
+        }
+        if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
+            self.first_timeout = Some((self.una, self.window.ssthresh));
+        }
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_timeout(&view);
+            self.apply(self.policies[i].info().name, &orders, log);
+        }
+    }
+
+    /// Asks classifier and policies on entering fast recovery, with `pipe`
+    /// already set; whether the window shall be left alone.
+    pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
+        let view = self.view();
+        let mut keep = self.judge(&view, log) == LossCause::Wireless;
+        self.flight_before = self.response.flight_before();
+        self.dup_threshold = self.response.dup_threshold(&view);
+        self.end_duplicates();
+        self.detector.on_fast_retransmit(&view);
+        self.detecting = self.detector.watches_acks();
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_recovery(&view);
+            keep |= orders.contains(&Order::KeepWindow);
+            self.apply(self.policies[i].info().name, &orders, log);
+        }
+        keep
+    }
+
+    /// The one place where orders take effect.
+    fn apply(&mut self, author: &'static str, orders: &Orders, log: &mut impl Log) {
+        for (&order, reason) in orders.iter() {
+            log.record(
+                self.now,
+                SenderEvent::Order {
+                    author,
+                    order,
+                    reason,
+                },
+            );
+            match order {
+                Order::SetMinRto(min) => {
+                    self.rto.set_min(min);
+                    log.record(self.now, SenderEvent::MinRto(min));
+                }
+                Order::RestartTimer => self.restart_timer(),
+                Order::SetCwnd(cwnd) => self.set_cwnd(cwnd, log),
+                Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
+                Order::RetransmitNow => {
+                    if self.una < self.max {
+                        self.end_back_off(log);
+                        self.resend = Some(self.una);
+                        self.cancel_timing();
+                        self.restart_timer();
+                    }
+                }
+                Order::RestartRtt {
+                    initial_rto,
+                    sample_since,
+                    sample_retransmitted,
+                } => {
+                    if self.rto.backoff() != 1 {
+                        log.record(self.now, SenderEvent::Backoff(1));
+                    }
+                    self.rto.restart(initial_rto);
+                    self.rtt_epoch = sample_since;
+                    self.timed = self.timed.filter(|(_, sent)| *sent >= sample_since);
+                    self.sample_since = Some(sample_since);
+                    self.sample_retransmitted = sample_retransmitted;
+                    self.restart_timer();
+                }
+                // Answered by the recovery that asked.
+                Order::KeepWindow => {}
+                Order::HoldGrowth(since) => self.hold_growth = Some(since),
+                Order::Probe(segments) => {
+                    self.probe = Some(segments);
+                    if segments == 0 {
+                        self.resend = Some(self.una);
+                    }
+                }
+                Order::GoBack => {
+                    // What went again at the timeout need not go once more.
+                    let resent = self.first_timeout.is_some_and(|(seq, _)| seq == self.una);
+                    self.probe = None;
+                    self.nxt = self.una + u64::from(resent);
+                    self.turn_to(Turn::Again);
+                }
+                Order::Resume | Order::ResumeCounting => {
+                    self.probe = None;
+                    self.resend = None;
+                    self.nxt = self.max;
+                    self.stalled = false;
+                    if order == Order::Resume {
+                        self.turn_to(Turn::Forget);
+                    } else {
+                        self.turn = Some(Turn::Count);
+                    }
+                    self.noted = Some(Trigger::Spurious);
+                    log.record(self.now, SenderEvent::SpuriousTimeout);
+                    let view = self.view();
+                    self.classifier.on_spurious_timeout(&view);
+                }
+                Order::LeaveRecovery => {
+                    self.in_fast_recovery = false;
+                    self.resend = None;
+                    self.nxt = self.max;
+                    self.turn_to(Turn::Forget);
+                    self.noted = Some(Trigger::Spurious);
+                    log.record(self.now, SenderEvent::SpuriousRetransmit);
+                }
+                Order::AdaptRto {
+                    since,
+                    srtt,
+                    rttvar,
+                } => self.adapt_rto = Some((since, srtt, rttvar)),
+            }
+        }
+    }
+
+    fn turn_to(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+        self.end_duplicates();
+        self.dupacks = 0;
+    }
+
+    /// See [`Self::noted`]; once.
+    pub(crate) fn take_noted(&mut self) -> Option<Trigger> {
+        self.noted.take()
+    }
+
+    /// Present state.
+    pub(crate) fn state(&self) -> State {
+        if self.probe.is_some() {
+            State::Probe
+        } else if self.stalled {
+            State::Reset
+        } else if self.in_fast_recovery {
+            State::FastRecovery
+        } else if self.delay.is_some() {
+            State::Delay
+        } else if self.window.cwnd < self.window.ssthresh {
+            State::SlowStart
+        } else {
+            State::CongestionAvoidance
+        }
+    }
+}
