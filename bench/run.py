@@ -295,6 +295,19 @@ def study_row() -> Row:
     return Row("reproduce daniel-kojo-2008", "s", seconds(reproduce, 3), 20)
 
 
+def long_flow_rows() -> Iterator[Row]:
+    """Measure the 600 runs of 500 s of the second study, on all processors."""
+    from midflight.studies.lim_jang_2009 import scenarios as sc
+    from midflight.studies.runs import Runs
+
+    jobs = [job for figure in sc.SCENARIOS for job in sc.scenarios(figure)]
+    runs = Runs()
+    took = seconds(lambda: runs.make(jobs), 1)
+    packets = sum(runs.flow(job).total("wired_offered").sum() for job in jobs)
+    yield Row("600 long flows of lim-jang-2009", "s", took, 60)
+    yield Row("the same, a data packet", "ns", [s / packets * 1e9 for s in took])
+
+
 # ---------------------------------------------------------------- everything
 
 
@@ -309,6 +322,7 @@ def main() -> None:
         handoff_row(),
         *import_rows(),
         study_row(),
+        *long_flow_rows(),
     ]
 
     table = Table("")

@@ -140,7 +140,7 @@ LOST = scripted((VICTIM, "lose"))
 #: Small queue and slow start until it is full: the loss is the queue's.
 OVERFLOW = scripted(limit=6, window="10000")
 #: The whole window is lost.
-OUTAGE = scripted(*((n, "lose") for n in range(VICTIM, VICTIM + 13)))
+OUTAGE = scripted(*((n, "lose") for n in range(VICTIM, VICTIM + 14)))
 HANDOVER_AT_S = 2.0
 HANDOVER = FlowTrace(
     with_knobs(
