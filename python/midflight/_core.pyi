@@ -241,8 +241,9 @@ class LongFlow:
     `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
     the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`. `wired` is the
     link before the radio link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it
-    too, from a host that is `cross_delay_ns` away. `overhead_ns` is the longest random time that a
-    host takes over a packet it sends. Under one `seed` all schemes meet the same radio.
+    too, from a host that is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or
+    less. `overhead_ns` is the longest random time that a host takes over a packet it sends. Under
+    one `seed` all schemes meet the same radio.
     """
 
     def __new__(
@@ -258,6 +259,7 @@ class LongFlow:
         wired_limit: int = 30,
         cross_flows: int = 0,
         cross_delay_ns: int = 13_000_000,
+        cross_spread_ns: int = 0,
         overhead_ns: int = 0,
         profile: Literal["ns2", "rfc"] | str = "ns2",
         knobs: Mapping[str, str] = ...,
@@ -292,9 +294,15 @@ def run_long_flows(
     """
 
 def trace_long_flow(
-    flow: LongFlow, *, run: int = 0, from_ns: int = 0, until_ns: int | None = None
+    flow: LongFlow,
+    *,
+    run: int = 0,
+    from_ns: int = 0,
+    until_ns: int | None = None,
+    events: Sequence[str] = ...,
 ) -> Table:
     """Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
 
-    Those from `from_ns` up to `until_ns` are listed, by default to the end of the run.
+    Those from `from_ns` up to `until_ns` are listed, by default to the end of the run; only those
+    of the names in `events`, if there are any.
     """

@@ -12,11 +12,16 @@ import pytest
 from midflight.claims import Verdict
 from midflight.cli import main
 from midflight.studies import load, reproduce
-from midflight.studies.lim_jang_2009 import appendix, calibration
+from midflight.studies.lim_jang_2009 import calibration
 from midflight.studies.lim_jang_2009 import scenarios as sc
+from midflight.studies.lim_jang_2009.appendix import (
+    AS_TAKEN,
+    CONGESTED_READINGS,
+    RADIO_READINGS,
+)
 from midflight.studies.lim_jang_2009.figures import messages
 from midflight.studies.lim_jang_2009.measures import base_rtt_s, throughput_bps, wired_drops
-from midflight.studies.runs import Runs
+from midflight.studies.runs import Flow, FlowTrace, Runs
 from midflight.studies.study import Study
 
 NAME = "lim-jang-2009"
@@ -53,18 +58,26 @@ def test_every_scenario_has_thirty_runs_of_five_schemes() -> None:
 
 
 def test_schemes_meet_the_same_radio(runs: Runs) -> None:
-    """The state of the WLAN does not depend on what is sent: losses go with it."""
-    two = [replace(sc.scenario("12", s), runs=8) for s in (sc.SACK, sc.SCHEME_I)]
-    lost = [runs.flow(f).total("drops_radio", 0) / runs.flow(f).total("sent", 0) for f in two]
-    assert np.corrcoef(*lost)[0, 1] > 0.5
+    """The n-th packet over the link meets the same fate, whoever sends it."""
+    fates = []
+    for scheme in (sc.SACK, sc.SCHEME_I):
+        link = replace(sc.CLEAN_3G, loss="uniform 2%")
+        flow = Flow(link, scheme, (60.0,), knobs=sc.KNOBS)
+        log = runs.trace(FlowTrace(flow, events=("rcv", "drop")))
+        over = log.where((log.kind == "rcv") | np.char.endswith(log.detail, "radio radio"))
+        fates.append((over.kind == "drop").tolist())
+    common = min(map(len, fates))
+    assert common > 300
+    assert sum(fates[0][:common]) > 3
+    assert fates[0][:common] == fates[1][:common]
 
 
 def test_the_link_loses_what_it_is_said_to(runs: Runs) -> None:
     table = runs.flow(replace(sc.scenario("12", sc.SCHEME_I), runs=8))
     wlan = table.total("drops_radio", sc.BEFORE).sum() / table.total("sent", sc.BEFORE).sum()
     g3 = table.total("drops_radio", sc.AFTER).sum() / table.total("sent", sc.AFTER).sum()
-    # A stationary share of one eleventh in the bad state: 1.0 %.
-    assert wlan == pytest.approx(0.010, abs=0.001)
+    # One eleventh of the time is bad, in the mean 1.0 %; a sender sends less in it.
+    assert 0.006 < wlan < 0.0105
     assert g3 == pytest.approx(0.005, abs=0.001)
     late = table.total("reordered", sc.AFTER).sum() / table.total("sent", sc.AFTER).sum()
     assert late == pytest.approx(0.05, abs=0.005)
@@ -119,11 +132,11 @@ def test_an_exchange_has_an_arrow_for_everything(runs: Runs) -> None:
 
 
 def test_a_reading_changes_one_thing() -> None:
-    for reading in (*appendix.RADIO_READINGS, *appendix.CONGESTED_READINGS):
+    for reading in (*RADIO_READINGS, *CONGESTED_READINGS):
         figure = "13" if reading.congested else "11"
         changed = reading.flow(figure, sc.SACK)
         plain = replace(sc.scenario(figure, sc.SACK), runs=changed.runs)
-        assert (changed == plain) == (reading.name == appendix.AS_TAKEN), reading.name
+        assert (changed == plain) == (reading.name == AS_TAKEN), reading.name
 
 
 def test_one_figure_is_reproduced(tmp_path: Path) -> None:
