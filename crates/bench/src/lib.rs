@@ -1,7 +1,7 @@
 //! The workloads that midflight's speed is measured with.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{Action, FlowConfig, Impairments, LinkConfig, NodeId, Observer, World};
+use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
 use midflight_study::{
     run_sweeps, Execution, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
 };
@@ -22,19 +22,14 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
 /// # Errors
 /// [`StudyError::World`].
 pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyError> {
-    let there_and_back = |name, from, to| LinkConfig {
-        name,
-        from: NodeId(from),
-        to: NodeId(to),
-        rate: Rate::from_mbps(100),
-        delay: Duration::from_millis(10),
-        limit: Some(167),
-        may_break: false,
-        impairments: Impairments::default(),
-        settings: Vec::new(),
-        may_pause: false,
-        counted: false,
-        overhead: None,
+    let there_and_back = |name, from, to| {
+        LinkConfig::new(
+            name,
+            (NodeId(from), NodeId(to)),
+            Rate::from_mbps(100),
+            Duration::from_millis(10),
+            Some(167),
+        )
     };
     let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
     let link_id = World::<O>::link_id;

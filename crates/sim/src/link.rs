@@ -76,6 +76,30 @@ pub struct LinkCounts {
 }
 
 impl LinkConfig {
+    /// A link that is a queue, a transmitter and a delay, and nothing more.
+    pub fn new(
+        name: &'static str,
+        (from, to): (NodeId, NodeId),
+        rate: Rate,
+        delay: Duration,
+        limit: Option<u32>,
+    ) -> Self {
+        Self {
+            name,
+            from,
+            to,
+            rate,
+            delay,
+            limit,
+            may_break: false,
+            impairments: Impairments::default(),
+            settings: Vec::new(),
+            may_pause: false,
+            counted: false,
+            overhead: None,
+        }
+    }
+
     /// Whether it ever does something to packets at its far end.
     #[inline]
     pub(crate) fn impairs(&self) -> bool {
@@ -547,20 +571,13 @@ mod tests {
     use crate::config::FlowId;
 
     fn link(limit: u32, onward: Onward) -> Link {
-        let mut link = Link::new(&mut LinkConfig {
-            name: "test",
-            from: NodeId(0),
-            to: NodeId(1),
-            rate: Rate::from_mbps(12),
-            delay: Duration::from_millis(5),
-            limit: Some(limit),
-            may_break: false,
-            impairments: Impairments::default(),
-            settings: Vec::new(),
-            may_pause: false,
-            counted: false,
-            overhead: None,
-        });
+        let mut link = Link::new(&mut LinkConfig::new(
+            "test",
+            (NodeId(0), NodeId(1)),
+            Rate::from_mbps(12),
+            Duration::from_millis(5),
+            Some(limit),
+        ));
         link.onward = onward;
         link
     }

@@ -53,20 +53,13 @@ impl Observer for Log {
 }
 
 fn link(from: u16, to: u16) -> LinkConfig {
-    LinkConfig {
-        name: "radio",
-        from: NodeId(from),
-        to: NodeId(to),
-        rate: Rate::from_bps(RATE).unwrap_or_else(|| panic!("a rate")),
-        delay: time(2.0),
-        limit: None,
-        may_break: false,
-        impairments: Impairments::default(),
-        settings: Vec::new(),
-        may_pause: false,
-        counted: false,
-        overhead: None,
-    }
+    LinkConfig::new(
+        "radio",
+        (NodeId(from), NodeId(to)),
+        Rate::from_bps(RATE).unwrap_or_else(|| panic!("a rate")),
+        time(2.0),
+        None,
+    )
 }
 
 fn setting(impairments: Impairments) -> LinkSetting {

@@ -74,18 +74,14 @@ fn world(flows: u32, back: Return) -> World<Seen> {
 /// The same with links that `change` was applied to, by their numbers.
 fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig)) -> World<Seen> {
     let link = |name, from: NodeId, to: NodeId, kbps: u64, ms, may_break| LinkConfig {
-        name,
-        from,
-        to,
-        rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
-        delay: Duration::from_millis(ms),
-        limit: Some(12),
         may_break,
-        impairments: Impairments::default(),
-        settings: Vec::new(),
-        may_pause: false,
-        counted: false,
-        overhead: None,
+        ..LinkConfig::new(
+            name,
+            (from, to),
+            Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+            Duration::from_millis(ms),
+            Some(12),
+        )
     };
     let (halfway, old_back) = match back {
         Return::Direct => (MIDDLE, (RECEIVER, OLD)),
@@ -386,19 +382,14 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
             }
         }
     }
-    let link = |name, from, to| LinkConfig {
-        name,
-        from: NodeId(from),
-        to: NodeId(to),
-        rate: Rate::from_bps(320_000).unwrap_or(Rate::from_mbps(1)),
-        delay: Duration::from_millis(3),
-        limit: None,
-        may_break: false,
-        impairments: Impairments::default(),
-        settings: Vec::new(),
-        may_pause: false,
-        counted: false,
-        overhead: None,
+    let link = |name, from, to| {
+        LinkConfig::new(
+            name,
+            (NodeId(from), NodeId(to)),
+            Rate::from_bps(320_000).unwrap_or(Rate::from_mbps(1)),
+            Duration::from_millis(3),
+            None,
+        )
     };
     let profile = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
     let flow = FlowConfig {

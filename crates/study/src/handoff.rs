@@ -11,9 +11,7 @@
 
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
-use midflight_sim::{
-    Action, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, NodeId, Observer, World,
-};
+use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant, Rate};
 
@@ -140,18 +138,8 @@ impl Handoff {
             .into_iter()
             .zip(LINK_NAMES)
             .map(|((from, to, rate, delay, limit), name)| LinkConfig {
-                name,
-                from,
-                to,
-                rate,
-                delay,
-                limit,
                 may_break: name == LINK_NAMES[WIR1_MN] || name == LINK_NAMES[MN_WIR1],
-                impairments: Impairments::default(),
-                settings: Vec::new(),
-                may_pause: false,
-                counted: false,
-                overhead: None,
+                ..LinkConfig::new(name, (from, to), rate, delay, limit)
             })
             .collect()
     }

@@ -220,19 +220,14 @@ impl LongFlow {
     }
 
     fn links(&self, run: u64) -> Vec<LinkConfig> {
-        let link = |number: u16, from, to, info: &LinkInfo, limit| LinkConfig {
-            name: link_name(link_id(number)),
-            from,
-            to,
-            rate: info.rate,
-            delay: info.delay,
-            limit,
-            may_break: false,
-            impairments: Impairments::default(),
-            settings: Vec::new(),
-            may_pause: false,
-            counted: false,
-            overhead: None,
+        let link = |number: u16, from, to, info: &LinkInfo, limit| {
+            LinkConfig::new(
+                link_name(link_id(number)),
+                (from, to),
+                info.rate,
+                info.delay,
+                limit,
+            )
         };
         let local = |delay| LinkInfo { rate: LOCAL, delay };
         let (wired, wired_limit) = (&self.wired, Some(self.wired_limit));

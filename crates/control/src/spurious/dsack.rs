@@ -162,15 +162,12 @@ impl SpuriousDetector for DsackUndo {
 mod tests {
     use super::*;
     use crate::policy::testing::view;
+    use crate::spurious::testing::duplicate;
 
     fn report(segment: Seq) -> AckView<'static> {
         AckView {
-            ack: 110,
-            segments: 0,
-            duplicate: true,
-            echo: None,
-            blocks: &[],
             dsack: Some(segment),
+            ..duplicate(110)
         }
     }
 

@@ -117,15 +117,12 @@ impl SpuriousDetector for Eifel {
 mod tests {
     use super::*;
     use crate::policy::testing::view;
+    use crate::spurious::testing::advance;
 
     fn ack(echo_s: u64) -> AckView<'static> {
         AckView {
-            ack: 101,
-            segments: 1,
-            duplicate: false,
             echo: Some(Instant::from_nanos(echo_s * 1_000_000_000)),
-            blocks: &[],
-            dsack: None,
+            ..advance(101, 1)
         }
     }
 

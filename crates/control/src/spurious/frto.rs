@@ -259,25 +259,7 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
 mod tests {
     use super::*;
     use crate::policy::testing::view;
-
-    fn duplicate(ack: Seq) -> AckView<'static> {
-        AckView {
-            ack,
-            segments: 0,
-            duplicate: true,
-            echo: None,
-            blocks: &[],
-            dsack: None,
-        }
-    }
-
-    fn advance(ack: Seq, segments: u64) -> AckView<'static> {
-        AckView {
-            segments,
-            duplicate: false,
-            ..duplicate(ack)
-        }
-    }
+    use crate::spurious::testing::{advance, duplicate};
 
     /// A sender with segments 100 to 119 outstanding, `una` acknowledged.
     fn at(una: Seq) -> SenderView {

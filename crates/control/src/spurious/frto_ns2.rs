@@ -228,25 +228,7 @@ impl SpuriousDetector for FrtoNs2 {
 mod tests {
     use super::*;
     use crate::policy::testing::view;
-
-    fn duplicate(ack: Seq) -> AckView<'static> {
-        AckView {
-            ack,
-            segments: 0,
-            duplicate: true,
-            echo: None,
-            blocks: &[],
-            dsack: None,
-        }
-    }
-
-    fn advance(ack: Seq, segments: u64) -> AckView<'static> {
-        AckView {
-            segments,
-            duplicate: false,
-            ..duplicate(ack)
-        }
-    }
+    use crate::spurious::testing::{advance, duplicate};
 
     /// A sender that has sent segments 100 to 119, `una` acknowledged.
     fn at(una: Seq) -> SenderView {

@@ -127,6 +127,34 @@ impl Before {
 }
 
 #[cfg(test)]
+mod testing {
+    use midflight_units::Seq;
+
+    use super::AckView;
+
+    /// A duplicate ACK without options.
+    pub(super) fn duplicate(ack: Seq) -> AckView<'static> {
+        AckView {
+            ack,
+            segments: 0,
+            duplicate: true,
+            echo: None,
+            blocks: &[],
+            dsack: None,
+        }
+    }
+
+    /// An ACK of so many more segments.
+    pub(super) fn advance(ack: Seq, segments: u64) -> AckView<'static> {
+        AckView {
+            segments,
+            duplicate: false,
+            ..duplicate(ack)
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::part::testing::check_knobs;
