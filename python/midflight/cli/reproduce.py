@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +35,9 @@ def reproduce(
             metavar="DIR", help="Where results go.  [default: out/STUDY, or out/STUDY-figure-ID]"
         ),
     ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Print under each claim what was measured, and why.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print claims and verdicts as JSON to standard output.")
     ] = False,
@@ -47,6 +51,7 @@ def reproduce(
     Examples:
       midflight reproduce daniel-kojo-2008
       midflight reproduce daniel-kojo-2008 --figure 8 --out /tmp/figure-8
+      midflight reproduce lim-jang-2009 --figure 12 --values
       midflight reproduce daniel-kojo-2008 --json > claims.json
     """
     from midflight import studies
@@ -78,14 +83,19 @@ def reproduce(
         json.dump(result.to_json(), sys.stdout, indent=2)
         print()
     else:
-        print(verdicts(result))
+        print(verdicts(result, values=values))
         print(f"Report: {result.report}")
 
 
-def verdicts(result: StudyResult) -> str:
-    """Return the verdict table and the counts under it."""
+def verdicts(result: StudyResult, *, values: bool = False) -> str:
+    """Return the verdict table, with what was measured if `values`, and the counts under it."""
     lines = [["claim", "verdict", "what the paper says"]]
-    lines += [[one.id, str(one.verdict), shorten(one.claim.claim)] for one in result.claims]
+    for one in result.claims:
+        lines.append([one.id, str(one.verdict), shorten(one.claim.claim)])
+        if values:
+            text = textwrap.wrap(f"{one.finding.measured}", 100)
+            text += textwrap.wrap(f"Note: {one.finding.note}", 100) if one.finding.note else []
+            lines += [["", "", line] for line in text]
     counts = Counter(str(one.verdict) for one in result.claims)
     tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     claims = "1 claim" if len(result.claims) == 1 else f"{len(result.claims)} claims"

@@ -19,7 +19,7 @@ from typing import Any
 
 from midflight._core import MODEL_VERSION, MidflightError
 from midflight.claims import ClaimResult, Ledger
-from midflight.plot import Drawing
+from midflight.plot import Drawing, write_csv
 from midflight.studies.runs import Job, Progress, Runs
 
 __all__ = ["Figure", "FigureResult", "Study", "StudyResult", "reproduce_study"]
@@ -160,9 +160,10 @@ def reproduce_study(
         drawn = draw(figures, runs, work / "figures", progress, processes)
         results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
         appendix = ""
-        files: list[Path] = []
+        files = [write_claims(work / "claims.csv", results)]
         if figure is None and study.extra is not None:
-            appendix, files = study.extra(runs, work)
+            appendix, more = study.extra(runs, work)
+            files += more
         result = StudyResult(
             study=study.name,
             model_version=MODEL_VERSION,
@@ -183,6 +184,13 @@ def reproduce_study(
         report=out / "report.html",
         files=[finished(path) for path in files],
     )
+
+
+def write_claims(path: Path, results: Sequence[ClaimResult]) -> Path:
+    """Write a table of claims, verdicts and measured values."""
+    header = ("id", "verdict", "claim", "rule", "measured", "note")
+    rows = [one.to_json() for one in results]
+    return write_csv(path, header, ([row[name] for name in header] for row in rows))
 
 
 def draw(
