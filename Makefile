@@ -1,4 +1,4 @@
-# make demo    build midflight, reproduce the first study, say where the report is
+# make demo    build midflight, reproduce the studies, say where the reports are
 # make test    check formatting, lint, and run every test
 # make verify  compare the simulator with the reference runs from ns-2
 # make bench   measure the speed, beside ns-2's where that is installed

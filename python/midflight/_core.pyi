@@ -239,11 +239,12 @@ class LongFlow:
     """A long-lived flow to a mobile node: one run for each number in `runs`.
 
     `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
-    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`. `wired` is the
-    link before the radio link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it
-    too, from a host that is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or
-    less. `overhead_ns` is the longest random time that a host takes over a packet it sends. Under
-    one `seed` all schemes meet the same radio.
+    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notify`
+    is off the sender is told `notify_delay_ns` after that. `wired` is the link before the radio
+    link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it too, from a host that
+    is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
+    the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
+    meet the same radio.
     """
 
     def __new__(
@@ -261,6 +262,8 @@ class LongFlow:
         cross_delay_ns: int = 13_000_000,
         cross_spread_ns: int = 0,
         overhead_ns: int = 0,
+        notify: bool = True,
+        notify_delay_ns: int = 0,
         profile: Literal["ns2", "rfc"] | str = "ns2",
         knobs: Mapping[str, str] = ...,
         seed: int = 1,
@@ -283,7 +286,8 @@ def run_long_flows(
       sender took for spurious
     - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
       `undone_fast_rexmits`: those that the sender took for spurious
-    - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio
+    - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
+      `drops_wired` those of the first that the wired link's queue dropped
     - `reordered`: first transmissions that arrived behind a higher segment
     - `congestion_as_congestion`, `congestion_as_wireless`, `congestion_as_reordering`,
       `congestion_unanswered`, the same with `wireless_` and with `reordering_`: suspected losses by

@@ -23,7 +23,7 @@ SHORT = ["--end", "12s", "--runs", "3"]
 COLUMNS = (
     "scheme,run,interval,from_s,until_s,throughput_kbit_s,acked,sent,rexmits,timeouts,"
     "spurious_timeouts,detected_timeouts,fast_rexmits,false_fast_rexmits,undone_fast_rexmits,"
-    "drops_queue,drops_radio,reordered,"
+    "drops_queue,drops_wired,drops_radio,reordered,"
     "congestion_as_congestion,congestion_as_wireless,congestion_as_reordering,"
     "congestion_unanswered,"
     "wireless_as_congestion,wireless_as_wireless,wireless_as_reordering,wireless_unanswered,"
@@ -75,6 +75,24 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     for scheme in ("sack", "dcr-frto-ld"):
         assert re.search(rf"^{scheme} +{matrix}", captured.out, re.M)
     assert captured.err == ""
+
+
+def test_a_notice_reaches_the_sender_that_heeds_it(capsys: pytest.CaptureFixture[str]) -> None:
+    def throughputs(*more: str) -> dict[str, list[str]]:
+        schemes = ["--scheme", "sack", "--scheme", "enhanced"]
+        assert main(flow(*HANDOVER, *schemes, "--csv", "-", *more)) == 0
+        captured = capsys.readouterr()
+        assert ("no notice" in captured.err) == ("--no-notice" in more)
+        assert ("notice after 300 ms" in captured.err) == ("300ms" in more)
+        found: dict[str, list[str]] = {"sack": [], "enhanced": []}
+        for row in rows(captured.out):
+            found[row["scheme"]].append(row["throughput_kbit_s"])
+        return found
+
+    told, untold = throughputs(), throughputs("--no-notice")
+    late = throughputs("--notify-delay", "300ms")
+    assert untold["enhanced"] == untold["sack"] == told["sack"]
+    assert told["enhanced"] not in (untold["enhanced"], late["enhanced"])
 
 
 def test_throughput_is_that_of_the_link(capsys: pytest.CaptureFixture[str]) -> None:

@@ -492,7 +492,8 @@ impl Radio {
 
 /// A long-lived flow to a mobile node, one run for each number in `runs`,
 /// measured in the intervals that end at `marks_ns`; the last one ends the run.
-/// At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`.
+/// At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`, of
+/// which the sender is told unless `notify` is off.
 #[pyclass(frozen, module = "midflight")]
 struct LongFlow {
     flow: midflight_study::LongFlow,
@@ -503,12 +504,12 @@ impl LongFlow {
     #[new]
     #[pyo3(signature = (*, radio, scheme, marks_ns, then = None, at_ns = None, pause_ns = 0,
         wired = Link::Numbers(20_000_000, 1_000_000), wired_limit = 30, cross_flows = 0,
-        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
+        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notify = true, notify_delay_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
         seed = 1, runs = vec![0]))]
     #[pyo3(
         text_signature = "(*, radio, scheme, marks_ns, then=None, at_ns=None, pause_ns=0, \
         wired=(20_000_000, 1_000_000), wired_limit=30, cross_flows=0, cross_delay_ns=13_000_000, \
-        cross_spread_ns=0, overhead_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
+        cross_spread_ns=0, overhead_ns=0, notify=True, notify_delay_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -527,6 +528,8 @@ impl LongFlow {
         cross_delay_ns: u64,
         cross_spread_ns: u64,
         overhead_ns: u64,
+        notify: bool,
+        notify_delay_ns: u64,
         profile: &str,
         knobs: BTreeMap<String, String>,
         seed: u64,
@@ -538,6 +541,7 @@ impl LongFlow {
                 at: Instant::from_nanos(at),
                 pause: Duration::from_nanos(pause_ns),
                 second: second.get().radio.clone(),
+                notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
             }),
             _ => return Err(PyTypeError::new_err(
                 "a handover needs both then (the radio link after it) and at_ns (when it starts)",
@@ -618,6 +622,7 @@ fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Ta
         count(&|r| r.undone_fast_rexmits.into()),
     );
     t.int("drops_queue", count(&|r| r.drops_queue));
+    t.int("drops_wired", count(&|r| r.drops_wired));
     t.int("drops_radio", count(&|r| r.drops_radio));
     t.int("reordered", count(&|r| r.reordered));
     for truth in Cause::ALL {

@@ -48,7 +48,8 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Those after which a segment sent before them was acknowledged: nothing had been lost.
     pub spurious_timeouts: u32,
-    /// Timeouts that the sender took for spurious.
+    /// Series of timeouts of one segment that the sender took for spurious. A
+    /// series counts once, where its last timeout does.
     pub detected_timeouts: u32,
     /// Fast retransmits.
     pub fast_rexmits: u32,
@@ -58,6 +59,8 @@ pub struct FlowRow {
     pub undone_fast_rexmits: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u64,
+    /// Those of them that the wired link's queue dropped.
+    pub drops_wired: u64,
     /// Data packets lost to the radio.
     pub drops_radio: u64,
     /// First transmissions that arrived behind a higher segment.
@@ -83,6 +86,8 @@ pub(crate) struct FlowMetrics {
     lost: Vec<(Seq, Cause)>,
     /// When segments that were sent again were sent last, ascending.
     resent: Vec<(Seq, Instant)>,
+    /// When the timer expired last.
+    last_timeout: Instant,
     /// A segment is suspected: why in truth, and for what it is taken.
     suspected: Option<(Seq, Cause, LossCause)>,
     /// The intervals that are over.
@@ -91,6 +96,8 @@ pub(crate) struct FlowMetrics {
 
 /// The flow that is watched.
 pub(crate) const WATCHED: usize = 0;
+/// The wired link.
+pub(crate) const WIRED: usize = 0;
 
 impl FlowMetrics {
     /// The interval ends now; the next one begins.
@@ -132,7 +139,7 @@ impl FlowMetrics {
         }
     }
 
-    fn on_sender(&mut self, change: &SenderEvent<'_>) {
+    fn on_sender(&mut self, now: Instant, change: &SenderEvent<'_>) {
         match change {
             SenderEvent::LossJudged { segment, cause } => {
                 self.suspected = Some((*segment, self.truth(*segment), *cause));
@@ -145,11 +152,15 @@ impl FlowMetrics {
             }
             SenderEvent::Timeout(_) => {
                 self.row.timeouts += 1;
+                self.last_timeout = now;
                 if let Some((_, truth, _)) = self.suspected.take() {
                     self.row.unanswered[truth as usize] += 1;
                 }
             }
-            SenderEvent::SpuriousTimeout => self.row.detected_timeouts += 1,
+            SenderEvent::SpuriousTimeout => {
+                let at = self.last_timeout;
+                self.row_at(at).detected_timeouts += 1;
+            }
             SenderEvent::SpuriousRetransmit => self.row.undone_fast_rexmits += 1,
             _ => {}
         }
@@ -158,7 +169,7 @@ impl FlowMetrics {
 
 impl Observer for FlowMetrics {
     #[inline(always)]
-    fn record(&mut self, _now: Instant, flow: FlowId, event: &Event<'_>) {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         if flow.index() != WATCHED {
             return;
         }
@@ -202,7 +213,7 @@ impl Observer for FlowMetrics {
                 payload: Payload::Data(segment),
                 sent,
                 cause,
-                ..
+                link,
             } => {
                 let cause = match cause {
                     DropCause::Radio => Cause::Wireless,
@@ -213,6 +224,8 @@ impl Observer for FlowMetrics {
                     _ => &mut self.row.drops_queue,
                 };
                 *count += 1;
+                let wired = cause == Cause::Congestion && link.index() == WIRED;
+                self.row.drops_wired += u64::from(wired);
                 // Lost copies of what has arrived, or was sent again since, explain nothing.
                 let resent = self.resent.binary_search_by_key(segment, |r| r.0);
                 let is_last = resent.is_ok_and(|place| self.resent[place].1 == *sent);
@@ -226,7 +239,7 @@ impl Observer for FlowMetrics {
             Event::TimeoutJudged {
                 at, spurious: true, ..
             } => self.row_at(*at).spurious_timeouts += 1,
-            Event::Sender(change) => self.on_sender(change),
+            Event::Sender(change) => self.on_sender(now, change),
             _ => {}
         }
     }

@@ -15,7 +15,7 @@
 //! which it has the other network's parameters and sends what it holds.
 
 use educe::Educe;
-use midflight_control::LinkInfo;
+use midflight_control::{LinkInfo, Notice};
 use midflight_sim::{
     random, Action, Digest, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
     LinkSetting, NodeId, Observer, Overhead, World,
@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution, Progress};
-use crate::flow_metrics::{FlowMetrics, FlowRow};
+use crate::flow_metrics::{self, FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::trace::{Recorder, TraceRow};
@@ -39,6 +39,8 @@ pub struct Handover {
     pub pause: Duration,
     /// The radio link after it.
     pub second: Radio,
+    /// How long after the pause the sender is told; none if never.
+    pub notice_delay: Option<Duration>,
 }
 
 /// TCP flows over the wired link that go no further.
@@ -90,7 +92,7 @@ const SENDER: NodeId = NodeId(3);
 const CROSS: NodeId = NodeId(4);
 const NODES: usize = 5;
 
-const WIRED: u16 = 0;
+const WIRED: u16 = flow_metrics::WIRED as u16;
 const RADIO: u16 = 1;
 const RADIO_BACK: u16 = 2;
 const WIRED_BACK: u16 = 3;
@@ -190,15 +192,23 @@ impl LongFlow {
             }
         }
         if let Some(handover) = &self.handover {
-            if handover.at + handover.pause >= end {
+            let told = handover.notice_delay.unwrap_or(Duration::ZERO);
+            let complete = handover.at + handover.pause + told;
+            if complete >= end {
                 return Err(StudyError::AfterEnd {
                     at: handover.at,
-                    complete: handover.at + handover.pause,
+                    complete,
                     end,
                 });
             }
         }
         Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+    }
+
+    /// The handover of which the sender is told, and how long after it.
+    fn notice(&self) -> Option<(&Handover, Duration)> {
+        let handover = self.handover.as_ref()?;
+        Some((handover, handover.notice_delay?))
     }
 
     fn impairments(&self, radio: &Radio, run: u64, which: &str) -> Impairments {
@@ -333,6 +343,15 @@ impl LongFlow {
                 let setting = Some(0);
                 world.schedule(again, Action::Resume { link, setting })?;
             }
+        }
+        if let Some((handover, delay)) = self.notice() {
+            let notice = Notice {
+                old: self.radio.link,
+                new: handover.second.link,
+                flows: 1,
+            };
+            let told = handover.at + handover.pause + delay;
+            world.schedule(told, Action::Notify(FlowId::default(), notice))?;
         }
         world.hold_routes_until(Instant::NEVER);
         Ok(world)

@@ -29,14 +29,10 @@ const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind i
 /// How long a swapped packet waits for the next one unless that is said.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// A probability: "5%", "5 %" or "0.05".
+/// A probability: "5%". A bare number could be either a share or per cent.
 fn probability(text: &str) -> Option<f64> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(percent) => (percent.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    let value: f64 = number.parse().ok()?;
-    (0.0..=scale).contains(&value).then(|| value / scale)
+    let value: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (0.0..=100.0).contains(&value).then(|| value / 100.0)
 }
 
 fn time(text: &str) -> Option<Duration> {
@@ -134,7 +130,7 @@ mod tests {
 
     #[test]
     fn models_are_read_with_and_without_blanks() {
-        for text in ["uniform 0.5%", "uniform  0.5 %", "uniform 0.005"] {
+        for text in ["uniform 0.5%", "uniform  0.5 %", "uniform 0.5  %"] {
             let read = read_loss(text).ok();
             assert_eq!(
                 read,
@@ -143,7 +139,7 @@ mod tests {
             );
         }
         assert_eq!(
-            read_loss("gilbert 1 s 0.1 % 100 ms 10 % 0.5").ok(),
+            read_loss("gilbert 1 s 0.1 % 100 ms 10 % 50 %").ok(),
             read_loss("gilbert 1s 0.1% 100ms 10% 50%").ok()
         );
         assert_eq!(
@@ -159,8 +155,9 @@ mod tests {
             "uniform",
             "uniform 101%",
             "uniform 2",
+            "uniform 0.5",
             "burst 1% 0",
-            "gilbert 0s 0 1s 1 1",
+            "gilbert 0s 0% 1s 1% 1%",
         ] {
             let refused = read_loss(text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(refused.contains("uniform 0.5%"), "{text}: {refused}");

@@ -243,8 +243,12 @@ fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyErr
             chosen.set(knob, value)?;
         } else if !set_somewhere(knob, value)? {
             let known = || SETTINGS.iter().chain(part_knobs()).map(|k| k.name);
-            let mut names: Vec<_> = known().collect();
-            names.dedup();
+            let mut names: Vec<_> = Vec::new();
+            for name in known() {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
             return Err(StudyError::UnknownKnob {
                 name: knob.clone(),
                 near: nearest(knob, known()),

@@ -66,6 +66,8 @@ class Request(NamedTuple):
     then: RadioRequest | None
     at_ns: int
     pause_ns: int
+    notify: bool
+    notify_delay_ns: int
     wired: tuple[int, int]
     wired_limit: int
     cross_flows: int
@@ -90,6 +92,8 @@ class Request(NamedTuple):
                 then=then,
                 at_ns=None if then is None else self.at_ns,
                 pause_ns=self.pause_ns,
+                notify=self.notify,
+                notify_delay_ns=self.notify_delay_ns,
                 wired=self.wired,
                 wired_limit=self.wired_limit,
                 cross_flows=self.cross_flows,
@@ -158,8 +162,9 @@ def flow(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help='Packets that it delivers late: "swap 5%" (with the next one) or "linkrtx 5% '
-            '100ms" (sent again by the link layer, so much later).',
+            help='Packets that it delivers late: "swap 5%" (with the next one), "swap 5% 1s" (the '
+            'same, but at most so much later) or "linkrtx 5% 100ms" (sent again by the link layer, '
+            "so much later).",
         ),
     ] = None,
     limit: Annotated[
@@ -193,6 +198,17 @@ def flow(
             "[default: 0s]",
         ),
     ] = None,
+    notify_delay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long after the pause the notice of the handover reaches the sender, for "
+            "schemes that heed it.  [default: 0ms]",
+        ),
+    ] = None,
+    no_notice: Annotated[
+        bool, typer.Option("--no-notice", help="The sender is not told of the handover.")
+    ] = False,
     wired: Annotated[
         str, typer.Option(metavar="LINK", help="The wired link before the radio link.")
     ] = "20 Mbit/s, 1 ms",
@@ -214,8 +230,8 @@ def flow(
         str,
         typer.Option(
             metavar="TIME",
-            help="Longest random time that a host takes over a packet, so that flows do not fall "
-            "into step.",
+            help="Longest random time that a host takes over a packet. With --cross about that of "
+            "a packet at the wired link, such as 400us, keeps flows from falling into step.",
         ),
     ] = "0ms",
     scheme: Annotated[
@@ -339,16 +355,21 @@ def flow(
                 "--then-limit": then_limit,
                 "--at": at,
                 "--pause": pause,
+                "--notify-delay": notify_delay,
+                "--no-notice": "" if no_notice else None,
             }
         )
     at_ns = read("--at", duration, at or "0s")
     pause_ns = read("--pause", duration, pause or "0s")
+    notify_delay_ns = read("--notify-delay", duration, notify_delay or "0ms")
     end_ns = read("--end", duration, end)
     request = Request(
         radio=first,
         then=second,
         at_ns=at_ns,
         pause_ns=pause_ns,
+        notify=not no_notice,
+        notify_delay_ns=notify_delay_ns,
         wired=read("--wired", _core.parse_link, wired),
         wired_limit=read_whole("--wired-limit", wired_limit, 1, 1_000_000),
         cross_flows=read_whole("--cross", cross, 0, 10_000),
@@ -362,11 +383,13 @@ def flow(
         marks_ns=read_marks(end_ns, until, (at_ns, at_ns + pause_ns) if second else ()),
     )
     thread_count = read_whole("--threads", threads, 0, 1024)
-    if second is not None and at_ns + pause_ns >= end_ns:
+    told_ns = 0 if no_notice else notify_delay_ns
+    if second is not None and at_ns + pause_ns + told_ns >= end_ns:
+        notice = f" and a notice {time_text(told_ns)} later" if told_ns else ""
         raise UserError(
-            f"the handover at {time_text(at_ns)} with a pause of {time_text(pause_ns)} is not over "
-            f"before the end of the run at {time_text(end_ns)}; accepted is an earlier --at, a "
-            "shorter --pause, or a later --end"
+            f"the handover at {time_text(at_ns)} with a pause of {time_text(pause_ns)}{notice} is "
+            f"not over before the end of the run at {time_text(end_ns)}; accepted is an earlier "
+            "--at, a shorter --pause, or a later --end"
         )
     if trace_file is not None and len(request.schemes) > 1:
         raise UserError(
@@ -425,8 +448,9 @@ def refuse_without_then(options: dict[str, str | None]) -> None:
     """Refuse what concerns the second radio link where there is none."""
     for option, value in options.items():
         if value is not None:
+            given = f'{option} "{value}"' if value else option
             raise UserError(
-                f'{option} "{value}" is for a second radio link; give that as well, '
+                f"{given} is for a second radio link; give that as well, "
                 'such as --then "10 Mbit/s, 20 ms"'
             )
 
@@ -567,6 +591,10 @@ def header(request: Request) -> list[str]:
         handover = f"handover at {time_text(request.at_ns)}"
         if request.pause_ns:
             handover += f" with a pause of {time_text(request.pause_ns)}"
+        if not request.notify:
+            handover += ", no notice"
+        elif request.notify_delay_ns:
+            handover += f", notice after {request.notify_delay_ns / 1e6:.12g} ms"
         lines.append(handover)
     wired = f"wired link {link_text(request.wired)}, {request.wired_limit} packets"
     if request.cross_flows:

@@ -142,7 +142,8 @@ class Flow:
     """A long-lived flow under one scheme, run `runs` times.
 
     `marks_s` are the ends of the intervals that are measured, in seconds; the last one ends the
-    run. At `at_s` the radio link pauses for `pause_s` and goes on as `then`.
+    run. At `at_s` the radio link pauses for `pause_s` and goes on as `then`, of which the sender is
+    not told. `wired` is the wired link: rate in kbit/s, one-way delay in ms, most packets at it.
     """
 
     radio: Radio
@@ -157,6 +158,7 @@ class Flow:
     cross_delay_us: int = 0
     cross_spread_us: int = 0
     overhead_us: int = 0
+    wired: tuple[int, int, int] = (20_000, 1, 30)
     profile: str = "ns2"
     knobs: Knobs = ()
 
@@ -171,8 +173,11 @@ class Flow:
             then=None if self.then is None else self.then.core(core),
             at_ns=None if self.at_s is None else to_ns(self.at_s),
             pause_ns=to_ns(self.pause_s),
+            notify=False,
             scheme=self.scheme,
             marks_ns=[to_ns(mark) for mark in self.marks_s],
+            wired=(self.wired[0] * 1000, self.wired[1] * 1_000_000),
+            wired_limit=self.wired[2],
             cross_flows=self.cross_flows,
             cross_delay_ns=self.cross_delay_us * 1000,
             cross_spread_ns=self.cross_spread_us * 1000,

@@ -63,16 +63,18 @@ class FigureResult:
 class Study:
     """One paper: how it is cited, its figures, its claims, and the assumptions made for it.
 
-    `assumptions` is a Markdown text.  `everything` lists runs that belong to the study although no
-    figure or claim reads them alone.  `extra` writes further files of a complete reproduction and
-    returns Markdown for the report (sensitivities, for example).  `calibrate` finds the parameters
-    that the paper gives by their effect only, and returns its trials.
+    `reading` says how the figures are to be read.  `assumptions` is a Markdown text.  `everything`
+    lists runs that belong to the study although no figure or claim reads them alone.  `extra`
+    writes further files of a complete reproduction and returns Markdown for the report
+    (sensitivities, for example).  `calibrate` finds the parameters that the paper gives by their
+    effect only, and returns its trials.
     """
 
     name: str
     title: str
     citation: str
     summary: str
+    reading: str
     figures: Sequence[Figure]
     claims: Ledger
     assumptions: Callable[[], str]

@@ -18,8 +18,10 @@
 //! to the initial values instead: a knob.
 //!
 //! RTTs come from every ACK of new data whose first segment was not
-//! retransmitted, which is what the timestamps option would give. T_dev can
-//! reach zero on a constant path; it counts as one clock tick at least.
+//! retransmitted, which is what the timestamps option would give; the SYN, whose
+//! size is another, gives none. T_dev can reach zero on a constant path; it
+//! counts as one clock tick at least. A loss before any RTT since the last
+//! timeout is not judged: it counts as congestion.
 
 use midflight_units::{Duration, Instant, Seq};
 
@@ -192,6 +194,8 @@ impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
         let paused = self.awaits_first || self.pause.is_some();
         let wireless = if paused {
             self.wireless_in_pause
+        } else if self.least.is_infinite() {
+            false
         } else {
             self.current <= self.threshold()
         };
@@ -310,6 +314,14 @@ mod tests {
         ld.on_sample(&sample(402, 280_500, 19));
         ld.on_sample(&sample(402, 280_500, 20));
         assert_eq!(ld.judge(&at_timeout), LossCause::Wireless);
+    }
+
+    #[test]
+    fn without_an_rtt_since_the_timeout_a_loss_is_congestion() {
+        let mut ld = fed::<false>(vec![42; 100]);
+        assert_eq!(ld.judge(&view(20, 1000)), LossCause::Wireless);
+        ld.on_timeout(&view(20, 1000));
+        assert_eq!(ld.judge(&view(20, 1000)), LossCause::Congestion);
     }
 
     #[test]

@@ -66,7 +66,8 @@ impl Eifel {
             self.episode = Some((before.now, Before::of(before), timeout));
             self.edge = before.snd_max;
         } else {
-            self.episode = self.episode.filter(|_| timeout);
+            // The first retransmission counts, and a timeout of it makes it one.
+            self.episode = self.episode.filter(|_| timeout).map(|e| (e.0, e.1, true));
         }
     }
 }

@@ -155,19 +155,17 @@ impl<const STANDARD: bool> Frto<STANDARD> {
     }
 
     fn on_first(&mut self, before: Before, ack: &AckView, view: &SenderView) -> Orders {
+        self.recover = view.snd_max;
         if ack.duplicate {
             if self.uses_sack(view) {
-                self.recover = view.snd_max;
                 self.news_below_recover(ack.blocks);
                 return Orders::none();
             }
-            self.recover = view.snd_max;
             return self.conventional(
                 1.0,
                 "a duplicate ACK after the timeout: it was genuine (2a)",
             );
         }
-        self.recover = view.snd_max;
         if STANDARD && ack.ack >= view.snd_max {
             return self.conventional(2.0, "the first ACK covers everything: no evidence (2a)");
         }

@@ -1,5 +1,5 @@
-//! The state that every kind of recovery shares: sequence space, window,
-//! timer, RTT timing, and the one place where a policy's order is applied.
+//! The state that every kind of recovery shares: sequence space, window, timer
+//! and RTT timing.
 
 mod consult;
 
@@ -340,12 +340,10 @@ impl Core {
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         self.timer = None;
-        // The detector may start another, or it is over.
-        self.probe = None;
         self.repeated_timeout = self.stalled;
         self.stalled = true;
         self.timeout_point = self.max;
-        // A probe that was not answered is over.
+        // A probe that was not answered is over; the detector may start another.
         self.probe = None;
         self.end_duplicates();
         self.flight_before = None;

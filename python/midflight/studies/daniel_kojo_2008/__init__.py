@@ -30,6 +30,11 @@ STUDY = Study(
         "One bulk TCP flow, one handoff between two access links, 200 handoff instants in each of "
         "192 cells, regular TCP against a sender that is told of the handoff."
     ),
+    reading=(
+        "In the quartile plots markers are medians and bars run from the lower to the upper "
+        "quartile over 200 handoff instants. In the time-sequence graphs RTO marks a "
+        "retransmission timeout and FR a fast retransmit."
+    ),
     figures=FIGURES,
     claims=LEDGER,
     assumptions=_assumptions,

@@ -173,7 +173,7 @@ def _matrix_rows(runs: Runs, figure: str, scheme: str, job: Flow) -> list[list[s
     rows = []
     for name, interval in (("before", (sc.BEFORE,)), ("after", (sc.PAUSE, sc.AFTER))):
         matrix = runs.flow(job).confusion(*interval)
-        for truth, row in zip(("congestion", "wireless", "late"), matrix, strict=True):
+        for truth, row in zip(("congestion", "wireless", "reordering"), matrix, strict=True):
             total = row.sum()
             shares = [percent(v / total) if total else "-" for v in row]
             rows.append([sc.SCENARIO_NAMES[figure], scheme, name, truth, f"{total:.0f}", *shares])
@@ -188,7 +188,7 @@ _MATRIX_HEADER = [
     "suspected",
     "taken for congestion",
     "for wireless",
-    "for late",
+    "for reordering",
     "timeout first",
 ]
 

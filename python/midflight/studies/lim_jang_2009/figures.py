@@ -183,7 +183,7 @@ def messages(log: EventLog, window_s: tuple[float, float]) -> list[Message]:
     start, end = window_s
     return sorted(
         (m for m in found if start <= m.sent_s and (m.arrived_s or m.sent_s) < end),
-        key=lambda m: m.sent_s,
+        key=lambda m: (m.sent_s, int(m.label.split()[-1])),
     )
 
 
@@ -311,7 +311,7 @@ def _figures() -> Sequence[Figure]:
             "Reordering",
             "A segment comes 60 ms late. Its ACK arrives before the wait of one RTT is over.",
             sc.REORDERED,
-            0.10,
+            0.19,
             0.10,
         ),
         exchange(
@@ -320,8 +320,8 @@ def _figures() -> Sequence[Figure]:
             "A segment is lost by the radio. One RTT after the third duplicate ACK it is sent "
             "again, with the window kept.",
             sc.LOST,
-            0.10,
-            0.26,
+            0.19,
+            0.22,
         ),
         exchange(
             "7",
@@ -329,8 +329,8 @@ def _figures() -> Sequence[Figure]:
             "A full queue drops a segment. One RTT after the third duplicate ACK it is sent "
             "again, and the window is halved.",
             sc.OVERFLOW,
-            0.16,
-            0.34,
+            0.24,
+            0.26,
         ),
         exchange(
             "8",
@@ -348,8 +348,9 @@ def _figures() -> Sequence[Figure]:
             "A whole window is lost. After the timeout the second ACK is a duplicate: the window "
             "goes to one and what was lost is sent again.",
             sc.OUTAGE,
-            0.02,
-            0.62,
+            1.12,
+            0.42,
+            ((0.24, 1.10),),
         ),
         *(_bar_figure(id) for id in sc.SCENARIOS),
     )

@@ -51,19 +51,19 @@ def gain_between(what: str, ratio: Ratio, low: float, high: float) -> Check:
 
 def estimate_text(estimate: Estimate) -> str:
     """A share in per cent with the half width of its 95 % interval."""
-    return f"{100 * estimate.mean:.1f} +- {100 * estimate.half_width:.1f} %"
+    return f"{100 * estimate.mean:.1f} \N{PLUS-MINUS SIGN} {100 * estimate.half_width:.1f} %"
 
 
 def kbps_text(runs: Runs, job: Flow, after: bool) -> str:
     """Throughput in kbit/s with its 95 % interval."""
     estimate = mean_ci(throughput_bps(runs, job, after) / 1000)
-    return f"{estimate.mean:.0f} +- {estimate.half_width:.0f} kbit/s"
+    return f"{estimate.mean:.0f} \N{PLUS-MINUS SIGN} {estimate.half_width:.0f} kbit/s"
 
 
 def own_drops(runs: Runs, jobs: Iterable[Flow]) -> float:
     """The share of the flow's own packets that the wired queue drops."""
     tables = [runs.flow(job) for job in jobs]
-    dropped = sum(t.total("drops_queue").sum() for t in tables)
+    dropped = sum(t.total("drops_wired").sum() for t in tables)
     return float(dropped / sum(t.total("sent").sum() for t in tables))
 
 
@@ -81,10 +81,10 @@ def wired_drops(runs: Runs, jobs: Iterable[Flow]) -> float:
 
 
 def base_rtt_s(radio: Radio) -> float:
-    """Round trip over the wired link and an idle radio link, in seconds."""
-    radio_s = 2 * radio.ms / 1000 + (sc.SEGMENT_BITS + 320) / (radio.kbps * 1000)
-    wired_s = 0.002 + (sc.SEGMENT_BITS + 320) / 20e6
-    return radio_s + wired_s
+    """Round trip of a segment over the wired link and an idle radio link, in seconds."""
+    links = ((radio.kbps, radio.ms), sc.WIRED[:2])
+    bits = sc.SEGMENT_BITS + sc.ACK_BITS
+    return sum(2 * ms / 1000 + bits / (kbps * 1000) for kbps, ms in links)
 
 
 class Samples:

@@ -46,7 +46,9 @@ CROSS_SPREAD_US = 1000
 OVERHEAD_US = 400
 
 KNOBS = (("delayed_ack", "off"), ("min_rto", "1s"), ("segment_bytes", "1000"))
-SEGMENT_BITS = 8000
+SEGMENT_BITS, ACK_BITS = 8000, 320
+#: The wired link of table 1: kbit/s, ms one way, packets.
+WIRED = (20_000, 1, 30)
 
 
 def with_knobs(flow: Flow, **knobs: str) -> Flow:
@@ -68,6 +70,7 @@ def flow(first: Radio, second: Radio, scheme: str, *, congested: bool = False) -
         cross_delay_us=CROSS_DELAY_US if congested else 0,
         cross_spread_us=CROSS_SPREAD_US if congested else 0,
         overhead_us=OVERHEAD_US if congested else 0,
+        wired=WIRED,
         knobs=KNOBS,
     )
 
@@ -162,11 +165,13 @@ SHUFFLED = scripted((VICTIM, 0.026), (VICTIM + 1, 0.019), (VICTIM + 2, 0.009))
 SHUFFLED_LATE = scripted((VICTIM, 0.4), (VICTIM + 1, 0.4), (VICTIM + 2, 0.009))
 
 # Section 4.1.1: one flow over a drop-tail bottleneck with a buffer of a fifth of its
-# bandwidth-delay product (50 packets of 1000 bytes on either link).
-BUFFER = 10
+# bandwidth-delay product (51 packets of 1000 bytes on the 3G link, 54 on the WLAN link).
 
 
-def bottleneck(radio: Radio, **knobs: str) -> Flow:
-    """SACK with loss differentiation over a link that loses nothing but what its queue drops."""
-    run = Flow(replace(radio, limit=BUFFER), "ld", (END_S,), runs=5, knobs=KNOBS)
-    return with_knobs(run, **knobs)
+def bottleneck(radio: Radio, k: int, waiting: int) -> Flow:
+    """SACK with loss differentiation over a link that loses nothing but what its queue drops.
+
+    As many packets may wait beside the one in transmission.
+    """
+    run = Flow(replace(radio, limit=waiting + 1), "ld", (END_S,), knobs=KNOBS)
+    return with_knobs(run, ld_k=str(k))

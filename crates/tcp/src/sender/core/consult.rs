@@ -116,6 +116,10 @@ impl Core {
     /// first it covers, unless that was resent.
     #[cold]
     pub(super) fn measure(&mut self, ack: Seq, log: &mut impl Log) {
+        if self.una == 0 {
+            // The SYN is too small for its RTT to compare with that of data.
+            return;
+        }
         let answered = self.outstanding.front().filter(|o| !o.retransmitted());
         let Some(sent) = answered.map(|o| o.sent()) else {
             return;
@@ -374,26 +378,13 @@ impl Core {
                     self.turn_to(Turn::Again);
                 }
                 Order::Resume | Order::ResumeCounting => {
-                    self.probe = None;
-                    self.resend = None;
-                    self.nxt = self.max;
-                    self.stalled = false;
-                    if order == Order::Resume {
-                        self.turn_to(Turn::Forget);
-                    } else {
-                        self.turn = Some(Turn::Count);
-                    }
-                    self.noted = Some(Trigger::Spurious);
+                    self.take_back(order == Order::ResumeCounting);
                     log.record(self.now, SenderEvent::SpuriousTimeout);
                     let view = self.view();
                     self.classifier.on_spurious_timeout(&view);
                 }
                 Order::LeaveRecovery => {
-                    self.in_fast_recovery = false;
-                    self.resend = None;
-                    self.nxt = self.max;
-                    self.turn_to(Turn::Forget);
-                    self.noted = Some(Trigger::Spurious);
+                    self.take_back(false);
                     log.record(self.now, SenderEvent::SpuriousRetransmit);
                 }
                 Order::AdaptRto {
@@ -402,6 +393,30 @@ impl Core {
                     rttvar,
                 } => self.adapt_rto = Some((since, srtt, rttvar)),
             }
+        }
+    }
+
+    /// Ends the recovery at hand, in which nothing was lost. What it was ordered
+    /// for may be over: then the duplicates at hand are not its echoes, and count on.
+    fn take_back(&mut self, counting: bool) {
+        self.noted = Some(Trigger::Spurious);
+        let recovering = self.in_fast_recovery
+            || self.stalled
+            || self.probe.is_some()
+            || self.nxt < self.max
+            || self.resend.is_some();
+        if !recovering {
+            return;
+        }
+        self.probe = None;
+        self.resend = None;
+        self.nxt = self.max;
+        self.stalled = false;
+        self.in_fast_recovery = false;
+        if counting {
+            self.turn = Some(Turn::Count);
+        } else {
+            self.turn_to(Turn::Forget);
         }
     }
 
