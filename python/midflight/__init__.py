@@ -3,7 +3,8 @@
 The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
-`trace_long_flow` lists the events of one. `reproduce` makes a study.
+`trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
+that changes its base station. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         LongFlow,
         MidflightError,
         Radio,
+        Roaming,
         Sweep,
         Table,
         classifiers,
@@ -39,10 +41,13 @@ if TYPE_CHECKING:
         policies,
         responses,
         run_long_flows,
+        run_roaming,
         run_sweeps,
         schemes,
+        signals,
         trace,
         trace_long_flow,
+        trace_roaming,
     )
     from midflight.studies import StudyResult, reproduce
 
@@ -53,6 +58,7 @@ __all__ = [
     "LongFlow",
     "MidflightError",
     "Radio",
+    "Roaming",
     "StudyResult",
     "Sweep",
     "Table",
@@ -67,10 +73,13 @@ __all__ = [
     "reproduce",
     "responses",
     "run_long_flows",
+    "run_roaming",
     "run_sweeps",
     "schemes",
+    "signals",
     "trace",
     "trace_long_flow",
+    "trace_roaming",
 ]
 
 # Loaded on first use, so that importing the package costs nothing.

@@ -43,7 +43,7 @@ class Policy(TypedDict):
 
 @type_check_only
 class Part(TypedDict):
-    """A response to duplicate ACKs, loss classifier or detector that schemes are made of."""
+    """A response, classifier, detector or handover signal that schemes are made of."""
 
     name: str
     summary: str
@@ -107,6 +107,9 @@ def classifiers() -> list[Part]:
 
 def detectors() -> list[Part]:
     """Return every detector of spurious retransmissions with its knobs."""
+
+def signals() -> list[Part]:
+    """Return every handover signal of a mobile node with its knobs."""
 
 def profiles() -> list[Profile]:
     """Return every profile."""
@@ -309,4 +312,94 @@ def trace_long_flow(
 
     Those from `from_ns` up to `until_ns` are listed, by default to the end of the run; only those
     of the names in `events`, if there are any.
+    """
+
+@final
+class Roaming:
+    """A mobile node that changes its base station: one run for each number in `runs`.
+
+    The sender is behind `backbone`, each base station behind a router and `access`, the nodes
+    behind `wireless`; `limit` is the most packets at any of these links in either direction. Every
+    `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
+    still arrives for it there is lost. `blackout_ns` later it hears the new one, whose
+    advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
+    its scheme says, and registers with its agent at the sender, which sends to the new station what
+    comes after that. `fixed` is the number of nodes that stay at each station; each has a
+    plain flow with the same `knobs`.
+
+    `loss` is met by what goes to the nodes of a station, `back_loss` by what they send, such as
+    "uniform 1%" or "burst 0.5% 3"; `script` and `back_script` say what happens to the packets of
+    some numbers at the first station instead: "lose", or nanoseconds by which one is late.
+
+    The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
+    (below zero it comes earlier), a share `foresight_missed` of handovers is not foreseen; a share
+    `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
+    are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
+    ACK with a handover mark that nobody sent, if `forged` says which ACK number it has: "old"
+    (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX).
+    """
+
+    def __new__(
+        cls,
+        *,
+        scheme: str,
+        end_ns: int,
+        every_ns: int | None = 5_000_000_000,
+        stations: int = 2,
+        fixed: Sequence[int] = ...,
+        loss: str | None = None,
+        back_loss: str | None = None,
+        script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
+        back_script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
+        backbone: Link = ...,
+        access: Link = ...,
+        wireless: Link = ...,
+        limit: int = 50,
+        advertisement_ns: int = 100_000_000,
+        blackout_ns: int = 0,
+        foresight_error_ns: int = 0,
+        foresight_missed: float = 0.0,
+        signal_lost: float = 0.0,
+        signal_copies: int = 1,
+        signal_delay_ns: int = 0,
+        forged: Literal["old", "current", "unsent"] | str | None = None,
+        forged_every_ns: int = 1_000_000_000,
+        profile: Literal["ns2", "rfc"] | str = "ns2",
+        knobs: Mapping[str, str] = ...,
+        seed: int = 1,
+        runs: Sequence[int] = ...,
+    ) -> Roaming: ...
+
+def run_roaming(
+    nodes: Sequence[Roaming],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Table]:
+    """Run mobile nodes; one table for each, with one row for each run, interval and node.
+
+    Intervals end when the mobile node leaves a station, and at the end of the run. `threads` and
+    `progress` are as for `run_sweeps`. The columns:
+
+    - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
+      their stations), `station` of the node (from 0), `from_ns`, `until_ns`
+    - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+    - `timeouts`; `spurious_timeouts`: those without a loss; `fast_rexmits`
+    - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
+      and because the node had left
+    - `digest` of the run
+    """
+
+def trace_roaming(
+    roaming: Roaming,
+    *,
+    run: int = 0,
+    from_ns: int = 0,
+    until_ns: int | None = None,
+    events: Sequence[str] = ...,
+) -> Table:
+    """Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
+
+    An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
+    There are no forged ACKs.
     """

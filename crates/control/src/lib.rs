@@ -14,6 +14,7 @@ mod order;
 pub mod part;
 pub mod policy;
 pub mod rtt;
+pub mod signal;
 pub mod spurious;
 mod view;
 

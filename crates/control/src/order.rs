@@ -38,6 +38,10 @@ pub enum Order {
     /// Retransmit everything from the first unacknowledged segment, as after a
     /// timeout; ends a probe.
     GoBack,
+    /// Everything outstanding is lost, but not by congestion: send it again from
+    /// the first unacknowledged segment, with the window as it is and the timer
+    /// started anew. Ends every recovery.
+    Rewind,
     /// The last timeout was spurious: go on with new data; ends a probe.
     Resume,
     /// The same, but the duplicate ACKs so far go on counting and what they
@@ -74,6 +78,7 @@ impl fmt::Display for Order {
             Self::Probe(0) => write!(f, "retransmit one segment and wait"),
             Self::Probe(segments) => write!(f, "send at most {segments} new segments and wait"),
             Self::GoBack => write!(f, "retransmit from the first unacknowledged segment on"),
+            Self::Rewind => write!(f, "send everything outstanding again"),
             Self::Resume => write!(f, "take the timeout for spurious and go on with new data"),
             Self::ResumeCounting => write!(
                 f,

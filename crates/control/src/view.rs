@@ -12,10 +12,14 @@ pub struct SenderView {
     pub snd_nxt: Seq,
     /// One past the highest segment ever sent.
     pub snd_max: Seq,
+    /// When the first unacknowledged segment was sent last, if one is outstanding.
+    pub una_sent: Option<Instant>,
     /// Congestion window.
     pub cwnd: f64,
     /// Slow-start threshold.
     pub ssthresh: f64,
+    /// Estimated bandwidth in segments a second, if the congestion controller estimates it.
+    pub bandwidth: Option<f64>,
     /// Window at the start of a connection.
     pub initial_window: f64,
     /// Slow-start threshold at the start of a connection.

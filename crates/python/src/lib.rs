@@ -1,5 +1,6 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
+mod roaming;
 mod table;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, POLICIES};
+use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::Scripted;
@@ -24,6 +26,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::roaming::{run_nodes, trace_node, Roaming};
 use crate::table::Table;
 
 create_exception!(
@@ -178,6 +181,12 @@ fn classifiers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, SPURIOUS_DETECTORS)
+}
+
+/// All handover signals: name, summary, source and knobs.
+#[pyfunction]
+fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, HANDOVER_SIGNALS)
 }
 
 /// All profiles: name and summary.
@@ -456,6 +465,19 @@ enum Fate {
     Word(String),
 }
 
+fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
+    let fate = |(number, fate)| match fate {
+        Fate::Late(ns) => Ok((number, Scripted::Delay(Duration::from_nanos(ns)))),
+        Fate::Word(word) if word == "lose" => Ok((number, Scripted::Lose)),
+        Fate::Word(word) => Err(refuse(StudyError::Range {
+            what: "the fate of a packet",
+            value: format!("\"{word}\""),
+            accepted: "\"lose\" or a delay in nanoseconds",
+        })),
+    };
+    script.into_iter().map(fate).collect()
+}
+
 #[pymethods]
 impl Radio {
     #[new]
@@ -467,15 +489,6 @@ impl Radio {
         reordering: Option<&str>,
         script: Vec<(u64, Fate)>,
     ) -> PyResult<Self> {
-        let fate = |(number, fate)| match fate {
-            Fate::Late(ns) => Ok((number, Scripted::Delay(Duration::from_nanos(ns)))),
-            Fate::Word(word) if word == "lose" => Ok((number, Scripted::Lose)),
-            Fate::Word(word) => Err(refuse(StudyError::Range {
-                what: "the fate of a packet",
-                value: format!("\"{word}\""),
-                accepted: "\"lose\" or a delay in nanoseconds",
-            })),
-        };
         let radio = midflight_study::Radio {
             link: self::link(link)?,
             limit,
@@ -484,7 +497,7 @@ impl Radio {
                 .map(read_reordering)
                 .transpose()
                 .map_err(refuse)?,
-            script: script.into_iter().map(fate).collect::<PyResult<_>>()?,
+            script: fates(script)?,
         };
         Ok(Self { radio })
     }
@@ -752,6 +765,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Sweep>()?;
     m.add_class::<Radio>()?;
     m.add_class::<LongFlow>()?;
+    m.add_class::<Roaming>()?;
+    m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
+    m.add_function(wrap_pyfunction!(trace_node, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;
     m.add_function(wrap_pyfunction!(trace_flow, m)?)?;
     m.add_function(wrap_pyfunction!(sender_states, m)?)?;
@@ -767,6 +783,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(responses, m)?)?;
     m.add_function(wrap_pyfunction!(classifiers, m)?)?;
     m.add_function(wrap_pyfunction!(detectors, m)?)?;
+    m.add_function(wrap_pyfunction!(signals, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;

@@ -2,7 +2,7 @@
 
 use midflight_control::policy::Policy;
 use midflight_control::Notice;
-use midflight_tcp::{ReceiverConfig, SenderConfig};
+use midflight_tcp::{Ack, ReceiverConfig, SenderConfig};
 
 use crate::link::LinkId;
 
@@ -54,6 +54,13 @@ pub enum Action {
     },
     /// Tell the sender of a flow.
     Notify(FlowId, Notice),
+    /// The receiver of a flow foresees that it will leave its link.
+    Foresee(FlowId),
+    /// The receiver of a flow has found out that it is on another link. Of what
+    /// it sends to tell the sender the network delivers so many copies.
+    Attached(FlowId, u8),
+    /// An ACK that no receiver sent reaches the sender of a flow.
+    Forge(FlowId, Ack),
     /// Record that the old link breaks.
     MarkBreak,
     /// Record that the new route is in use.

@@ -1,6 +1,7 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
 use educe::Educe;
+use midflight_control::signal::HandoverMark;
 use midflight_tcp::{Ack, SackBlocks, Segment};
 use midflight_units::Instant;
 
@@ -88,12 +89,19 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {
         match self.kind {
             Kind::Ack => {
-                let (sack, echo) = options.remove(self.options);
+                let Options {
+                    sack,
+                    echo,
+                    closed,
+                    mark,
+                } = options.remove(self.options);
                 Delivery::Ack(Ack {
                     ack: self.number,
                     sack,
                     echo,
                     cause_sent: self.sent,
+                    closed,
+                    mark,
                 })
             }
             kind => Delivery::Segment(Segment {
@@ -119,32 +127,47 @@ impl OptionsId {
     const NONE: Self = Self(u32::MAX);
 }
 
-/// The SACK blocks and the timestamp echoes that are on their way.
+/// What few ACKs have; the others take no place for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Options {
+    sack: SackBlocks,
+    echo: Option<Instant>,
+    closed: bool,
+    mark: Option<HandoverMark>,
+}
+
+/// The options of the ACKs that are on their way.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct AckOptions {
-    slots: Vec<(SackBlocks, Option<Instant>)>,
+    slots: Vec<Options>,
     free: Vec<u32>,
 }
 
 impl AckOptions {
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        if ack.sack.is_empty() && ack.echo.is_none() {
+        if ack.sack.is_empty() && ack.echo.is_none() && !ack.closed && ack.mark.is_none() {
             return OptionsId::NONE;
         }
+        let options = Options {
+            sack: ack.sack,
+            echo: ack.echo,
+            closed: ack.closed,
+            mark: ack.mark,
+        };
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = (ack.sack, ack.echo);
+            self.slots[slot as usize] = options;
             return OptionsId(slot);
         }
-        self.slots.push((ack.sack, ack.echo));
+        self.slots.push(options);
         OptionsId(self.slots.len() as u32 - 1)
     }
 
     #[inline]
-    fn remove(&mut self, id: OptionsId) -> (SackBlocks, Option<Instant>) {
+    fn remove(&mut self, id: OptionsId) -> Options {
         if id == OptionsId::NONE {
-            return (SackBlocks::default(), None);
+            return Options::default();
         }
         self.free.push(id.0);
         self.slots[id.0 as usize]
@@ -169,6 +192,11 @@ mod tests {
             sack,
             echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
+            closed: number.is_multiple_of(3),
+            mark: number.is_multiple_of(5).then_some(HandoverMark {
+                number: 3,
+                sent: Instant::from_nanos(8),
+            }),
         }
     }
 

@@ -5,6 +5,7 @@ mod radio;
 use educe::Educe;
 use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
+use smallvec::SmallVec;
 
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
@@ -464,6 +465,19 @@ impl<O: Observer> World<O> {
                 self.flows[flow.index()].sender.on_notice(now, &notice, log);
                 self.pump(flow);
             }
+            Action::Foresee(flow) => {
+                let receiver = &mut self.flows[flow.index()].receiver;
+                let acks: SmallVec<[Ack; 3]> = receiver.on_warning(now).collect();
+                self.signal(flow, &acks);
+            }
+            Action::Attached(flow, copies) => {
+                let receiver = &mut self.flows[flow.index()].receiver;
+                let acks: SmallVec<[Ack; 3]> = receiver.on_attached(now).collect();
+                for _ in 0..copies {
+                    self.signal(flow, &acks);
+                }
+            }
+            Action::Forge(flow, ack) => self.deliver_ack(flow, &ack),
             Action::MarkBreak => self.observer.record(now, flow0, &Event::Break),
             Action::MarkMake => self.observer.record(now, flow0, &Event::Make),
         }
@@ -630,6 +644,13 @@ impl<O: Observer> World<O> {
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
         self.acknowledge(flow, ack);
+    }
+
+    /// Sends ACKs by which a mobile node tells its sender something.
+    fn signal(&mut self, flow: FlowId, acks: &[Ack]) {
+        for &ack in acks {
+            self.acknowledge(flow, Some(ack));
+        }
     }
 
     #[inline(always)]

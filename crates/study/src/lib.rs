@@ -8,6 +8,7 @@ mod handoff;
 mod long_flow;
 mod metrics;
 mod radio;
+mod roaming;
 mod scheme;
 mod sweep;
 mod trace;
@@ -19,6 +20,10 @@ pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
 pub use long_flow::{run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow};
 pub use metrics::{HandoffRow, Phase};
 pub use radio::{read_loss, read_reordering, Radio};
+pub use roaming::{
+    run_roaming, trace_roaming, Foresight, ForgedAck, Forgery, Handovers, Roaming, RoamingRow,
+    RoamingRun, SignalFate,
+};
 pub use scheme::{schemes, Built, Knobs, Scheme};
 pub use sweep::{run_sweeps, Sweep};
 pub use trace::{trace, TraceRow, TraceRun};

@@ -4,6 +4,7 @@ use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::signal::{AnyHandoverSignal, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_tcp::{profile, Profile, SETTINGS};
 
@@ -22,7 +23,8 @@ pub struct Scheme {
     /// Where it is defined.
     pub source: String,
     /// Its parts: policies in the order in which they are asked, and at most one
-    /// response to duplicate ACKs, loss classifier and spurious-retransmission detector.
+    /// response to duplicate ACKs, loss classifier, spurious-retransmission detector
+    /// and handover signal, which is the receiver's.
     pub parts: Vec<&'static str>,
 }
 
@@ -72,10 +74,16 @@ const COMPOSED: &[Composed] = &[
         "Lim & Jang 2009, section 4.2",
         &["dcr", "frto-2003", "ld-handover"],
     ),
+    (
+        "ehn",
+        "explicit handover notification: the mobile node marks an ACK, the sender sends everything outstanding again with its window as it was",
+        "Izumikawa, Yamaguchi & Katto, section 3",
+        &["ehn-restore", "ehn-notify"],
+    ),
 ];
 
 /// What a plain sender has of each kind; no schemes of their own.
-const PLAIN: [&str; 3] = ["immediate", "congestion", "none"];
+const PLAIN: [&str; 4] = ["immediate", "congestion", "none", "silent"];
 
 /// All schemes: the composed ones, then each part alone.
 pub fn schemes() -> Vec<Scheme> {
@@ -98,6 +106,7 @@ fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
         .chain(DUPACK_RESPONSES)
         .chain(LOSS_CLASSIFIERS)
         .chain(SPURIOUS_DETECTORS)
+        .chain(HANDOVER_SIGNALS)
 }
 
 fn part_knobs() -> impl Iterator<Item = &'static Knob> {
@@ -184,8 +193,9 @@ impl Scheme {
             profile: configure(profile, knobs)?,
             policies: Vec::new(),
         };
-        let tx = &mut built.profile.sender;
+        let (tx, rx) = (&mut built.profile.sender, &mut built.profile.receiver);
         let (mut response, mut classifier, mut detector) = (None, None, None);
+        let mut signal = None;
         let clash = |first: &str, second: &str, what| StudyError::Clash {
             scheme: self.name.clone(),
             first: first.into(),
@@ -210,6 +220,11 @@ impl Scheme {
                     return Err(clash(other, name, "detector of spurious retransmissions"));
                 }
                 tx.spurious_detector = part;
+            } else if let Some(part) = AnyHandoverSignal::named(name) {
+                if let Some(other) = signal.replace(name) {
+                    return Err(clash(other, name, "handover signal"));
+                }
+                rx.signal = part;
             }
         }
         for (name, value) in knobs {
@@ -227,6 +242,9 @@ impl Scheme {
             }
             if has(tx.spurious_detector.info()) {
                 tx.spurious_detector.set_knob(name, value)?;
+            }
+            if has(rx.signal.info()) {
+                rx.signal.set_knob(name, value)?;
             }
         }
         built.profile.check()?;
@@ -272,6 +290,8 @@ fn set_somewhere(knob: &str, value: &str) -> Result<bool, StudyError> {
         } else if let Some(mut part) = AnyLossClassifier::named(info.name) {
             part.set_knob(knob, value)?;
         } else if let Some(mut part) = AnySpuriousDetector::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnyHandoverSignal::named(info.name) {
             part.set_knob(knob, value)?;
         }
     }

@@ -4,7 +4,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
-use midflight_tcp::{Profile, SenderEvent};
+use midflight_tcp::{Ack, Profile, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::error::StudyError;
@@ -156,6 +156,14 @@ impl Recorder {
     }
 }
 
+/// What an ACK says besides its number: a handover mark, a zero window.
+fn special(ack: &Ack) -> String {
+    let mark = ack.mark.map(|mark| format!("mark {}", mark.number));
+    let window = ack.closed.then(|| "zero window".to_owned());
+    let both: Vec<_> = mark.into_iter().chain(window).collect();
+    both.join(", ")
+}
+
 /// Whether duplicates, losses or timeouts are anything but taken as they come.
 fn has_opinions(profile: &Profile) -> bool {
     let tx = &profile.sender;
@@ -184,7 +192,7 @@ impl Observer for Recorder {
             }
             Event::AckArrived(a) => {
                 self.una = self.una.max(a.ack);
-                self.push(now, "ack", a.ack as f64 - 1.0, "");
+                self.push(now, "ack", a.ack as f64 - 1.0, special(a));
             }
             Event::Arrived { segment, link, .. } => {
                 self.push(now, "rcv", segment.seq as f64, (self.link_name)(*link));

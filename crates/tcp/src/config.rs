@@ -6,6 +6,7 @@ use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::loss::{AnyLossClassifier, Congestion};
 use midflight_control::part::Knob;
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
+use midflight_control::signal::{AnyHandoverSignal, Silent};
 use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::{Duration, UnitError};
 
@@ -82,6 +83,9 @@ pub struct SenderConfig {
     pub recovery: RecoveryKind,
     /// Duplicate ACKs that start fast retransmit (RFC 5681: 3).
     pub dup_threshold: u32,
+    /// An ACK that does nothing but open the window counts as a duplicate: RFC
+    /// 5681 section 2 (e) says no, ns-2 does not look at windows.
+    pub count_window_updates: bool,
     /// Send a new segment on the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// How slow start counts an ACK.
@@ -125,6 +129,8 @@ pub struct ReceiverConfig {
     pub dsack: bool,
     /// Echo timestamps (RFC 7323).
     pub timestamps: bool,
+    /// What the node tells its sender around its own handovers.
+    pub signal: AnyHandoverSignal,
 }
 
 /// A named bundle of parameters.
@@ -155,6 +161,7 @@ const NS2: Profile = Profile {
         receiver_window: 10_000,
         recovery: RecoveryKind::Sack1,
         dup_threshold: 3,
+        count_window_updates: true,
         limited_transmit: true,
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
@@ -183,6 +190,7 @@ const NS2: Profile = Profile {
         sack_blocks: 3,
         dsack: false,
         timestamps: false,
+        signal: AnyHandoverSignal::Silent(Silent),
     },
 };
 
@@ -203,6 +211,7 @@ const RFC: Profile = Profile {
         receiver_window: 1_000_000,
         recovery: RecoveryKind::Sack,
         dup_threshold: 3,
+        count_window_updates: false,
         limited_transmit: true,
         // RFC 5681 (2): min(N, SMSS) in slow start; what was acknowledged in congestion avoidance.
         ack_counting: AckCounting::AppropriateBytes { limit: 1 },
@@ -230,6 +239,7 @@ const RFC: Profile = Profile {
         sack_blocks: 3,
         dsack: true,
         timestamps: true,
+        signal: AnyHandoverSignal::Silent(Silent),
     },
 };
 
@@ -326,6 +336,12 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "a whole number from 1 to 1000",
         summary: "duplicate ACKs that start fast retransmit",
+    },
+    Knob {
+        name: "count_window_updates",
+        default: "",
+        accepts: "on, off",
+        summary: "an ACK that does nothing but open the window counts as a duplicate",
     },
     Knob {
         name: "limited_transmit",
@@ -483,6 +499,7 @@ impl Profile {
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
             "dup_threshold" => tx.dup_threshold.to_string(),
+            "count_window_updates" => switch(tx.count_window_updates),
             "limited_transmit" => switch(tx.limited_transmit),
             "initial_rto" => tx.rto.initial.to_string(),
             "min_rto" => tx.rto.min.to_string(),
@@ -575,6 +592,7 @@ impl Profile {
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
+            "count_window_updates" => tx.count_window_updates = switch()?,
             "limited_transmit" => tx.limited_transmit = switch()?,
             "initial_rto" => tx.rto.initial = positive()?,
             "min_rto" => tx.rto.min = time()?,

@@ -7,6 +7,7 @@
 //! reported, as many as fit. DSACK follows RFC 2883 section 4.
 
 use educe::Educe;
+use midflight_control::signal::{Advertised, HandoverMark, Signal};
 use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
@@ -35,6 +36,12 @@ pub struct Receiver {
     /// Timestamp to echo and the ACK number last sent (RFC 7323 section 4.3).
     ts_recent: Instant,
     last_ack_sent: Seq,
+    /// When the segment that caused the last ACK was sent.
+    last_cause: Instant,
+    /// A zero window is advertised.
+    closed: bool,
+    /// Handovers that were marked.
+    marks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +64,9 @@ impl Receiver {
             delayed: None,
             ts_recent: Instant::ZERO,
             last_ack_sent: 0,
+            last_cause: Instant::ZERO,
+            closed: false,
+            marks: 0,
         }
     }
 
@@ -125,6 +135,43 @@ impl Receiver {
         self.delayed.map(|d| (d.deadline, d.armed))
     }
 
+    /// The node is about to leave its link; the ACKs by which it tells the sender.
+    pub fn on_warning(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
+        let signal = self.config.signal.on_warning();
+        self.send(now, signal)
+    }
+
+    /// The node has found out that it is on another link; the ACKs by which it tells the sender.
+    pub fn on_attached(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
+        let signal = self.config.signal.on_attached();
+        self.send(now, signal)
+    }
+
+    /// The ACK of what has arrived in order, so many times: what a delayed ACK
+    /// would have said is said now.
+    fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
+        if let Some(window) = signal.window {
+            self.closed = window == Advertised::Closed;
+        }
+        let mut again = None;
+        if signal.copies > 0 && self.next > 0 {
+            let cause = self.delayed.take().map_or(self.last_cause, |d| d.sent);
+            // The segment in order that arrived last: no block begins there.
+            let mut ack = self.acknowledge(self.next - 1, cause, false);
+            if signal.marked {
+                self.marks += 1;
+                ack.mark = Some(HandoverMark {
+                    number: self.marks,
+                    sent: now,
+                });
+            }
+            again = Some(ack);
+        }
+        again
+            .into_iter()
+            .flat_map(move |ack| (0..signal.copies).map(move |_| ack))
+    }
+
     #[inline]
     fn insert(&mut self, seq: Seq) {
         self.highest = self.highest.max(seq + 1);
@@ -173,11 +220,14 @@ impl Receiver {
             self.fill_sack(&mut sack, seq, dsack);
         }
         self.last_ack_sent = self.next;
+        self.last_cause = cause_sent;
         Ack {
             ack: self.next,
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent,
+            closed: self.closed,
+            mark: None,
         }
     }
 

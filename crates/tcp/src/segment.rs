@@ -1,5 +1,6 @@
 //! What sender and receiver exchange.
 
+use midflight_control::signal::HandoverMark;
 use midflight_units::{Instant, Seq};
 
 /// Bytes of an IP and TCP header without options.
@@ -87,6 +88,10 @@ pub struct Ack {
     /// When the segment that caused this ACK was sent. Ground truth for
     /// judging timeouts; no sender looks at it.
     pub cause_sent: Instant,
+    /// The receiver advertises a zero window.
+    pub closed: bool,
+    /// Handover mark: the receiver has moved.
+    pub mark: Option<HandoverMark>,
 }
 
 impl Ack {
@@ -141,6 +146,8 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
+            closed: false,
+            mark: None,
         };
         assert_eq!(ack.bytes(), 56);
     }

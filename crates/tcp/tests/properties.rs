@@ -266,6 +266,8 @@ impl Bench {
                     sack,
                     echo: Some(echo),
                     cause_sent: Instant::ZERO,
+                    closed: false,
+                    mark: None,
                 });
             }
             Step::Wait { ms } => {
@@ -545,6 +547,8 @@ proptest! {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: Instant::ZERO,
+                closed: false,
+                mark: None,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);

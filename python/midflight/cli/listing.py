@@ -16,6 +16,7 @@ KINDS = (
     "responses",
     "classifiers",
     "detectors",
+    "signals",
     "settings",
     "profiles",
     "studies",
@@ -25,6 +26,7 @@ HEADINGS = {
     "responses": "Responses to duplicate ACKs",
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
+    "signals": "Handover signals of a mobile node",
 }
 
 
@@ -41,9 +43,9 @@ def list_registry(
     """List schemes, the parts they are made of, settings, profiles and studies.
 
     A scheme is the plain sender with some parts: policies, and at most one response to duplicate
-    ACKs, one loss classifier and one detector of spurious retransmissions. `--scheme` takes several
-    joined by +, such as enhanced+dcr-frto. The knobs of the parts and the settings of sender and
-    receiver are what `--set` takes.
+    ACKs, one loss classifier, one detector of spurious retransmissions and one handover signal.
+    `--scheme` takes several joined by +, such as enhanced+dcr-frto. The knobs of the parts and the
+    settings of sender and receiver are what `--set` takes.
 
     \b
     Examples:

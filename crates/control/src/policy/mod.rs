@@ -11,15 +11,26 @@ mod a1;
 mod a2;
 mod a3;
 mod a4;
+mod ehn;
 mod retransmission_trigger;
 mod rlci;
 
 pub use a1::min_rto as a1_min_rto;
 
 use crate::part::registry;
+use crate::signal::HandoverMark;
 use crate::{Notice, Orders, SenderView};
 
-/// A policy: it sees a view of its sender at four occasions and answers with
+/// An ACK with a handover mark, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkSeen {
+    /// The mark.
+    pub mark: HandoverMark,
+    /// SND.UNA before this ACK.
+    pub una_before: midflight_units::Seq,
+}
+
+/// A policy: it sees a view of its sender at five occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -30,13 +41,26 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// The retransmission timer has expired; window and threshold are already reduced.
-    fn on_timeout(&mut self, _view: &SenderView) -> Orders {
+    /// The retransmission timer has expired; window and threshold are already
+    /// reduced. `before` is what the sender was before that.
+    fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
     /// The sender is about to enter fast recovery; the window is not yet reduced.
     fn on_recovery(&mut self, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    /// Whether the policy heeds the handover marks of ACKs. An ACK with a mark
+    /// that repeats the last one then does not count as a duplicate.
+    fn heeds_marks(&self) -> bool {
+        false
+    }
+
+    /// An ACK with a handover mark has been processed; it is neither old nor
+    /// beyond what was sent. Called only if [`Self::heeds_marks`].
+    fn on_mark(&mut self, _seen: &MarkSeen, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
@@ -57,6 +81,7 @@ registry! {
     A5: a2::A5,
     Rlci: rlci::Rlci,
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
+    Ehn: ehn::Ehn,
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
@@ -91,8 +116,10 @@ pub(crate) mod testing {
             snd_una: 100,
             snd_nxt: 100 + flight,
             snd_max: 100 + flight,
+            una_sent: Some(Instant::from_nanos(7_900_000_000)),
             cwnd: flight as f64,
             ssthresh: 10.0,
+            bandwidth: None,
             initial_window: 3.0,
             initial_ssthresh: 10_000.0,
             pipe: flight,

@@ -86,14 +86,18 @@ impl Cumulative {
         self.limited = None;
     }
 
-    /// Orders changed the window; unless it is [`Turn::Again`] there was no recovery.
+    /// Orders changed the window, or what the sender thinks of a recovery.
     pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
         self.limited = match self.limited {
             Some(_) if core.dupacks > 0 => core.limited_window(),
             _ => None,
         };
-        if turn != Turn::Again {
-            self.recover = self.recover.min(core.una.saturating_sub(1));
+        match turn {
+            Turn::Again => {}
+            Turn::Rewind => self.recover = core.max,
+            Turn::Forget | Turn::Count => {
+                self.recover = self.recover.min(core.una.saturating_sub(1));
+            }
         }
     }
 

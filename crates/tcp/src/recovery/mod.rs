@@ -30,7 +30,7 @@ pub(crate) trait LossRecovery {
     /// unless the duplicates are echoes of an earlier recovery.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log);
     /// The connection opened, or orders changed the window: look again whether
-    /// something may be sent. Unless it is [`Turn::Again`], there was no recovery.
+    /// something may be sent; or they said what became of a recovery.
     fn on_turn(&mut self, core: &Core, turn: Turn);
 }
 

@@ -157,6 +157,8 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
+            closed: false,
+            mark: None,
         }
     }
 

@@ -262,6 +262,10 @@ impl LossRecovery for Sack {
             Some(_) if core.dupacks > 0 => core.limited_window(),
             _ => None,
         };
+        if turn == Turn::Rewind {
+            self.blocks.clear();
+            self.high_rxt = core.una;
+        }
         if turn != Turn::Again {
             self.recovery_point = core.una;
             self.rescue_rxt = None;

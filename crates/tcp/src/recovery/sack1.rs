@@ -182,6 +182,10 @@ impl LossRecovery for Sack1 {
                 self.recover = 0;
                 self.board.clear();
             }
+            Turn::Rewind => {
+                self.recover = last(core.max);
+                self.board.clear();
+            }
             Turn::Count => {
                 self.recover = 0;
                 self.limited = None;

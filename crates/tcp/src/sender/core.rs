@@ -2,6 +2,7 @@
 //! and RTT timing.
 
 mod consult;
+mod persist;
 
 use educe::Educe;
 use midflight_control::congestion::{Congestion, Reno, Window};
@@ -26,6 +27,8 @@ pub(crate) enum Turn {
     Forget,
     /// The same, but duplicates of the last ACK go on counting.
     Count,
+    /// Everything outstanding goes again; duplicates of what is outstanding are echoes.
+    Rewind,
 }
 
 /// What is known of an outstanding segment.
@@ -70,8 +73,14 @@ pub(crate) struct Core {
     usable_window: u64,
     congestion: Reno,
     pub(crate) rto: Rto,
-    /// Deadline of the retransmission timer and when it was armed.
+    /// Deadline of the retransmission timer and when it was armed; while the
+    /// window is closed, of the persist timer.
     pub(crate) timer: Option<(Instant, Instant)>,
+    /// The receiver advertises a zero window (persist mode, RFC 9293 section
+    /// 3.8.6.1), and after how long the next probe goes.
+    closed: Option<Duration>,
+    /// A window probe may go.
+    window_probe: bool,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
     outstanding: Ring<Outstanding>,
@@ -104,6 +113,7 @@ pub(crate) struct Core {
     window_answered: bool,
     policies: Vec<Policy>,
     watching: bool,
+    heeds_marks: bool,
     response: AnyDupackResponse,
     /// The response's deadline, and when it was set.
     delay: Option<(Instant, Instant)>,
@@ -143,6 +153,8 @@ impl Core {
             congestion: Reno::new(config.ack_counting),
             rto: Rto::new(config.rto),
             timer: None,
+            closed: None,
+            window_probe: false,
             timed: None,
             outstanding: Ring::default(),
             dupacks: 0,
@@ -163,6 +175,7 @@ impl Core {
             window_answered: false,
             policies: policies.into_iter().collect(),
             watching: false,
+            heeds_marks: false,
             response: config.dupack_response,
             delay: None,
             dup_threshold: config.dup_threshold,
@@ -179,12 +192,14 @@ impl Core {
             config: *config,
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
+        core.heeds_marks = core.policies.iter().any(|p| p.heeds_marks());
         core
     }
 
     pub(crate) fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
         self.policies.clear();
         self.policies.extend(policies);
+        self.heeds_marks = self.policies.iter().any(|p| p.heeds_marks());
     }
 
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
@@ -296,8 +311,12 @@ impl Core {
 
     // ---- timer and RTT --------------------------------------------------
 
-    /// Arms the timer from now, or stops it when nothing is in flight.
+    /// Arms the timer from now, or stops it when nothing is in flight. It is
+    /// frozen while the window is closed.
     pub(crate) fn restart_timer(&mut self) {
+        if self.closed.is_some() {
+            return;
+        }
         self.timer = (self.una < self.max).then(|| (self.now + self.rto.timeout(), self.now));
     }
 

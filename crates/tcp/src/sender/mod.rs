@@ -62,7 +62,13 @@ impl Sender {
             return;
         }
         let stood = self.core.standing();
-        self.recovery.on_ack(&mut self.core, ack, log);
+        let special = ack.closed || ack.mark.is_some() || self.core.is_closed();
+        if !special || self.core.on_special_ack(ack) {
+            self.recovery.on_ack(&mut self.core, ack, log);
+        }
+        if special {
+            self.core.consult_mark(ack, stood.0, log);
+        }
         self.core.consult_after_ack(ack, stood, log);
         if let Some(turn) = self.core.take_turn() {
             self.recovery.on_turn(&self.core, turn);
@@ -98,6 +104,10 @@ impl Sender {
         if !self.core.timer_is_due(now) {
             return false;
         }
+        if self.core.is_closed() {
+            self.core.probe_window(now);
+            return false;
+        }
         let states = States::before::<L>(self);
         let before = SenderView {
             now,
@@ -110,10 +120,14 @@ impl Sender {
         true
     }
 
-    /// The next segment to put on the network now, if any.
+    /// The next segment to put on the network now, if any. A probe of a closed
+    /// window repeats what is acknowledged, without data.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.core.now = now;
+        if self.core.is_closed() {
+            return self.core.window_probe();
+        }
         if let Some(seq) = self.core.resend.take() {
             return Some(self.core.transmit(seq));
         }
@@ -129,8 +143,8 @@ impl Sender {
         Some(self.core.transmit(seq))
     }
 
-    /// When to call [`Self::on_timer`], for the retransmission timer or for a
-    /// delayed response to duplicate ACKs, and when that was decided; none if
+    /// When to call [`Self::on_timer`], for the retransmission timer, the
+    /// persist timer, or for a delayed response to duplicate ACKs, and when that was decided; none if
     /// nothing is in flight.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {

@@ -113,6 +113,8 @@ impl Hand {
             sack,
             echo,
             cause_sent: Instant::ZERO,
+            closed: false,
+            mark: None,
         };
         self.sender.on_ack(self.now, &ack, &mut self.seen);
     }

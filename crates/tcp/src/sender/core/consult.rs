@@ -4,6 +4,7 @@
 
 use midflight_control::dupack::Answer;
 use midflight_control::loss::{LossCause, RttSample};
+use midflight_control::policy::MarkSeen;
 use midflight_control::spurious::AckView;
 use midflight_control::{Notice, Order, Orders, SenderView};
 use midflight_units::{Instant, Seq};
@@ -207,8 +208,10 @@ impl Core {
             snd_una: self.una,
             snd_nxt: self.nxt,
             snd_max: self.max,
+            una_sent: self.outstanding.front().map(|o| o.sent()),
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
+            bandwidth: None,
             initial_window: self.config.initial_window,
             initial_ssthresh: self.config.initial_ssthresh,
             pipe: if self.in_fast_recovery {
@@ -281,6 +284,23 @@ impl Core {
         self.watching = self.policies.iter().any(|p| p.watches_acks());
     }
 
+    /// Asks the policies that heed handover marks about an ACK that has been
+    /// processed; SND.UNA was `una_before`.
+    #[cold]
+    pub(crate) fn consult_mark(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
+        let Some(mark) = ack.mark.filter(|_| ack.ack >= una_before && una_before > 0) else {
+            return;
+        };
+        for i in 0..self.policies.len() {
+            if self.policies[i].heeds_marks() {
+                let view = self.view();
+                let seen = MarkSeen { mark, una_before };
+                let orders = self.policies[i].on_mark(&seen, &view);
+                self.apply(self.policies[i].info().name, &orders, log);
+            }
+        }
+    }
+
     /// After the sender has gone back; `before` is what it was when the timer expired.
     pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
         self.classifier.on_timeout(before);
@@ -295,7 +315,7 @@ impl Core {
         }
         for i in 0..self.policies.len() {
             let view = self.view();
-            let orders = self.policies[i].on_timeout(&view);
+            let orders = self.policies[i].on_timeout(before, &view);
             self.apply(self.policies[i].info().name, &orders, log);
         }
     }
@@ -377,6 +397,7 @@ impl Core {
                     self.nxt = self.una + u64::from(resent);
                     self.turn_to(Turn::Again);
                 }
+                Order::Rewind => self.rewind(log),
                 Order::Resume | Order::ResumeCounting => {
                     self.take_back(order == Order::ResumeCounting);
                     log.record(self.now, SenderEvent::SpuriousTimeout);
@@ -418,6 +439,20 @@ impl Core {
         } else {
             self.turn_to(Turn::Forget);
         }
+    }
+
+    /// Goes back to the first unacknowledged segment without a reduction.
+    fn rewind(&mut self, log: &mut impl Log) {
+        self.end_back_off(log);
+        self.probe = None;
+        self.resend = None;
+        self.nxt = self.una;
+        self.stalled = false;
+        self.in_fast_recovery = false;
+        self.flight_before = None;
+        self.cancel_timing();
+        self.restart_timer();
+        self.turn_to(Turn::Rewind);
     }
 
     fn turn_to(&mut self, turn: Turn) {

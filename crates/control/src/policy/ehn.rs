@@ -1,0 +1,219 @@
+//! Explicit Handover Notification, the sender's side (Izumikawa, Yamaguchi &
+//! Katto, section 3): an ACK with the handover mark says that what is in flight
+//! went to the old base station. The sender restarts its timer and sends
+//! everything from the first unacknowledged segment again, with the window as
+//! it was: if a timeout has reduced it meanwhile, the stored pair comes back.
+//!
+//! The paper stores window and threshold "whenever they are changed". After
+//! several reductions the pair in force before the first of them counts, since
+//! SND.UNA last advanced. It speaks of timeouts only; a fast recovery is taken
+//! back as well if what it retransmitted was lost by the handover: sent within
+//! one round-trip time before the mark was.
+//!
+//! A mark counts once: repeats have its number, and one that says nothing new
+//! (an ACK below SND.UNA, a segment never sent, another mark within a
+//! round-trip time) is an ACK like any other, so that forged marks make a
+//! sender resend its window once a round trip at most, never more than a window
+//! that it had.
+
+use midflight_units::{Duration, Instant, Seq};
+
+use super::{HandoffPolicy, MarkSeen};
+use crate::part::{choose, Knob, KnobError, Part, PartInfo};
+use crate::{Notice, Order, Orders, SenderView};
+
+/// The window with which a sender goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Onward {
+    Previous,
+    SlowStart,
+    Adjusted,
+}
+
+/// Window and threshold before a reduction.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    /// SND.UNA at the time.
+    una: Seq,
+    cwnd: f64,
+    ssthresh: f64,
+    /// When the first unacknowledged segment had been sent; none if a timeout reduced.
+    sent: Option<Instant>,
+}
+
+/// State and knobs of the sender's half of EHN.
+#[derive(Clone, Copy, Debug)]
+pub struct Ehn {
+    onward: Onward,
+    estimate_rtt: bool,
+    stored: Option<Stored>,
+    /// The number of the last mark that counted, and when it came.
+    last: Option<(u32, Instant)>,
+}
+
+impl Default for Ehn {
+    fn default() -> Self {
+        Self {
+            onward: Onward::Previous,
+            estimate_rtt: false,
+            stored: None,
+            last: None,
+        }
+    }
+}
+
+impl Part for Ehn {
+    const INFO: PartInfo = PartInfo {
+        name: "ehn-restore",
+        summary: "on a handover mark send everything outstanding again with the window as it was; the sender's half of ehn",
+        source: "Izumikawa, Yamaguchi & Katto, section 3",
+        knobs: &[
+            Knob {
+                name: "ehn_window",
+                default: "previous",
+                accepts: "previous, slow-start, adjusted",
+                summary: "the window after a handover: as before it, one segment, or the estimated bandwidth times twice the mark's delay (with a controller that estimates the bandwidth)",
+            },
+            Knob {
+                name: "ehn_rtt",
+                default: "keep",
+                accepts: "keep, one-way",
+                summary: "the RTT estimate after a handover: kept, or from twice the mark's delay (clocks agree)",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        if name == "ehn_window" {
+            let choices = [
+                ("previous", Onward::Previous),
+                ("slow-start", Onward::SlowStart),
+                ("adjusted", Onward::Adjusted),
+            ];
+            self.onward = choose(&Self::INFO, name, value, &choices)?;
+        } else {
+            let choices = [("keep", false), ("one-way", true)];
+            self.estimate_rtt = choose(&Self::INFO, name, value, &choices)?;
+        }
+        Ok(())
+    }
+}
+
+impl Ehn {
+    fn is_news(&self, seen: &MarkSeen, view: &SenderView) -> bool {
+        let nothing = view.snd_una == view.snd_max;
+        let again = self.last.is_some_and(|(number, at)| {
+            let recent = view.now < at + view.srtt.unwrap_or(Duration::ZERO);
+            seen.mark.number <= number || recent
+        });
+        !nothing && !again
+    }
+
+    /// The pair before a reduction that the handover caused.
+    fn restored(&self, seen: &MarkSeen, view: &SenderView) -> Option<(f64, f64)> {
+        let stored = self.stored.filter(|s| s.una == seen.una_before)?;
+        let by_handover = stored.sent.is_none_or(|sent| {
+            let rtt = view.srtt.unwrap_or(Duration::ZERO);
+            seen.mark.sent <= sent + rtt
+        });
+        by_handover.then_some((stored.cwnd, stored.ssthresh))
+    }
+
+    fn store(&mut self, before: &SenderView, sent: Option<Instant>) {
+        if self.stored.is_none_or(|s| s.una != before.snd_una) {
+            self.stored = Some(Stored {
+                una: before.snd_una,
+                cwnd: before.cwnd,
+                ssthresh: before.ssthresh,
+                sent,
+            });
+        }
+    }
+}
+
+impl HandoffPolicy for Ehn {
+    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    fn heeds_marks(&self) -> bool {
+        true
+    }
+
+    fn on_timeout(&mut self, before: &SenderView, _view: &SenderView) -> Orders {
+        self.store(before, None);
+        Orders::none()
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        self.store(view, view.una_sent);
+        Orders::none()
+    }
+
+    fn on_mark(&mut self, seen: &MarkSeen, view: &SenderView) -> Orders {
+        if !self.is_news(seen, view) {
+            return Orders::none();
+        }
+        self.last = Some((seen.mark.number, view.now));
+        let restored = self.restored(seen, view);
+        self.stored = None;
+        // A window inflated by duplicates is none to go on with.
+        let deflated = if view.in_fast_recovery {
+            view.cwnd.min(view.ssthresh)
+        } else {
+            view.cwnd
+        };
+        let (cwnd, ssthresh) = restored.unwrap_or((deflated, view.ssthresh));
+        let rtt = view.now.since(seen.mark.sent) * 2;
+        let mut orders = Orders::none();
+        match (self.onward, view.bandwidth) {
+            (Onward::SlowStart, _) => {
+                // The fast retransmission of Caceres & Iftode 1995, which the paper refers to.
+                let half = (cwnd / 2.0).floor().max(2.0);
+                orders.push(
+                    Order::SetSsthresh(half),
+                    "half the window before the handover",
+                );
+                orders.push(Order::SetCwnd(1.0), "slow start after the handover");
+            }
+            (Onward::Adjusted, Some(bandwidth)) => {
+                let seconds = rtt.as_nanos() as f64 / 1e9;
+                let share = (bandwidth * seconds).floor().max(2.0);
+                orders.push(
+                    Order::SetSsthresh(share),
+                    "estimated bandwidth times twice the mark's delay",
+                );
+                orders.push(
+                    Order::SetCwnd(cwnd.min(share)),
+                    "at most that, and at most the window before the handover",
+                );
+            }
+            (Onward::Previous | Onward::Adjusted, _) => {
+                if restored.is_some() {
+                    let reason = "what reduced it was the handover";
+                    orders.push(Order::SetSsthresh(ssthresh), reason);
+                    orders.push(Order::SetCwnd(cwnd), reason);
+                } else if view.in_fast_recovery {
+                    let reason = "the fast recovery at hand answers an earlier loss";
+                    orders.push(Order::SetCwnd(cwnd), reason);
+                }
+            }
+        }
+        if self.estimate_rtt {
+            orders.push(
+                Order::RestartRtt {
+                    // RFC 6298 (2.2): RTO after a first sample.
+                    initial_rto: rtt * 3,
+                    sample_since: view.now,
+                    sample_retransmitted: true,
+                },
+                "twice the mark's delay is the round-trip time of the new path",
+            );
+        }
+        orders.push(
+            Order::Rewind,
+            "what is in flight went to the old base station",
+        );
+        orders
+    }
+}

@@ -1,0 +1,107 @@
+//! What a mobile node's TCP tells its sender around a handover of its own.
+//!
+//! A signal is one file here and one line in the registry below. It belongs to
+//! the receiver, so that any sender can face it: what goes out are repeats of
+//! the last ACK with a window, a handover mark or nothing special, and what the
+//! sender makes of them is TCP's affair (persist mode, fast retransmit) or that
+//! of a policy that heeds marks.
+
+mod ehn;
+mod freeze;
+mod silent;
+mod tr_acks;
+
+use midflight_units::{Duration, Instant};
+
+pub use ehn::EhnSignal;
+pub use freeze::Freeze;
+pub use silent::Silent;
+pub use tr_acks::TrAcks;
+
+use crate::part::registry;
+
+/// Repeats of the last ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signal {
+    /// How many.
+    pub copies: u8,
+    /// From now on every ACK advertises no window, or the whole one again.
+    pub window: Option<Advertised>,
+    /// They carry the handover mark.
+    pub marked: bool,
+}
+
+/// What a receiver advertises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advertised {
+    /// A zero window.
+    Closed,
+    /// Its whole window.
+    Open,
+}
+
+/// The handover mark of an ACK (Izumikawa, Yamaguchi & Katto, section 3: a bit
+/// of the TCP header, or an option).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverMark {
+    /// Number of the handover, from 1: repeats of a mark are told by it.
+    pub number: u32,
+    /// When it left the mobile node, which a timestamp option would tell a
+    /// sender whose clock agrees with the node's.
+    pub sent: Instant,
+}
+
+/// What a mobile node tells its sender, and when.
+pub trait HandoverSignal {
+    /// How long before the node leaves its link it wants to warn the sender;
+    /// none if it foresees nothing.
+    fn warning(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The node is about to leave its link.
+    fn on_warning(&mut self) -> Signal {
+        Signal::default()
+    }
+
+    /// The node has found out that it is on another link, and can send.
+    fn on_attached(&mut self) -> Signal;
+}
+
+registry! {
+    /// Any registered signal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    AnyHandoverSignal of HandoverSignal, listed in HANDOVER_SIGNALS:
+    Silent: Silent,
+    TrAcks: TrAcks,
+    Freeze: Freeze,
+    Ehn: EhnSignal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::testing::check_knobs;
+
+    #[test]
+    fn every_signal_is_found_by_name_and_accepts_the_defaults_it_documents() {
+        for info in HANDOVER_SIGNALS {
+            let mut part = AnyHandoverSignal::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(part.info(), *info);
+            check_knobs(info, |name, value| part.set_knob(name, value));
+        }
+    }
+
+    #[test]
+    fn only_freeze_foresees_a_handover_and_it_opens_the_window_that_it_closed() {
+        for info in HANDOVER_SIGNALS {
+            let mut part = AnyHandoverSignal::named(info.name).unwrap_or_else(|| unreachable!());
+            let foresees = part.warning().is_some();
+            assert_eq!(foresees, info.name == "freeze", "{}", info.name);
+            assert_eq!(part.on_warning().copies > 0, foresees);
+            let closes = part.on_warning().window == Some(Advertised::Closed);
+            let opens = part.on_attached().window == Some(Advertised::Open);
+            assert_eq!((closes, opens), (foresees, foresees), "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! No signal: the node goes on acknowledging what arrives (plain TCP).
+
+use super::{HandoverSignal, Signal};
+use crate::part::{Part, PartInfo};
+
+/// It keeps no state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Silent;
+
+impl Part for Silent {
+    const INFO: PartInfo = PartInfo {
+        name: "silent",
+        summary: "a mobile node that tells its sender nothing",
+        source: "RFC 9293",
+        knobs: &[],
+    };
+}
+
+impl HandoverSignal for Silent {
+    fn on_attached(&mut self) -> Signal {
+        Signal::default()
+    }
+}

@@ -1,0 +1,241 @@
+//! `Roaming`, `run_roaming` and `trace_roaming`.
+
+use std::collections::BTreeMap;
+
+use midflight_study::{
+    read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers,
+    RoamingRow, RoamingRun, SignalFate, StudyError,
+};
+use midflight_units::{Duration, Instant};
+use pyo3::prelude::*;
+
+use crate::table::Table;
+use crate::{fates, link, refuse, trace_table, with_progress, Fate, Link};
+
+/// A mobile node that changes its base station, one run for each number in `runs`.
+#[pyclass(frozen, module = "midflight")]
+pub(crate) struct Roaming {
+    roaming: midflight_study::Roaming,
+}
+
+fn forgery(ack: &str, every_ns: u64) -> PyResult<Forgery> {
+    let known = ForgedAck::ALL.iter().find(|(name, _)| *name == ack);
+    let Some((_, ack)) = known else {
+        return Err(refuse(StudyError::Range {
+            what: "the ACK number of forged ACKs",
+            value: format!("\"{ack}\""),
+            accepted: "old, current or unsent",
+        }));
+    };
+    Ok(Forgery {
+        ack: *ack,
+        every: Duration::from_nanos(every_ns),
+    })
+}
+
+/// What Python says of the handovers of a node that moves.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python class"
+)]
+fn handovers(
+    every_ns: u64,
+    advertisement_ns: u64,
+    blackout_ns: u64,
+    foresight_error_ns: i64,
+    foresight_missed: f64,
+    signal_lost: f64,
+    signal_copies: u8,
+    signal_delay_ns: u64,
+) -> Handovers {
+    let off = Duration::from_nanos(foresight_error_ns.unsigned_abs());
+    let (late, early) = if foresight_error_ns > 0 {
+        (off, Duration::ZERO)
+    } else {
+        (Duration::ZERO, off)
+    };
+    Handovers {
+        every: Duration::from_nanos(every_ns),
+        advertisement: Duration::from_nanos(advertisement_ns),
+        blackout: Duration::from_nanos(blackout_ns),
+        signal: SignalFate {
+            lost: signal_lost,
+            copies: signal_copies,
+            delay: Duration::from_nanos(signal_delay_ns),
+        },
+        foresight: Foresight {
+            late,
+            early,
+            missed: foresight_missed,
+        },
+    }
+}
+
+#[pymethods]
+impl Roaming {
+    #[new]
+    #[pyo3(signature = (*, scheme, end_ns, every_ns = Some(5_000_000_000), stations = 2, fixed = vec![],
+        loss = None, back_loss = None, script = vec![], back_script = vec![],
+        backbone = Link::Numbers(100_000_000, 50_000_000), access = Link::Numbers(10_000_000, 3_000_000),
+        wireless = Link::Numbers(2_000_000, 5_000_000), limit = 50,
+        advertisement_ns = 100_000_000, blackout_ns = 0, foresight_error_ns = 0, foresight_missed = 0.0,
+        signal_lost = 0.0, signal_copies = 1, signal_delay_ns = 0, forged = None, forged_every_ns = 1_000_000_000,
+        profile = "ns2", knobs = BTreeMap::new(), seed = 1, runs = vec![0]))]
+    #[pyo3(
+        text_signature = "(*, scheme, end_ns, every_ns=5_000_000_000, stations=2, fixed=[], loss=None, \
+        back_loss=None, script=[], back_script=[], backbone=(100_000_000, 50_000_000), \
+        access=(10_000_000, 3_000_000), wireless=(2_000_000, 5_000_000), limit=50, \
+        advertisement_ns=100_000_000, blackout_ns=0, foresight_error_ns=0, foresight_missed=0.0, \
+        signal_lost=0.0, signal_copies=1, signal_delay_ns=0, forged=None, forged_every_ns=1_000_000_000, \
+        profile='ns2', knobs={}, seed=1, runs=[0])"
+    )]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python class"
+    )]
+    fn new(
+        scheme: String,
+        end_ns: u64,
+        every_ns: Option<u64>,
+        stations: u8,
+        fixed: Vec<u8>,
+        loss: Option<&str>,
+        back_loss: Option<&str>,
+        script: Vec<(u64, Fate)>,
+        back_script: Vec<(u64, Fate)>,
+        backbone: Link,
+        access: Link,
+        wireless: Link,
+        limit: u32,
+        advertisement_ns: u64,
+        blackout_ns: u64,
+        foresight_error_ns: i64,
+        foresight_missed: f64,
+        signal_lost: f64,
+        signal_copies: u8,
+        signal_delay_ns: u64,
+        forged: Option<&str>,
+        forged_every_ns: u64,
+        profile: &str,
+        knobs: BTreeMap<String, String>,
+        seed: u64,
+        runs: Vec<u64>,
+    ) -> PyResult<Self> {
+        let every = |every_ns| {
+            handovers(
+                every_ns,
+                advertisement_ns,
+                blackout_ns,
+                foresight_error_ns,
+                foresight_missed,
+                signal_lost,
+                signal_copies,
+                signal_delay_ns,
+            )
+        };
+        let roaming = midflight_study::Roaming {
+            backbone: link(backbone)?,
+            access: link(access)?,
+            wireless: link(wireless)?,
+            limit,
+            loss: loss.map(read_loss).transpose().map_err(refuse)?,
+            back_loss: back_loss.map(read_loss).transpose().map_err(refuse)?,
+            script: fates(script)?,
+            back_script: fates(back_script)?,
+            stations,
+            fixed,
+            handovers: every_ns.map(every),
+            forgery: forged
+                .map(|ack| forgery(ack, forged_every_ns))
+                .transpose()?,
+            scheme,
+            profile: profile.into(),
+            knobs: knobs.into_iter().collect(),
+            seed,
+            runs,
+            end: Instant::from_nanos(end_ns),
+        };
+        Ok(Self { roaming })
+    }
+}
+
+/// Runs mobile nodes; one table for each, with one row for each run, interval
+/// and node. `progress` is as for `run_sweeps`.
+#[pyfunction(name = "run_roaming")]
+#[pyo3(signature = (nodes, *, threads = 0, progress = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+pub(crate) fn run_nodes(
+    py: Python<'_>,
+    nodes: Vec<PyRef<'_, Roaming>>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Table>> {
+    let nodes: Vec<_> = nodes.iter().map(|n| n.roaming.clone()).collect();
+    let how = Execution {
+        threads,
+        ..Execution::default()
+    };
+    let tables = with_progress(py, progress.as_ref(), |go_on| {
+        run_roaming(&nodes, how, go_on)
+    })?;
+    let each = nodes.iter().zip(&tables);
+    each.map(|(node, runs)| table(&node.runs, runs)).collect()
+}
+
+fn table(numbers: &[u64], runs: &[RoamingRun]) -> PyResult<Table> {
+    let rows: Vec<(u64, &RoamingRun, &RoamingRow)> = numbers
+        .iter()
+        .zip(runs)
+        .flat_map(|(&number, run)| run.rows.iter().map(move |row| (number, run, row)))
+        .collect();
+    let mut t = Table::builder();
+    let count = |f: &dyn Fn(&RoamingRow) -> u64| rows.iter().map(|(_, _, r)| f(r) as i64).collect();
+    t.int(
+        "run",
+        rows.iter().map(|(number, ..)| *number as i64).collect(),
+    );
+    t.int("interval", count(&|r| r.interval.into()));
+    t.int("node", count(&|r| r.node.into()));
+    t.int("station", count(&|r| r.station.into()));
+    t.int("from_ns", count(&|r| r.from.as_nanos()));
+    t.int("until_ns", count(&|r| r.until.as_nanos()));
+    t.int("acked", count(&|r| r.acked));
+    t.int("sent", count(&|r| r.sent));
+    t.int("rexmits", count(&|r| r.rexmits));
+    t.int("timeouts", count(&|r| r.timeouts.into()));
+    t.int("spurious_timeouts", count(&|r| r.spurious_timeouts.into()));
+    t.int("fast_rexmits", count(&|r| r.fast_rexmits.into()));
+    t.int("drops_queue", count(&|r| r.drops_queue));
+    t.int("drops_radio", count(&|r| r.drops_radio));
+    t.int("drops_break", count(&|r| r.drops_break));
+    let digests = rows.iter().map(|(_, run, _)| run.digest.to_string());
+    t.text("digest", digests.collect());
+    t.build()
+}
+
+/// Every event of the mobile node's flow in one run, from `from_ns` to
+/// `until_ns`, or only those of these names.
+#[pyfunction(name = "trace_roaming")]
+#[pyo3(signature = (roaming, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+pub(crate) fn trace_node(
+    py: Python<'_>,
+    roaming: &Bound<'_, Roaming>,
+    run: u64,
+    from_ns: u64,
+    until_ns: Option<u64>,
+    events: Vec<String>,
+) -> PyResult<Table> {
+    let roaming = roaming.get().roaming.clone();
+    let until = until_ns.map_or(roaming.end, Instant::from_nanos);
+    let from = Instant::from_nanos(from_ns);
+    let traced = py.detach(|| trace_roaming(&roaming, run, from, until, &events));
+    let (rows, digest) = traced.map_err(refuse)?;
+    trace_table(&rows, &digest)
+}

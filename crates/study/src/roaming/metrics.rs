@@ -1,0 +1,133 @@
+//! What is measured of a roaming node and of fixed ones, interval by interval.
+
+use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
+use midflight_tcp::SenderEvent;
+use midflight_units::{Instant, Seq};
+
+/// The measurements of one node's flow in one interval of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoamingRow {
+    /// Number of the interval, from 0.
+    pub interval: u32,
+    /// Number of the node: 0 is the mobile one.
+    pub node: u32,
+    /// Where the node is: number of the station, from 0. The mobile node counts
+    /// as being at the new one from when it leaves the old one.
+    pub station: u8,
+    /// Start of the interval.
+    pub from: Instant,
+    /// Its end.
+    pub until: Instant,
+    /// Segments acknowledged.
+    pub acked: u64,
+    /// Segments sent, window probes included.
+    pub sent: u64,
+    /// Those of them that had been sent before.
+    pub rexmits: u64,
+    /// Timeouts.
+    pub timeouts: u32,
+    /// Those of them after which a segment sent before was acknowledged: nothing had been lost.
+    pub spurious_timeouts: u32,
+    /// Fast retransmits.
+    pub fast_rexmits: u32,
+    /// Data packets lost to a full queue.
+    pub drops_queue: u64,
+    /// Data packets lost by the wireless link.
+    pub drops_radio: u64,
+    /// Data packets that arrived where the node no longer was.
+    pub drops_break: u64,
+}
+
+/// Measures all flows.
+#[derive(Clone, Debug)]
+pub(super) struct RoamingMetrics {
+    /// The interval at hand, a row for each node.
+    now: Vec<RoamingRow>,
+    /// Up to where each was acknowledged when it began.
+    acked: Vec<Seq>,
+    done: Vec<RoamingRow>,
+    nodes: usize,
+}
+
+impl RoamingMetrics {
+    /// Of a mobile node and of fixed nodes at these stations.
+    pub(super) fn new(fixed: impl Iterator<Item = u8>) -> Self {
+        let mobile = RoamingRow::default();
+        let fixed = fixed.zip(1..).map(|(station, node)| RoamingRow {
+            node,
+            station,
+            ..RoamingRow::default()
+        });
+        let now: Vec<_> = std::iter::once(mobile).chain(fixed).collect();
+        Self {
+            // The SYN is no data.
+            acked: vec![1; now.len()],
+            done: Vec::new(),
+            nodes: now.len(),
+            now,
+        }
+    }
+
+    /// The interval ends; the mobile node was at `station`, and flows were
+    /// acknowledged up to `acked`.
+    pub(super) fn close(&mut self, until: Instant, station: u8, acked: &[Seq]) {
+        self.now[0].station = station;
+        for (place, &una) in acked.iter().enumerate().take(self.nodes) {
+            let row = &mut self.now[place];
+            row.until = until;
+            row.acked = una.saturating_sub(self.acked[place]);
+            self.acked[place] = self.acked[place].max(una);
+            let next = RoamingRow {
+                interval: row.interval + 1,
+                node: row.node,
+                station: row.station,
+                from: until,
+                ..RoamingRow::default()
+            };
+            self.done.push(std::mem::replace(row, next));
+        }
+    }
+
+    pub(super) fn take_rows(&mut self) -> Vec<RoamingRow> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// The row of the interval in which a timeout was.
+    fn row_at(&mut self, node: usize, at: Instant) -> &mut RoamingRow {
+        if at >= self.now[node].from {
+            return &mut self.now[node];
+        }
+        let interval = self.done.iter().position(|row| at < row.until);
+        let place = interval.map_or(node, |first| first / self.nodes * self.nodes + node);
+        &mut self.done[place]
+    }
+}
+
+impl Observer for RoamingMetrics {
+    #[inline(always)]
+    fn record(&mut self, _now: Instant, flow: FlowId, event: &Event<'_>) {
+        let node = flow.index();
+        let row = &mut self.now[node];
+        match event {
+            Event::Sent(segment) => {
+                row.sent += 1;
+                row.rexmits += u64::from(segment.retransmission);
+            }
+            Event::Dropped {
+                payload: Payload::Data(_),
+                cause,
+                ..
+            } => match cause {
+                DropCause::Queue => row.drops_queue += 1,
+                DropCause::Break => row.drops_break += 1,
+                DropCause::Radio => row.drops_radio += 1,
+            },
+            Event::Sender(SenderEvent::Timeout(_)) => row.timeouts += 1,
+            Event::Sender(SenderEvent::FastRetransmit(_)) => row.fast_rexmits += 1,
+            Event::TimeoutJudged {
+                at, spurious: true, ..
+            } => self.row_at(node, *at).spurious_timeouts += 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! A mobile node that changes its base station every few seconds under Mobile
+//! IP: the networks of Izumikawa, Yamaguchi & Katto, figures 2 and 5.
+//!
+//! ```text
+//!                               /--access-- base station --wireless-- mobile node
+//! sender --backbone-- router --<
+//!                               \--access-- base station --wireless-- fixed nodes
+//! ```
+//!
+//! A handover is a timeline. The node leaves its station: what arrives for it
+//! there from then on is lost, and nothing it sends gets out. After the blackout
+//! it can hear the next station, whose next advertisement tells it where it is.
+//! It can send again, sends its signal, and registers with its agent, which is
+//! at the sender's end of the backbone: packets that the agent gets after the
+//! registration go to the new station. Packets on their way to the old one are
+//! lost.
+
+mod metrics;
+mod network;
+
+use educe::Educe;
+use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
+use midflight_control::LinkInfo;
+use midflight_sim::{random, Action, Digest, Event, FlowId, LossModel, Observer, Scripted, World};
+use midflight_tcp::{Ack, SackBlocks};
+use midflight_units::{Duration, Instant};
+use rayon::prelude::*;
+
+pub use self::metrics::RoamingRow;
+
+use self::metrics::RoamingMetrics;
+use self::network::Network;
+use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution, Progress};
+use crate::scheme::{Built, Knobs, Scheme};
+use crate::trace::{Recorder, TraceRow};
+
+/// Handovers of the mobile node, one every `every`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Handovers {
+    /// Time between two of them, and before the first.
+    pub every: Duration,
+    /// Time between two router advertisements of a base station: the node hears
+    /// the first one after a time drawn uniformly from zero to this.
+    pub advertisement: Duration,
+    /// How long the node hears no station at all.
+    pub blackout: Duration,
+    /// What becomes of what the node tells its sender.
+    pub signal: SignalFate,
+    /// How well a node that warns its sender foresees a handover.
+    pub foresight: Foresight,
+}
+
+/// What becomes of a signal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignalFate {
+    /// Probability that the network loses it.
+    pub lost: f64,
+    /// Copies of each of its packets that the network delivers otherwise.
+    pub copies: u8,
+    /// How much later than its registration the node sends it.
+    pub delay: Duration,
+}
+
+/// How well a node foresees a handover.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Foresight {
+    /// How much later the warning comes than the node means it to.
+    pub late: Duration,
+    /// How much earlier.
+    pub early: Duration,
+    /// Probability that there is none.
+    pub missed: f64,
+}
+
+/// ACKs with a handover mark that no node has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgery {
+    /// Their ACK number.
+    pub ack: ForgedAck,
+    /// Time between two of them.
+    pub every: Duration,
+}
+
+/// The ACK number of a forged ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForgedAck {
+    /// Below SND.UNA.
+    Old,
+    /// SND.UNA.
+    Current,
+    /// Of a segment that was never sent.
+    Unsent,
+}
+
+impl ForgedAck {
+    /// All kinds with their names.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("old", Self::Old),
+        ("current", Self::Current),
+        ("unsent", Self::Unsent),
+    ];
+}
+
+/// A mobile node and its network under one scheme: one run for each seed.
+#[derive(Clone, Debug)]
+pub struct Roaming {
+    /// Between sender and router.
+    pub backbone: LinkInfo,
+    /// Between router and base station.
+    pub access: LinkInfo,
+    /// Between base station and nodes.
+    pub wireless: LinkInfo,
+    /// Most packets at a link in either direction, the one in transmission included.
+    pub limit: u32,
+    /// Losses of each wireless link towards its nodes.
+    pub loss: Option<LossModel>,
+    /// Losses of each wireless link towards its base station.
+    pub back_loss: Option<LossModel>,
+    /// What happens to the packets of these numbers on the first station's
+    /// wireless link towards its nodes.
+    pub script: Vec<(u64, Scripted)>,
+    /// The same towards the base station.
+    pub back_script: Vec<(u64, Scripted)>,
+    /// Base stations; the mobile node is at the first one at the start.
+    pub stations: u8,
+    /// Fixed nodes at each station, in their order; stations beyond the list have none.
+    pub fixed: Vec<u8>,
+    /// Handovers, if it moves.
+    pub handovers: Option<Handovers>,
+    /// Forged ACKs at the sender.
+    pub forgery: Option<Forgery>,
+    /// Name of the scheme of the mobile node and its sender.
+    pub scheme: String,
+    /// Name of the profile of all flows.
+    pub profile: String,
+    /// Settings that differ from the defaults. Those of the profile hold for the fixed nodes too.
+    pub knobs: Knobs,
+    /// Of the random streams; they do not depend on the scheme.
+    pub seed: u64,
+    /// Numbers of the runs.
+    pub runs: Vec<u64>,
+    /// End of each run.
+    pub end: Instant,
+}
+
+/// Fixed nodes start at random within this time.
+const FIXED_START: Duration = Duration::from_secs(1);
+/// Most stations, and most fixed nodes at one.
+pub(crate) const MOST_STATIONS: u8 = 8;
+const MOST_FIXED: u8 = 200;
+/// Events between two looks at whether to stop.
+const EVENTS_AT_A_TIME: usize = 100_000;
+
+/// One handover of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Move {
+    /// When the node leaves.
+    at: Instant,
+    from: u8,
+    to: u8,
+    /// When it warns its sender.
+    warning: Option<Instant>,
+    /// When it finds out that it has moved, and sends its registration.
+    detected: Instant,
+    /// When it sends its signal.
+    signal: Instant,
+    /// Copies of the signal that are delivered.
+    copies: u8,
+}
+
+/// What is watched of a run.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct Watch {
+    digest: Digest,
+    metrics: RoamingMetrics,
+}
+
+impl Observer for Watch {
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        self.metrics.record(now, flow, event);
+    }
+}
+
+/// The measurements of one run.
+#[derive(Clone, Debug)]
+pub struct RoamingRun {
+    /// A row for each interval and node: intervals end when the mobile node
+    /// leaves a station; the mobile node comes first.
+    pub rows: Vec<RoamingRow>,
+    /// Digest of the run.
+    pub digest: Digest,
+}
+
+impl Roaming {
+    fn check(&self) -> Result<Built, StudyError> {
+        let refuse = |what, value: String, accepted| {
+            Err(StudyError::Range {
+                what,
+                value,
+                accepted,
+            })
+        };
+        if self.runs.is_empty() {
+            return Err(StudyError::Nothing { what: "run" });
+        }
+        if self.end == Instant::ZERO {
+            let value = self.end.to_string();
+            return refuse("an end of the run at", value, "a time after the start");
+        }
+        if self.limit == 0 {
+            return refuse("a queue limit of", "0".into(), "1 packet or more");
+        }
+        let least = if self.handovers.is_some() { 2 } else { 1 };
+        if !(least..=MOST_STATIONS).contains(&self.stations) {
+            let value = self.stations.to_string();
+            return refuse(
+                "the number of base stations",
+                value,
+                "1 to 8, and 2 or more for a node that moves",
+            );
+        }
+        if self.fixed.len() > usize::from(self.stations) {
+            let value = self.fixed.len().to_string();
+            let accepted = "a number for each base station at most";
+            return refuse("the length of the list of fixed nodes", value, accepted);
+        }
+        if let Some(most) = self.fixed.iter().find(|&&n| n > MOST_FIXED) {
+            return refuse(
+                "the number of fixed nodes at a station",
+                most.to_string(),
+                "0 to 200",
+            );
+        }
+        if self.forgery.is_some_and(|f| f.every == Duration::ZERO) {
+            return refuse(
+                "a time between forged ACKs of",
+                "0s".into(),
+                "a time above zero",
+            );
+        }
+        if let Some(h) = &self.handovers {
+            for (what, share) in [
+                ("the share of signals lost", h.signal.lost),
+                ("the share of handovers not foreseen", h.foresight.missed),
+            ] {
+                if !(0.0..=1.0).contains(&share) {
+                    return refuse(what, share.to_string(), "0 to 1");
+                }
+            }
+            // One handover is over before the next: the node is back, and its agent knows.
+            let longest = h.blackout + h.advertisement + h.signal.delay + self.switch_delay();
+            if h.every <= longest {
+                let value = h.every.to_string();
+                return refuse(
+                    "a time between handovers of",
+                    value,
+                    "more than blackout, advertisement interval, signal delay and the way to the new station and back together",
+                );
+            }
+        }
+        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+    }
+
+    /// From when a registration leaves the node until the packets that its agent
+    /// lets by after it are at the router.
+    fn switch_delay(&self) -> Duration {
+        self.registration_delay() + self.backbone.delay
+    }
+
+    /// How long a registration, as large as an ACK, takes to the agent on idle links.
+    fn registration_delay(&self) -> Duration {
+        let ways = [self.wireless, self.access, self.backbone];
+        ways.iter().fold(Duration::ZERO, |sum, link| {
+            sum + link.delay
+                + link
+                    .rate
+                    .transmission_time(midflight_tcp::ACK_HEADER_BYTES.into())
+        })
+    }
+
+    /// All handovers of a run.
+    fn moves(&self, signal: &AnyHandoverSignal, run: u64) -> Vec<Move> {
+        let Some(h) = &self.handovers else {
+            return Vec::new();
+        };
+        // A stream for each question, so that no answer shifts another.
+        let draw = |purpose| random::stream(self.seed, run, "mobile node", purpose);
+        let (mut advertised, mut target) = (draw("advertisement"), draw("station"));
+        let (mut lost, mut missed) = (draw("signal"), draw("foresight"));
+        let mut moves = Vec::new();
+        let (mut at, mut from) = (Instant::ZERO + h.every, 0);
+        while at < self.end {
+            let others = f64::from(self.stations - 1);
+            let step = 1 + (target.next_f64() * others) as u8;
+            let to = (from + step) % self.stations;
+            let wait = advertised.next_f64() * h.advertisement.as_nanos() as f64;
+            let detected = at + h.blackout + Duration::from_nanos(wait as u64);
+            let foreseen = missed.next_f64() >= h.foresight.missed;
+            let arrives = lost.next_f64() >= h.signal.lost;
+            let warning = signal.warning().filter(|_| foreseen).map(|warning| {
+                let early = warning + h.foresight.early;
+                let ahead = (at + h.foresight.late).since(Instant::ZERO);
+                Instant::ZERO + ahead.saturating_sub(early)
+            });
+            moves.push(Move {
+                at,
+                from,
+                to,
+                // A warning that comes after the signal would be none.
+                warning: warning.filter(|&w| w < detected + h.signal.delay),
+                detected,
+                signal: detected + h.signal.delay,
+                copies: if arrives { h.signal.copies } else { 0 },
+            });
+            at += h.every;
+            from = to;
+        }
+        moves
+    }
+
+    fn fixed_at(&self, station: u8) -> u8 {
+        self.fixed.get(usize::from(station)).copied().unwrap_or(0)
+    }
+
+    /// The station of each flow's node that does not move, in the order of the flows.
+    fn fixed_stations(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..self.stations).flat_map(|s| std::iter::repeat_n(s, usize::from(self.fixed_at(s))))
+    }
+
+    /// The world of a run before anything has happened, its whole timeline planned.
+    fn world<O: Observer>(
+        &self,
+        built: &Built,
+        moves: &[Move],
+        run: u64,
+        observer: O,
+    ) -> Result<World<O>, StudyError> {
+        let network = Network { roaming: self, run };
+        let mut world = network.world(built, observer)?;
+        world.schedule(Instant::ZERO, Action::Open(FlowId::default()))?;
+        let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
+        for flow in 1..world.flows() {
+            let ns = starts.next_f64() * FIXED_START.as_nanos() as f64;
+            let at = Instant::from_nanos(ns as u64);
+            world.schedule(at, Action::Open(World::<O>::flow_id(flow)))?;
+        }
+        network.go_nowhere(&mut world)?;
+        let flow = FlowId::default();
+        for m in moves {
+            if let Some(warning) = m.warning {
+                world.schedule(warning, Action::Foresee(flow))?;
+            }
+            world.schedule(m.at, Action::MarkBreak)?;
+            for route in network::leave(m.from) {
+                world.schedule(m.at, route)?;
+            }
+            for route in network::attach(m.to) {
+                world.schedule(m.detected, route)?;
+            }
+            world.schedule(m.signal, Action::Attached(flow, m.copies))?;
+            let switched = m.detected + self.switch_delay();
+            world.schedule(switched, network::switch(m.to))?;
+            world.schedule(switched, Action::MarkMake)?;
+        }
+        world.hold_routes_until(Instant::NEVER);
+        Ok(world)
+    }
+
+    fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<RoamingRun, StudyError> {
+        let moves = self.moves(&built.profile.receiver.signal, run);
+        let watch = Watch {
+            digest: Digest::default(),
+            metrics: RoamingMetrics::new(self.fixed_stations()),
+        };
+        let mut world = self.world(built, &moves, run, watch)?;
+        let mut forged = Forger::new(self.forgery, self.end);
+        let mut station = 0;
+        for (mark, next) in moves.iter().map(|m| (m.at, m.to)).chain([(self.end, 0)]) {
+            while let Some(at) = forged.due_before(mark) {
+                go_on_until(&mut world, at, progress)?;
+                let ack = forged.ack(world.sender(FlowId::default()));
+                world.schedule(at, Action::Forge(FlowId::default(), ack))?;
+            }
+            go_on_until(&mut world, mark, progress)?;
+            let acked: Vec<_> = (0..world.flows())
+                .map(|f| world.sender(World::<Watch>::flow_id(f)).view().snd_una)
+                .collect();
+            let (watch, _) = world.watch(FlowId::default());
+            watch.metrics.close(mark, station, &acked);
+            station = next;
+        }
+        let (watch, _) = world.watch(FlowId::default());
+        Ok(RoamingRun {
+            rows: watch.metrics.take_rows(),
+            digest: watch.digest,
+        })
+    }
+}
+
+/// Everything that happens before `until`.
+fn go_on_until<O: Observer>(
+    world: &mut World<O>,
+    until: Instant,
+    progress: &Progress,
+) -> Result<(), StudyError> {
+    loop {
+        for _ in 0..EVENTS_AT_A_TIME {
+            let next = world.next_event();
+            if next.at() >= until {
+                return Ok(());
+            }
+            world.process(next)?;
+        }
+        progress.go_on()?;
+    }
+}
+
+/// Makes forged ACKs.
+struct Forger {
+    forgery: Option<Forgery>,
+    next: Instant,
+    made: u32,
+}
+
+impl Forger {
+    fn new(forgery: Option<Forgery>, end: Instant) -> Self {
+        Self {
+            forgery,
+            next: forgery.map_or(end, |f| Instant::ZERO + f.every),
+            made: 0,
+        }
+    }
+
+    /// The instant of the next one, if that is before `mark`.
+    fn due_before(&mut self, mark: Instant) -> Option<Instant> {
+        let forgery = self.forgery?;
+        let at = self.next;
+        if at >= mark {
+            return None;
+        }
+        self.next = at + forgery.every;
+        Some(at)
+    }
+
+    fn ack(&mut self, sender: &midflight_tcp::Sender) -> Ack {
+        let view = sender.view();
+        self.made += 1;
+        let ack = match self.forgery.map(|f| f.ack) {
+            Some(ForgedAck::Old) => view.snd_una.saturating_sub(1),
+            Some(ForgedAck::Unsent) => view.snd_max + 1,
+            Some(ForgedAck::Current) | None => view.snd_una,
+        };
+        Ack {
+            ack,
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent: view.now,
+            closed: false,
+            mark: Some(HandoverMark {
+                // As if it came after all that the node may have sent.
+                number: u32::MAX / 2 + self.made,
+                sent: view.now,
+            }),
+        }
+    }
+}
+
+/// Every event of the mobile node's flow in one run from `from` to `until`, or
+/// only those of these names, and the digest of the run up to there. Forged ACKs are left out.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn trace_roaming(
+    roaming: &Roaming,
+    run: u64,
+    from: Instant,
+    until: Instant,
+    only: &[String],
+) -> Result<(Vec<TraceRow>, String), StudyError> {
+    let built = roaming.check()?;
+    let moves = roaming.moves(&built.profile.receiver.signal, run);
+    let recorder = Recorder::new(&built.profile, network::link_name, from, only);
+    let mut world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
+    loop {
+        let next = world.next_event();
+        if next.at() >= until {
+            break;
+        }
+        world.observer().1.check_length(until)?;
+        world.process(next)?;
+    }
+    let (watch, _) = world.watch(FlowId::default());
+    Ok((watch.1.take_rows(), watch.0.to_string()))
+}
+
+/// Runs mobile nodes side by side; for each its runs, in the order of their
+/// numbers. `go_on` is as for [`crate::run_sweeps`].
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn run_roaming(
+    nodes: &[Roaming],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<RoamingRun>>, StudyError> {
+    let built: Vec<Built> = nodes.iter().map(Roaming::check).collect::<Result<_, _>>()?;
+    let jobs: Vec<(usize, u64)> = nodes
+        .iter()
+        .enumerate()
+        .flat_map(|(i, node)| node.runs.iter().map(move |&run| (i, run)))
+        .collect();
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runs: Vec<RoamingRun> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
+        let each = jobs.par_iter().with_max_len(1).map(|&(i, run)| {
+            let done = nodes[i].run(&built[i], run, progress)?;
+            progress.done(1);
+            Ok(done)
+        });
+        each.collect()
+    })?;
+    let mut runs = runs.into_iter();
+    let tables = nodes
+        .iter()
+        .map(|node| runs.by_ref().take(node.runs.len()).collect());
+    Ok(tables.collect())
+}

@@ -1,0 +1,292 @@
+//! Nodes, links and routes of a roaming node's network.
+//!
+//! The air of a station is a node of its own, at the far end of its wireless
+//! link: fixed nodes are there, and the mobile node is beyond it while it is in
+//! range. What arrives there for a mobile node that has left goes to a link
+//! that is down.
+
+use midflight_control::LinkInfo;
+use midflight_sim::{
+    random, Action, FlowConfig, Impairments, LinkConfig, LinkId, LossModel, NodeId, Observer,
+    Scripted, World,
+};
+use midflight_units::{Duration, Instant, Rate};
+
+use super::{Roaming, MOST_STATIONS};
+use crate::error::StudyError;
+use crate::scheme::{Built, Scheme};
+
+/// Names of the links in the order of their numbers: two of the backbone and
+/// one nowhere, then seven for each station.
+const LINK_NAMES: [&str; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize] = {
+    let mut names = [""; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize];
+    names[BACKBONE as usize] = "backbone";
+    names[BACKBONE_BACK as usize] = "backbone-back";
+    names[NOWHERE as usize] = "nowhere";
+    let mut place = FIRST as usize;
+    while place < names.len() {
+        let kind = (place - FIRST as usize) % PER_STATION as usize;
+        names[place] = STATION_LINKS[kind];
+        place += 1;
+    }
+    names
+};
+
+const BACKBONE: u16 = 0;
+const BACKBONE_BACK: u16 = 1;
+/// From the mobile node, while it has no station.
+const NOWHERE: u16 = 2;
+const FIRST: u16 = 3;
+
+/// Links of a station.
+const STATION_LINKS: [&str; PER_STATION as usize] = [
+    "access",
+    "access-back",
+    "wireless",
+    "wireless-back",
+    "in-range",
+    "in-range-back",
+    "left",
+];
+const ACCESS: u16 = 0;
+const ACCESS_BACK: u16 = 1;
+const WIRELESS: u16 = 2;
+const WIRELESS_BACK: u16 = 3;
+/// Between the air and the mobile node.
+const IN_RANGE: u16 = 4;
+const IN_RANGE_BACK: u16 = 5;
+/// Where packets go for a mobile node that is not there.
+const LEFT: u16 = 6;
+const PER_STATION: u16 = 7;
+
+const SENDER: NodeId = NodeId(0);
+const ROUTER: NodeId = NodeId(1);
+const MOBILE: NodeId = NodeId(2);
+
+/// Rate of the links that take no time.
+const AIR: Rate = Rate::from_mbps(1_000_000);
+
+/// Name of a link of this network.
+pub(super) fn link_name(link: LinkId) -> &'static str {
+    LINK_NAMES.get(link.index()).copied().unwrap_or("")
+}
+
+fn base_station(station: u8) -> NodeId {
+    NodeId(3 + 2 * u16::from(station))
+}
+
+fn air(station: u8) -> NodeId {
+    NodeId(4 + 2 * u16::from(station))
+}
+
+fn number(station: u8, kind: u16) -> u16 {
+    FIRST + PER_STATION * u16::from(station) + kind
+}
+
+fn link_id(number: u16) -> LinkId {
+    World::<()>::link_id(number)
+}
+
+fn of_station(station: u8, kind: u16) -> LinkId {
+    link_id(number(station, kind))
+}
+
+/// The network of one run.
+pub(super) struct Network<'a> {
+    pub(super) roaming: &'a Roaming,
+    pub(super) run: u64,
+}
+
+impl Network<'_> {
+    pub(super) fn world<O: Observer>(
+        &self,
+        built: &Built,
+        observer: O,
+    ) -> Result<World<O>, StudyError> {
+        let roaming = self.roaming;
+        let flow = |to, of: &Built| FlowConfig {
+            from: SENDER,
+            to,
+            sender: of.profile.sender,
+            receiver: of.profile.receiver,
+            policies: of.policies.clone(),
+        };
+        let plain = Scheme::named("sack")?.build(&roaming.profile, &roaming.knobs)?;
+        let mut flows = vec![flow(MOBILE, built)];
+        flows.extend(roaming.fixed_stations().map(|s| flow(air(s), &plain)));
+        let nodes = 3 + 2 * usize::from(roaming.stations);
+        let world = World::new(
+            nodes,
+            self.links(),
+            &self.routes(),
+            &self.alternatives(),
+            flows,
+            observer,
+        )?;
+        Ok(world)
+    }
+
+    fn links(&self) -> Vec<LinkConfig> {
+        let Roaming {
+            backbone,
+            access,
+            wireless,
+            limit,
+            ..
+        } = self.roaming;
+        let link = |number: u16, from, to, info: &LinkInfo| {
+            let name = link_name(link_id(number));
+            LinkConfig::new(name, (from, to), info.rate, info.delay, Some(*limit))
+        };
+        let still = LinkInfo {
+            rate: AIR,
+            delay: Duration::ZERO,
+        };
+        let local = |number, from, to| LinkConfig {
+            limit: None,
+            ..link(number, from, to, &still)
+        };
+        let mut links = vec![
+            link(BACKBONE, SENDER, ROUTER, backbone),
+            link(BACKBONE_BACK, ROUTER, SENDER, backbone),
+            LinkConfig {
+                may_break: true,
+                ..local(NOWHERE, MOBILE, ROUTER)
+            },
+        ];
+        for s in 0..self.roaming.stations {
+            let (station, air) = (base_station(s), air(s));
+            let n = |kind| number(s, kind);
+            let impaired = |kind, config| LinkConfig {
+                impairments: self.impairments(s, kind),
+                ..config
+            };
+            links.extend([
+                link(n(ACCESS), ROUTER, station, access),
+                link(n(ACCESS_BACK), station, ROUTER, access),
+                impaired(WIRELESS, link(n(WIRELESS), station, air, wireless)),
+                impaired(
+                    WIRELESS_BACK,
+                    link(n(WIRELESS_BACK), air, station, wireless),
+                ),
+                local(n(IN_RANGE), air, MOBILE),
+                local(n(IN_RANGE_BACK), MOBILE, air),
+                LinkConfig {
+                    may_break: true,
+                    ..local(n(LEFT), air, MOBILE)
+                },
+            ]);
+        }
+        links
+    }
+
+    fn impairments(&self, station: u8, kind: u16) -> Impairments {
+        let forward = kind == WIRELESS;
+        let roaming = self.roaming;
+        let (loss, script): (Option<LossModel>, &[(u64, Scripted)]) = if forward {
+            (roaming.loss, &roaming.script)
+        } else {
+            (roaming.back_loss, &roaming.back_script)
+        };
+        let component = format!("{} {station}", STATION_LINKS[usize::from(kind)]);
+        Impairments {
+            loss,
+            script: if station == 0 {
+                script.to_vec()
+            } else {
+                Vec::new()
+            },
+            seed: random::seed(roaming.seed, self.run, &component, "impairments"),
+            ..Impairments::default()
+        }
+    }
+
+    fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
+        let mut routes = vec![
+            (SENDER, MOBILE, link_id(BACKBONE)),
+            (ROUTER, SENDER, link_id(BACKBONE_BACK)),
+            (ROUTER, MOBILE, of_station(0, ACCESS)),
+            (MOBILE, SENDER, of_station(0, IN_RANGE_BACK)),
+        ];
+        for s in 0..self.roaming.stations {
+            let (station, air) = (base_station(s), air(s));
+            let here = if s == 0 { IN_RANGE } else { LEFT };
+            routes.extend([
+                (SENDER, air, link_id(BACKBONE)),
+                (ROUTER, air, of_station(s, ACCESS)),
+                (station, air, of_station(s, WIRELESS)),
+                (station, MOBILE, of_station(s, WIRELESS)),
+                (air, MOBILE, of_station(s, here)),
+                (air, SENDER, of_station(s, WIRELESS_BACK)),
+                (station, SENDER, of_station(s, ACCESS_BACK)),
+            ]);
+        }
+        routes
+    }
+
+    fn alternatives(&self) -> Vec<(NodeId, NodeId, LinkId)> {
+        if self.roaming.handovers.is_none() {
+            return Vec::new();
+        }
+        let each = (0..self.roaming.stations).flat_map(|s| {
+            [
+                (ROUTER, MOBILE, of_station(s, ACCESS)),
+                (MOBILE, SENDER, of_station(s, IN_RANGE_BACK)),
+                (air(s), MOBILE, of_station(s, IN_RANGE)),
+                (air(s), MOBILE, of_station(s, LEFT)),
+            ]
+        });
+        each.chain([(MOBILE, SENDER, link_id(NOWHERE))]).collect()
+    }
+
+    /// Takes the links down that lead nowhere.
+    pub(super) fn go_nowhere<O: Observer>(&self, world: &mut World<O>) -> Result<(), StudyError> {
+        let left = (0..self.roaming.stations).map(|s| of_station(s, LEFT));
+        for link in left.chain([link_id(NOWHERE)]) {
+            world.schedule(Instant::ZERO, Action::Down(link))?;
+        }
+        Ok(())
+    }
+}
+
+/// The mobile node leaves a station.
+pub(super) fn leave(station: u8) -> [Action; 2] {
+    [
+        Action::Route {
+            node: air(station),
+            to: MOBILE,
+            link: of_station(station, LEFT),
+        },
+        Action::Route {
+            node: MOBILE,
+            to: SENDER,
+            link: link_id(NOWHERE),
+        },
+    ]
+}
+
+/// The mobile node can hear a station, and be heard.
+pub(super) fn attach(station: u8) -> [Action; 2] {
+    [
+        Action::Route {
+            node: air(station),
+            to: MOBILE,
+            link: of_station(station, IN_RANGE),
+        },
+        Action::Route {
+            node: MOBILE,
+            to: SENDER,
+            link: of_station(station, IN_RANGE_BACK),
+        },
+    ]
+}
+
+/// What the agent lets by after the registration is at the router, and goes
+/// on to this station.
+pub(super) fn switch(station: u8) -> Action {
+    Action::Route {
+        node: ROUTER,
+        to: MOBILE,
+        link: of_station(station, ACCESS),
+    }
+}

@@ -1,0 +1,68 @@
+//! A closed window (persist mode, RFC 9293 section 3.8.6.1): nothing goes but
+//! probes of the window, at intervals that double from the retransmission
+//! timeout; the retransmission timer stands still and the congestion window
+//! stays (RFC 1122 section 4.2.2.17: the connection must stay open).
+
+use midflight_units::Instant;
+
+use super::Core;
+use crate::segment::{Ack, Segment};
+
+impl Core {
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Looks at an ACK that closes or opens the window, that comes while it is
+    /// closed, or that has a handover mark. Whether recovery shall see it: not
+    /// one that repeats the last ACK and says something else by it.
+    #[cold]
+    pub(crate) fn on_special_ack(&mut self, ack: &Ack) -> bool {
+        let (old, again) = (ack.ack < self.una, ack.ack == self.una);
+        if old || self.una == 0 {
+            return true;
+        }
+        if ack.mark.is_some() && self.heeds_marks && again {
+            return false;
+        }
+        match (self.closed, ack.closed) {
+            (None, true) => {
+                let first = self.rto.timeout();
+                self.closed = Some(first);
+                self.timer = Some((self.now + first, self.now));
+                !again
+            }
+            // Answers to probes tell of no loss.
+            (Some(_), true) => !again,
+            (Some(_), false) => {
+                self.closed = None;
+                self.window_probe = false;
+                self.restart_timer();
+                !again || self.config.count_window_updates
+            }
+            (None, false) => true,
+        }
+    }
+
+    /// The persist timer has expired: probe, and wait twice as long.
+    pub(crate) fn probe_window(&mut self, now: Instant) {
+        self.now = now;
+        if let Some(wait) = &mut self.closed {
+            *wait = (*wait * 2).min(self.config.rto.max);
+            self.timer = Some((now + *wait, now));
+            self.window_probe = true;
+        }
+    }
+
+    /// The probe, if one is due: the last acknowledged segment's number with no
+    /// data, which every receiver answers with its window.
+    pub(crate) fn window_probe(&mut self) -> Option<Segment> {
+        std::mem::take(&mut self.window_probe).then(|| Segment {
+            seq: self.una - 1,
+            bytes: self.config.syn_bytes,
+            retransmission: true,
+            sent: self.now,
+        })
+    }
+}
