@@ -86,6 +86,9 @@ pub struct SenderConfig {
     /// An ACK that does nothing but open the window counts as a duplicate: RFC
     /// 5681 section 2 (e) says no, ns-2 does not look at windows.
     pub count_window_updates: bool,
+    /// With SACK a duplicate ACK counts even if it brings no SACK news: RFC 5681
+    /// section 2 against RFC 6675 section 2.
+    pub count_sackless_dupacks: bool,
     /// Send a new segment on the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// How slow start counts an ACK.
@@ -162,6 +165,7 @@ const NS2: Profile = Profile {
         recovery: RecoveryKind::Sack1,
         dup_threshold: 3,
         count_window_updates: true,
+        count_sackless_dupacks: false,
         limited_transmit: true,
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
@@ -212,6 +216,7 @@ const RFC: Profile = Profile {
         recovery: RecoveryKind::Sack,
         dup_threshold: 3,
         count_window_updates: false,
+        count_sackless_dupacks: false,
         limited_transmit: true,
         // RFC 5681 (2): min(N, SMSS) in slow start; what was acknowledged in congestion avoidance.
         ack_counting: AckCounting::AppropriateBytes { limit: 1 },
@@ -342,6 +347,12 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "on, off",
         summary: "an ACK that does nothing but open the window counts as a duplicate",
+    },
+    Knob {
+        name: "count_sackless_dupacks",
+        default: "",
+        accepts: "on, off",
+        summary: "with SACK a duplicate ACK counts even if it brings no SACK news",
     },
     Knob {
         name: "limited_transmit",
@@ -500,6 +511,7 @@ impl Profile {
             "receiver_window" => tx.receiver_window.to_string(),
             "dup_threshold" => tx.dup_threshold.to_string(),
             "count_window_updates" => switch(tx.count_window_updates),
+            "count_sackless_dupacks" => switch(tx.count_sackless_dupacks),
             "limited_transmit" => switch(tx.limited_transmit),
             "initial_rto" => tx.rto.initial.to_string(),
             "min_rto" => tx.rto.min.to_string(),
@@ -593,6 +605,7 @@ impl Profile {
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
             "count_window_updates" => tx.count_window_updates = switch()?,
+            "count_sackless_dupacks" => tx.count_sackless_dupacks = switch()?,
             "limited_transmit" => tx.limited_transmit = switch()?,
             "initial_rto" => tx.rto.initial = positive()?,
             "min_rto" => tx.rto.min = time()?,

@@ -93,8 +93,8 @@ impl Cumulative {
             _ => None,
         };
         match turn {
-            Turn::Again => {}
-            Turn::Rewind => self.recover = core.max,
+            // Segments that arrived before may be echoed where a recovery was on.
+            Turn::Again | Turn::Rewind => {}
             Turn::Forget | Turn::Count => {
                 self.recover = self.recover.min(core.una.saturating_sub(1));
             }

@@ -193,7 +193,11 @@ impl LossRecovery for Sack {
         // kept and no recovery starts (RFC 5682 section 3.1, step 2).
         // An ACK of new data counts as one where the response goes on.
         let again = segments > 0 && core.dupacks > 0;
-        if !(news || again) || core.una < self.recovery_point || core.probe.is_some() {
+        let sackless = core.config.count_sackless_dupacks
+            && segments == 0
+            && ack.ack == core.una
+            && core.una < core.max;
+        if !(news || again || sackless) || core.una < self.recovery_point || core.probe.is_some() {
             return;
         }
         core.dupacks += u32::from(!again);

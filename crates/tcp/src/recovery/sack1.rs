@@ -67,7 +67,8 @@ impl Sack1 {
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        let news = self.board.update(last(core.una), core.max, ack);
+        let news =
+            self.board.update(last(core.una), core.max, ack) || core.config.count_sackless_dupacks;
         // ns-2's receiver has no news when nothing is outstanding; a DSACK may be one.
         if !news || core.una >= core.max {
             return;
@@ -178,12 +179,8 @@ impl LossRecovery for Sack1 {
         }
         match turn {
             Turn::Again => {}
-            Turn::Forget => {
+            Turn::Forget | Turn::Rewind => {
                 self.recover = 0;
-                self.board.clear();
-            }
-            Turn::Rewind => {
-                self.recover = last(core.max);
                 self.board.clear();
             }
             Turn::Count => {
