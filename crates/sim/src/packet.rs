@@ -1,8 +1,7 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
 use educe::Educe;
-use midflight_control::signal::HandoverMark;
-use midflight_tcp::{Ack, SackBlocks, Segment};
+use midflight_tcp::{Ack, SackBlocks, Says, Segment};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
@@ -89,19 +88,13 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {
         match self.kind {
             Kind::Ack => {
-                let Options {
-                    sack,
-                    echo,
-                    closed,
-                    mark,
-                } = options.remove(self.options);
+                let Options { sack, echo, says } = options.remove(self.options);
                 Delivery::Ack(Ack {
                     ack: self.number,
                     sack,
                     echo,
                     cause_sent: self.sent,
-                    closed,
-                    mark,
+                    says,
                 })
             }
             kind => Delivery::Segment(Segment {
@@ -132,8 +125,7 @@ impl OptionsId {
 struct Options {
     sack: SackBlocks,
     echo: Option<Instant>,
-    closed: bool,
-    mark: Option<HandoverMark>,
+    says: Says,
 }
 
 /// The options of the ACKs that are on their way.
@@ -147,14 +139,13 @@ pub(crate) struct AckOptions {
 impl AckOptions {
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        if ack.sack.is_empty() && ack.echo.is_none() && !ack.closed && ack.mark.is_none() {
+        if ack.sack.is_empty() && ack.echo.is_none() && ack.says == Says::Nothing {
             return OptionsId::NONE;
         }
         let options = Options {
             sack: ack.sack,
             echo: ack.echo,
-            closed: ack.closed,
-            mark: ack.mark,
+            says: ack.says,
         };
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = options;
@@ -176,6 +167,7 @@ impl AckOptions {
 
 #[cfg(test)]
 mod tests {
+    use midflight_control::signal::HandoverMark;
     use midflight_tcp::SackBlock;
 
     use super::*;
@@ -192,11 +184,14 @@ mod tests {
             sack,
             echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
-            closed: number.is_multiple_of(3),
-            mark: number.is_multiple_of(5).then_some(HandoverMark {
-                number: 3,
-                sent: Instant::from_nanos(8),
-            }),
+            says: match number % 5 {
+                0 => Says::Moved(HandoverMark {
+                    number: 3,
+                    sent: Instant::from_nanos(8),
+                }),
+                1 => Says::ZeroWindow,
+                _ => Says::Nothing,
+            },
         }
     }
 

@@ -4,7 +4,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
-use midflight_tcp::{Ack, Profile, SenderEvent};
+use midflight_tcp::{Ack, Profile, Says, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::error::StudyError;
@@ -157,11 +157,12 @@ impl Recorder {
 }
 
 /// What an ACK says besides its number: a handover mark, a zero window.
-fn special(ack: &Ack) -> String {
-    let mark = ack.mark.map(|mark| format!("mark {}", mark.number));
-    let window = ack.closed.then(|| "zero window".to_owned());
-    let both: Vec<_> = mark.into_iter().chain(window).collect();
-    both.join(", ")
+fn said(ack: &Ack) -> String {
+    match ack.says {
+        Says::Nothing => String::new(),
+        Says::ZeroWindow => "zero window".into(),
+        Says::Moved(mark) => format!("mark {}", mark.number),
+    }
 }
 
 /// Whether duplicates, losses or timeouts are anything but taken as they come.
@@ -192,7 +193,7 @@ impl Observer for Recorder {
             }
             Event::AckArrived(a) => {
                 self.una = self.una.max(a.ack);
-                self.push(now, "ack", a.ack as f64 - 1.0, special(a));
+                self.push(now, "ack", a.ack as f64 - 1.0, said(a));
             }
             Event::Arrived { segment, link, .. } => {
                 self.push(now, "rcv", segment.seq as f64, (self.link_name)(*link));

@@ -20,6 +20,6 @@ pub use config::{
 };
 pub use event::{Log, SenderEvent};
 pub use receiver::Receiver;
-pub use segment::{Ack, SackBlock, SackBlocks, Segment, ACK_HEADER_BYTES};
+pub use segment::{Ack, SackBlock, SackBlocks, Says, Segment, ACK_HEADER_BYTES};
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

@@ -11,7 +11,7 @@ use midflight_control::signal::{Advertised, HandoverMark, Signal};
 use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
-use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
+use crate::segment::{Ack, SackBlock, SackBlocks, Says, Segment};
 
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
@@ -160,7 +160,7 @@ impl Receiver {
             let mut ack = self.acknowledge(self.next - 1, cause, false);
             if signal.marked {
                 self.marks += 1;
-                ack.mark = Some(HandoverMark {
+                ack.says = Says::Moved(HandoverMark {
                     number: self.marks,
                     sent: now,
                 });
@@ -226,8 +226,11 @@ impl Receiver {
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent,
-            closed: self.closed,
-            mark: None,
+            says: if self.closed {
+                Says::ZeroWindow
+            } else {
+                Says::Nothing
+            },
         }
     }
 

@@ -88,10 +88,20 @@ pub struct Ack {
     /// When the segment that caused this ACK was sent. Ground truth for
     /// judging timeouts; no sender looks at it.
     pub cause_sent: Instant,
-    /// The receiver advertises a zero window.
-    pub closed: bool,
-    /// Handover mark: the receiver has moved.
-    pub mark: Option<HandoverMark>,
+    /// What it says besides.
+    pub says: Says,
+}
+
+/// What an ACK says besides its numbers: most say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Says {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The receiver's window is zero.
+    ZeroWindow,
+    /// Handover mark: the receiver is on another link.
+    Moved(HandoverMark),
 }
 
 impl Ack {
@@ -146,8 +156,7 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: Says::Nothing,
         };
         assert_eq!(ack.bytes(), 56);
     }

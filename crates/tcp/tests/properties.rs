@@ -266,8 +266,7 @@ impl Bench {
                     sack,
                     echo: Some(echo),
                     cause_sent: Instant::ZERO,
-                    closed: false,
-                    mark: None,
+                    says: midflight_tcp::Says::Nothing,
                 });
             }
             Step::Wait { ms } => {
@@ -547,8 +546,7 @@ proptest! {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: Instant::ZERO,
-                closed: false,
-                mark: None,
+                says: midflight_tcp::Says::Nothing,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);

@@ -236,8 +236,7 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
             sack: midflight_tcp::SackBlocks::default(),
             echo: None,
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: midflight_tcp::Says::Nothing,
         };
         sender.open(ms(0), log);
         while sender.poll_transmit(ms(0)).is_some() {}
@@ -325,8 +324,7 @@ fn a2_is_not_halved_again_for_what_was_sent_before_the_handoff() {
                 sack,
                 echo: None,
                 cause_sent: Instant::ZERO,
-                closed: false,
-                mark: None,
+                says: midflight_tcp::Says::Nothing,
             };
             sender.on_ack(now, &ack, &mut ());
         }
@@ -354,8 +352,7 @@ fn rlci_grows_and_samples_from_the_new_path_only() {
             sack: midflight_tcp::SackBlocks::default(),
             echo: Some(echo),
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: midflight_tcp::Says::Nothing,
         };
         sender.on_ack(later, &ack(old, Instant::from_nanos(1)), log);
         assert_eq!(
@@ -431,8 +428,7 @@ fn a_timeout_ends_a_probe() {
             sack: midflight_tcp::SackBlocks::default(),
             echo: None,
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: midflight_tcp::Says::Nothing,
         };
         let mut now = Instant::ZERO;
         sender.open(now, &mut ());

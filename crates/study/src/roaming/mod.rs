@@ -22,7 +22,7 @@ use educe::Educe;
 use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
 use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Digest, Event, FlowId, LossModel, Observer, Scripted, World};
-use midflight_tcp::{Ack, SackBlocks};
+use midflight_tcp::{Ack, SackBlocks, Says};
 use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
 
@@ -459,8 +459,7 @@ impl Forger {
             sack: SackBlocks::default(),
             echo: None,
             cause_sent: view.now,
-            closed: false,
-            mark: Some(HandoverMark {
+            says: Says::Moved(HandoverMark {
                 // As if it came after all that the node may have sent.
                 number: u32::MAX / 2 + self.made,
                 sent: view.now,

@@ -157,8 +157,7 @@ mod tests {
             sack,
             echo: None,
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: crate::segment::Says::Nothing,
         }
     }
 

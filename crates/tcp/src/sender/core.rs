@@ -81,6 +81,9 @@ pub(crate) struct Core {
     closed: Option<Duration>,
     /// A window probe may go.
     window_probe: bool,
+    /// The handshake is under way or the window closed: the usual course of
+    /// sending is suspended.
+    pub(crate) held: bool,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
     outstanding: Ring<Outstanding>,
@@ -155,6 +158,7 @@ impl Core {
             timer: None,
             closed: None,
             window_probe: false,
+            held: true,
             timed: None,
             outstanding: Ring::default(),
             dupacks: 0,

@@ -11,7 +11,7 @@ pub(crate) use self::core::{Core, Turn};
 use crate::config::SenderConfig;
 use crate::event::{Log, SenderEvent};
 use crate::recovery::Recovery;
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Says, Segment};
 use crate::state::{State, Transition, Trigger};
 
 /// A TCP sender without I/O.
@@ -55,19 +55,20 @@ impl Sender {
     }
 
     /// An ACK has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack<L: Log>(&mut self, now: Instant, ack: &Ack, log: &mut L) {
         let states = States::before::<L>(self);
         if !self.core.begin_ack(now, ack) {
             return;
         }
         let stood = self.core.standing();
-        let special = ack.closed || ack.mark.is_some() || self.core.is_closed();
+        let special = ack.says != Says::Nothing || self.core.held;
         if !special || self.core.on_special_ack(ack) {
             self.recovery.on_ack(&mut self.core, ack, log);
         }
         if special {
             self.core.consult_mark(ack, stood.0, log);
+            self.core.release();
         }
         self.core.consult_after_ack(ack, stood, log);
         if let Some(turn) = self.core.take_turn() {
@@ -125,15 +126,11 @@ impl Sender {
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.core.now = now;
-        if self.core.is_closed() {
-            return self.core.window_probe();
+        if self.core.held {
+            return self.transmit_held();
         }
         if let Some(seq) = self.core.resend.take() {
             return Some(self.core.transmit(seq));
-        }
-        if self.core.una == 0 && self.core.nxt > 0 {
-            // The handshake is under way: nothing but the SYN may go.
-            return None;
         }
         let seq = if self.core.probe.is_some() {
             self.core.probe_segment()?
@@ -143,9 +140,26 @@ impl Sender {
         Some(self.core.transmit(seq))
     }
 
-    /// When to call [`Self::on_timer`], for the retransmission timer, the
-    /// persist timer, or for a delayed response to duplicate ACKs, and when that was decided; none if
-    /// nothing is in flight.
+    /// The same while the handshake is under way, when nothing but the SYN may
+    /// go, or while the window is closed.
+    #[cold]
+    fn transmit_held(&mut self) -> Option<Segment> {
+        let core = &mut self.core;
+        if core.is_closed() {
+            return core.window_probe();
+        }
+        let again = core.resend.take();
+        let seq = match again {
+            Some(seq) => seq,
+            None if core.nxt > 0 => return None,
+            None => self.recovery.next_segment(core)?,
+        };
+        Some(core.transmit(seq))
+    }
+
+    /// When to call [`Self::on_timer`], for the retransmission timer, the persist
+    /// timer, or for a delayed response to duplicate ACKs, and when that was
+    /// decided; none if nothing is in flight.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         self.core.deadline()

@@ -113,8 +113,7 @@ impl Hand {
             sack,
             echo,
             cause_sent: Instant::ZERO,
-            closed: false,
-            mark: None,
+            says: midflight_tcp::Says::Nothing,
         };
         self.sender.on_ack(self.now, &ack, &mut self.seen);
     }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::{Core, Turn};
 use crate::config::RtoRecoveryEnd;
 use crate::event::{Log, SenderEvent};
-use crate::segment::{Ack, SackBlock};
+use crate::segment::{Ack, SackBlock, Says};
 use crate::state::{State, Trigger};
 
 impl Core {
@@ -288,8 +288,9 @@ impl Core {
     /// processed; SND.UNA was `una_before`.
     #[cold]
     pub(crate) fn consult_mark(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
-        let Some(mark) = ack.mark.filter(|_| ack.ack >= una_before && una_before > 0) else {
-            return;
+        let mark = match ack.says {
+            Says::Moved(mark) if ack.ack >= una_before && una_before > 0 => mark,
+            _ => return,
         };
         for i in 0..self.policies.len() {
             if self.policies[i].heeds_marks() {

@@ -6,10 +6,9 @@
 use midflight_units::Instant;
 
 use super::Core;
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Says, Segment};
 
 impl Core {
-    #[inline(always)]
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
@@ -23,10 +22,10 @@ impl Core {
         if old || self.una == 0 {
             return true;
         }
-        if ack.mark.is_some() && self.heeds_marks && again {
+        if matches!(ack.says, Says::Moved(_)) && self.heeds_marks && again {
             return false;
         }
-        match (self.closed, ack.closed) {
+        match (self.closed, ack.says == Says::ZeroWindow) {
             (None, true) => {
                 let first = self.rto.timeout();
                 self.closed = Some(first);
@@ -43,6 +42,11 @@ impl Core {
             }
             (None, false) => true,
         }
+    }
+
+    /// After an ACK: whether the usual course goes on.
+    pub(crate) fn release(&mut self) {
+        self.held = self.una == 0 || self.is_closed();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
