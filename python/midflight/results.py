@@ -19,6 +19,7 @@ __all__ = [
     "FlowTable",
     "Quartiles",
     "Ratio",
+    "RoamingTable",
     "RunTable",
     "difference_ci",
     "mean_ci",
@@ -266,6 +267,36 @@ class FlowTable:
             for truth in causes
         ]
         return np.array([[self.total(name, *intervals).sum() for name in row] for row in columns])
+
+
+class RoamingTable:
+    """The runs of a roaming node, one row for each run, interval and node.
+
+    Node 0 is the mobile one; an interval ends when it leaves a base station.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.intervals = int(np.max(table.numpy("interval"))) + 1
+        self.nodes = int(np.max(table.numpy("node"))) + 1
+        self.runs = int(table.num_rows) // (self.intervals * self.nodes)
+
+    def __len__(self) -> int:
+        return self.runs
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """A column as an array of runs x intervals x nodes."""
+        values = np.asarray(self._table.numpy(name), dtype=float)
+        return values.reshape(self.runs, self.intervals, self.nodes)
+
+    def total(self, name: str, node: int = 0) -> NDArray[np.float64]:
+        """A column of a node added up over all intervals, for each run."""
+        total: NDArray[np.float64] = self[name][:, :, node].sum(axis=1)
+        return total
+
+    def digests(self) -> list[str]:
+        """The digest of each run."""
+        return list(self._table.column("digest"))[:: self.intervals * self.nodes]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ matplotlib is imported when the first figure is drawn, not before.
 
 from midflight.plot.bars import Bars, bar_plot
 from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
+from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
 from midflight.plot.quartiles import Series, quartile_plot
 from midflight.plot.states import State, Transition, state_plot
@@ -39,6 +40,8 @@ __all__ = [
     "Drawing",
     "Indicator",
     "Judged",
+    "Line",
+    "LinePanel",
     "Look",
     "Mark",
     "Message",
@@ -49,6 +52,7 @@ __all__ = [
     "Transition",
     "bar_plot",
     "indicator_plot",
+    "line_plot",
     "quartile_plot",
     "sequence_plot",
     "state_plot",

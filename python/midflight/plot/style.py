@@ -122,6 +122,9 @@ FILLS: Sequence[Fill] = (
     Fill("#fbe3c6", "#b85f00", "//////"),
     Fill("white", MIDDLE, "......"),
     Fill("0.8", "0.25", "xxxx"),
+    Fill("#e3def2", "#5b4a8a", "\\\\\\\\"),
+    Fill("white", "0.3", "-----"),
+    Fill("#17324f", "black"),
 )
 
 

@@ -3,8 +3,9 @@
 A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
 handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times; a `FlowTrace` is the events of one
-of its runs. Jobs are plain values, so asking twice for the same one costs nothing, and a figure can
-list what it needs before anything runs.
+of its runs. A `Roaming` is a mobile node that changes its base station again and again, run many
+times, and a `RoamingTrace` the events of one of its runs. Jobs are plain values, so asking twice
+for the same one costs nothing, and a figure can list what it needs before anything runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from midflight.results import NS_PER_S, EventLog, FlowTable, RunTable
+from midflight.results import NS_PER_S, EventLog, FlowTable, RoamingTable, RunTable
 
 __all__ = [
     "Cell",
@@ -28,6 +29,8 @@ __all__ = [
     "Link",
     "Progress",
     "Radio",
+    "Roaming",
+    "RoamingTrace",
     "Runs",
     "Sweep",
     "Trace",
@@ -127,13 +130,12 @@ class Radio:
 
     def core(self, core: Any) -> Any:
         """The link as the core takes it."""
-        script = [(n, f if f == "lose" else to_ns(float(f))) for n, f in self.script]
         return core.Radio(
             (self.kbps * 1000, self.ms * 1_000_000),
             limit=self.limit,
             loss=self.loss,
             reordering=self.reordering,
-            script=script,
+            script=_core_script(self.script),
         )
 
 
@@ -203,7 +205,85 @@ class FlowTrace:
         return f"{self.flow}, run {self.run}"
 
 
-Job = Sweep | Trace | Flow | FlowTrace
+@dataclass(frozen=True)
+class Roaming:
+    """A mobile node that changes its base station, under one scheme, run `runs` times.
+
+    The fields are those of `midflight.Roaming`, in seconds; `script` and `back_script` are the
+    fate of the packets of these numbers at the first station.
+    """
+
+    scheme: str
+    end_s: float
+    every_s: float | None = 5.0
+    stations: int = 2
+    fixed: tuple[int, ...] = ()
+    loss: str | None = None
+    back_loss: str | None = None
+    script: tuple[tuple[int, Fate], ...] = ()
+    back_script: tuple[tuple[int, Fate], ...] = ()
+    limit: int = 50
+    advertisement_s: float = 0.1
+    blackout_s: float = 0.0
+    foresight_error_s: float = 0.0
+    foresight_missed: float = 0.0
+    signal_lost: float = 0.0
+    signal_copies: int = 1
+    signal_delay_s: float = 0.0
+    forged: str | None = None
+    forged_every_s: float = 1.0
+    profile: str = "ns2"
+    knobs: Knobs = ()
+    seed: int = 1
+    runs: int = 1
+
+    def __str__(self) -> str:
+        return f"roaming, {self.scheme}"
+
+    def core(self, core: Any) -> Any:
+        """The node as the core takes it."""
+        return core.Roaming(
+            scheme=self.scheme,
+            end_ns=to_ns(self.end_s),
+            every_ns=None if self.every_s is None else to_ns(self.every_s),
+            stations=self.stations,
+            fixed=list(self.fixed),
+            loss=self.loss,
+            back_loss=self.back_loss,
+            script=_core_script(self.script),
+            back_script=_core_script(self.back_script),
+            limit=self.limit,
+            advertisement_ns=to_ns(self.advertisement_s),
+            blackout_ns=to_ns(self.blackout_s),
+            foresight_error_ns=to_ns(self.foresight_error_s),
+            foresight_missed=self.foresight_missed,
+            signal_lost=self.signal_lost,
+            signal_copies=self.signal_copies,
+            signal_delay_ns=to_ns(self.signal_delay_s),
+            forged=self.forged,
+            forged_every_ns=to_ns(self.forged_every_s),
+            profile=self.profile,
+            knobs=dict(self.knobs),
+            seed=self.seed,
+            runs=list(range(self.runs)),
+        )
+
+
+@dataclass(frozen=True)
+class RoamingTrace:
+    """The events (all, or those of `events`) of the mobile node's flow between two instants."""
+
+    roaming: Roaming
+    run: int = 0
+    from_s: float = 0.0
+    until_s: float | None = None
+    events: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.roaming}, run {self.run}"
+
+
+Job = Sweep | Trace | Flow | FlowTrace | Roaming | RoamingTrace
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -212,6 +292,11 @@ WITHOUT_END = 1_000_000_000
 def to_ns(seconds: float) -> int:
     """Seconds to integer nanoseconds."""
     return round(seconds * NS_PER_S)
+
+
+def _core_script(script: tuple[tuple[int, Fate], ...]) -> list[tuple[int, int | str]]:
+    """A script as the core takes it."""
+    return [(n, "lose" if fate == "lose" else to_ns(fate)) for n, fate in script]
 
 
 class Runs:
@@ -223,22 +308,25 @@ class Runs:
     def __init__(self, core: Any = None) -> None:
         self.core = core if core is not None else importlib.import_module("midflight._core")
         self._sweeps: dict[Sweep, RunTable] = {}
-        self._traces: dict[Trace | FlowTrace, EventLog] = {}
+        self._traces: dict[Trace | FlowTrace | RoamingTrace, EventLog] = {}
         self._flows: dict[Flow, FlowTable] = {}
+        self._roaming: dict[Roaming, RoamingTable] = {}
 
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
-        Sweeps go to the core together, which runs once what they have in common, and so do flows.
+        Sweeps go to the core together, which runs once what they have in common, and so do flows
+        and roaming nodes.
         The core releases the interpreter while it simulates, so traces run side by side, one for
         each processor; what they give does not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
         sweeps = [job for job in wanted if isinstance(job, Sweep)]
         flows = [job for job in wanted if isinstance(job, Flow)]
-        traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
+        roaming = [job for job in wanted if isinstance(job, Roaming)]
+        traces = [job for job in wanted if isinstance(job, Trace | FlowTrace | RoamingTrace)]
         tell = progress or (lambda _what, _done, _total: None)
-        later = sum(job.runs for job in flows) + len(traces)
+        later = sum(job.runs for job in flows) + sum(job.runs for job in roaming) + len(traces)
         tables = self.core.run_sweeps(
             [self._core_sweep(job) for job in sweeps],
             progress=lambda done, total: tell("runs", done, total + later),
@@ -251,6 +339,13 @@ class Runs:
         )
         self._flows.update(zip(flows, map(FlowTable, tables), strict=True))
         swept += sum(job.runs for job in flows)
+        later -= sum(job.runs for job in flows)
+        tables = self.core.run_roaming(
+            [job.core(self.core) for job in roaming],
+            progress=lambda done, _total: tell("runs", swept + done, swept + later),
+        )
+        self._roaming.update(zip(roaming, map(RoamingTable, tables), strict=True))
+        swept += sum(job.runs for job in roaming)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
@@ -261,7 +356,8 @@ class Runs:
         tell("runs", swept + len(traces), swept + len(traces))
 
     def _has(self, job: Job) -> bool:
-        return job in self._sweeps or job in self._traces or job in self._flows
+        made = (self._sweeps, self._traces, self._flows, self._roaming)
+        return any(job in kind for kind in made)
 
     def _made(self, job: Job) -> Job:
         self[job]
@@ -270,6 +366,8 @@ class Runs:
     def __getitem__(self, job: Job) -> Any:
         if isinstance(job, Sweep):
             return self.sweep(job)
+        if isinstance(job, Roaming):
+            return self.roaming(job)
         return self.flow(job) if isinstance(job, Flow) else self.trace(job)
 
     def flow(self, job: Flow) -> FlowTable:
@@ -277,6 +375,12 @@ class Runs:
         if job not in self._flows:
             self.make([job])
         return self._flows[job]
+
+    def roaming(self, job: Roaming) -> RoamingTable:
+        """The runs of a roaming node."""
+        if job not in self._roaming:
+            self.make([job])
+        return self._roaming[job]
 
     def sweep(self, job: Sweep) -> RunTable:
         """The runs of a sweep."""
@@ -298,9 +402,19 @@ class Runs:
             knobs=dict(job.knobs),
         )
 
-    def trace(self, job: Trace | FlowTrace) -> EventLog:
+    def trace(self, job: Trace | FlowTrace | RoamingTrace) -> EventLog:
         """The events of a traced run."""
-        if job not in self._traces and isinstance(job, FlowTrace):
+        if job not in self._traces and isinstance(job, RoamingTrace):
+            self._traces[job] = EventLog.from_table(
+                self.core.trace_roaming(
+                    job.roaming.core(self.core),
+                    run=job.run,
+                    from_ns=to_ns(job.from_s),
+                    until_ns=None if job.until_s is None else to_ns(job.until_s),
+                    events=list(job.events),
+                )
+            )
+        elif job not in self._traces and isinstance(job, FlowTrace):
             self._traces[job] = EventLog.from_table(
                 self.core.trace_long_flow(
                     job.flow.core(self.core),
@@ -329,7 +443,7 @@ class Runs:
     @property
     def made(self) -> list[Job]:
         """All jobs made so far."""
-        return [*self._sweeps, *self._flows, *self._traces]
+        return [*self._sweeps, *self._flows, *self._roaming, *self._traces]
 
     def digest(self) -> str:
         """One digest over the digests of all swept runs, whatever the order they were made in."""
@@ -340,6 +454,9 @@ class Runs:
         for flow in sorted(self._flows, key=repr):
             total.update(repr(flow).encode())
             total.update("".join(self._flows[flow].digests()).encode())
+        for node in sorted(self._roaming, key=repr):
+            total.update(repr(node).encode())
+            total.update("".join(self._roaming[node].digests()).encode())
         for trace in sorted(self._traces, key=repr):
             log = self._traces[trace]
             total.update(repr(trace).encode())

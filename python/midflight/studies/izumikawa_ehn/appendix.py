@@ -1,0 +1,4 @@
+"""x"""
+
+EVERYTHING = ()
+appendix = None

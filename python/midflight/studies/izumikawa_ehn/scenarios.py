@@ -1,0 +1,218 @@
+"""The world of Izumikawa, Yamaguchi and Katto: base stations, TCP versions, handover schemes.
+
+What the paper leaves open is a constant here, with its argument in README.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from midflight.studies.runs import Roaming, RoamingTrace
+
+Knobs = tuple[tuple[str, str], ...]
+
+#: Idle round trip of a segment of 1000 bytes over the three links of figure 2, in seconds:
+#: 116 ms of propagation, and the serialisation of a segment and of an ACK.
+RTT_S = 0.121
+#: Segments, ACKs (bytes), and what a station's link carries (bit/s).
+SEGMENT_BITS = 8000
+WIRELESS_BPS = 2_000_000
+
+END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
+#: The paper has five runs of everything.
+RUNS, MOBILITY_RUNS, BEYOND_RUNS = 30, 10, 10
+
+KNOBS: Knobs = (
+    ("delayed_ack", "off"),
+    ("initial_window", "2"),
+    ("min_rto", "1s"),
+    ("receiver_window", "64"),
+    ("segment_bytes", "1000"),
+)
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """A version of TCP: its name, and how it differs from the others."""
+
+    name: str
+    knobs: Knobs
+
+
+RENO = Tcp("Reno", (("recovery", "reno"),))
+NEWRENO = Tcp("NewReno", (("recovery", "newreno"),))
+SACK = Tcp("Sack", (("count_sackless_dupacks", "on"), ("recovery", "sack1")))
+TCPW = Tcp("TCPW", (("congestion", "westwood"), ("recovery", "reno")))
+TCPS = (RENO, NEWRENO, SACK, TCPW)
+#: Beyond the paper: the estimator of Westwood+.
+TCPW_PLUS = Tcp("TCPW+", (("congestion", "westwood-plus"), ("recovery", "reno")))
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a mobile node and its sender handle a handover: its name, and what of the core it is."""
+
+    name: str
+    core: str
+    knobs: Knobs = ()
+
+
+def freeze(name: str, warning_s: float) -> Scheme:
+    """Freeze-TCP with a warning so long before the node leaves."""
+    return Scheme(name, "freeze", (("freeze_warning", f"{round(warning_s * 1000)}ms"),))
+
+
+ORIGINAL = Scheme("original", "sack")
+#: Three duplicate ACKs, which each TCP answers as it always does.
+TR_ACKS = Scheme("TR-ACKs", "tr-acks")
+#: The same as the paper tells it: slow start from the first segment not acknowledged.
+TR_ACKS_SLOW = Scheme("TR-ACKs, slow start", "ehn", (("ehn_window", "slow-start"),))
+FREEZE = freeze("Freeze, RTT", RTT_S)
+FREEZE_500 = freeze("Freeze, RTT + 0.5 s", RTT_S + 0.5)
+FREEZE_1000 = freeze("Freeze, RTT + 1.0 s", RTT_S + 1.0)
+EHN = Scheme("EHN", "ehn")
+SCHEMES = (ORIGINAL, TR_ACKS, TR_ACKS_SLOW, FREEZE_1000, FREEZE_500, FREEZE, EHN)
+
+#: What the wireless links lose in figures 3 and 4, of the packets to the nodes.
+ERRORS = {"3": "uniform 1%", "4": "burst 0.5% 3"}
+ERROR_NAMES = {"3": "random errors", "4": "burst errors"}
+
+
+def with_knobs(node: Roaming, **knobs: str) -> Roaming:
+    """The node with these settings changed."""
+    return replace(node, knobs=tuple(sorted({**dict(node.knobs), **knobs}.items())))
+
+
+def roaming(tcp: Tcp, scheme: Scheme, loss: str | None, **changes: Any) -> Roaming:
+    """The runs of a scheme on a TCP between two stations."""
+    node = Roaming(
+        scheme.core,
+        END_S,
+        every_s=EVERY_S,
+        advertisement_s=ADVERTISEMENT_S,
+        loss=loss,
+        knobs=tuple(sorted((*KNOBS, *tcp.knobs, *scheme.knobs))),
+        runs=RUNS,
+    )
+    return replace(node, **changes)
+
+
+def cell(figure: str, tcp: Tcp, scheme: Scheme) -> Roaming:
+    """A bar of figure 3 or 4."""
+    return roaming(tcp, scheme, ERRORS[figure])
+
+
+def cells(figure: str) -> tuple[Roaming, ...]:
+    """All bars of figure 3 or 4."""
+    return tuple(cell(figure, tcp, scheme) for tcp in TCPS for scheme in SCHEMES)
+
+
+# Figure 5: four domains.
+
+#: Fixed nodes at the stations BS1 to BS4.
+FIXED = (1, 2, 3, 0)
+STATIONS = len(FIXED)
+PREVIOUS = EHN
+SLOW_START = TR_ACKS_SLOW
+ADJUSTED = Scheme("EHN, adjusted", "ehn", (("ehn_window", "adjusted"),))
+#: The strategies of section 4.2 B in the order of its text.
+STRATEGIES = {
+    "slow start": SLOW_START,
+    "previous values": PREVIOUS,
+    "adjusted": ADJUSTED,
+}
+
+
+def mobility(tcp: Tcp, scheme: Scheme, **changes: Any) -> Roaming:
+    """The runs of a scheme on a TCP in the model of figure 5; the fixed nodes have the same TCP."""
+    changes = {"runs": MOBILITY_RUNS, **changes}
+    return roaming(tcp, scheme, ERRORS["3"], stations=STATIONS, fixed=FIXED, **changes)
+
+
+#: Table 2 in kbit/s: the fixed node at BS1.
+TABLE_2 = {
+    TR_ACKS_SLOW: (566.43, 611.67, 608.70, 871.30),
+    FREEZE: (562.20, 612.03, 607.71, 872.06),
+    EHN: (563.70, 610.57, 609.05, 871.60),
+}
+
+
+# Figure 1: a window of four segments, of which the node gets two before it leaves.
+
+#: Number of the segment that the figure calls 1.
+FIRST_SEGMENT = 35
+#: The node leaves between its second and its third segment; the ACK of the second is the packet
+#: after the SYN's ACK and those of all segments before.
+LEAVES_S, SECOND_ACK = 1.275, FIRST_SEGMENT + 2
+EXCHANGE = RoamingTrace(
+    with_knobs(
+        roaming(
+            RENO,
+            EHN,
+            None,
+            end_s=2.5,
+            every_s=LEAVES_S,
+            back_script=((SECOND_ACK, "lose"),),
+            runs=1,
+        ),
+        receiver_window="4",
+    )
+)
+
+
+# Beyond the paper.
+
+MIN_RTOS = ("200ms", "500ms", "1s")
+BLACKOUTS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+#: How much later a warning comes than it is meant to, in seconds; below zero it comes earlier.
+FORESIGHT_ERRORS_S = (-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
+MISSED = (0.0, 0.25, 0.5, 0.75, 1.0)
+LONG_BLACKOUT_S = 2.0
+
+
+def beyond(tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"], **changes: Any) -> Roaming:
+    """The runs of a scheme on a TCP beyond what the paper has."""
+    return roaming(tcp, scheme, loss, **{"runs": BEYOND_RUNS, **changes})
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """Something that happens to notices: its name, and what it changes of a node's runs."""
+
+    name: str
+    changes: tuple[tuple[str, Any], ...]
+
+    def node(self, tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"]) -> Roaming:
+        """The runs of a scheme on a TCP to which it happens."""
+        return beyond(tcp, scheme, loss, **dict(self.changes))
+
+
+INTACT = Spoiled("as sent", ())
+HALF_LOST = Spoiled("half of them lost", (("signal_lost", 0.5),))
+ALL_LOST = Spoiled("all lost", (("signal_lost", 1.0),))
+DUPLICATED = tuple(Spoiled(f"{n} copies", (("signal_copies", n),)) for n in (2, 5))
+DELAYS_S = (0.1, 0.5, 1.0, 2.0, 4.0)
+LATE = tuple(Spoiled(f"{s:g} s late", (("signal_delay_s", s),)) for s in DELAYS_S)
+#: Forged notices come ten times a second: once in a round trip, and twenty times an honest one.
+FORGED_EVERY_S = 0.1
+
+
+def forged(kind: str, name: str) -> Spoiled:
+    """Forged notices with this kind of ACK number."""
+    return Spoiled(f"forged, {name}", (("forged", kind), ("forged_every_s", FORGED_EVERY_S)))
+
+
+FORGED_OLD = forged("old", "old number")
+FORGED_UNSENT = forged("unsent", "number never sent")
+FORGED_CURRENT = forged("current", "right number")
+SPOILED = (
+    INTACT,
+    HALF_LOST,
+    ALL_LOST,
+    *DUPLICATED,
+    *LATE,
+    FORGED_OLD,
+    FORGED_UNSENT,
+    FORGED_CURRENT,
+)
