@@ -200,6 +200,11 @@ impl Sender {
         self.core.dupacks
     }
 
+    /// Whether the receiver advertises a zero window.
+    pub fn is_window_closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
     /// The timer's back-off factor.
     pub fn backoff(&self) -> u32 {
         self.core.rto.backoff()
