@@ -176,7 +176,7 @@ impl Sender {
             }
         };
         match self.core.take_noted() {
-            Some(Trigger::Spurious) => tell(from, Trigger::Spurious, to),
+            Some(by @ (Trigger::Spurious | Trigger::Mark)) => tell(from, by, to),
             Some(judged) => {
                 tell(from, trigger, State::Classification);
                 tell(State::Classification, judged, to);
