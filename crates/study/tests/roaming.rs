@@ -342,7 +342,8 @@ fn what_cannot_be_run_is_refused() {
             Ok(_) => panic!("accepted"),
         }
     };
-    let cases: [(&dyn Fn(&mut Roaming), &str); 12] = [
+    type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
+    let cases: [Case; 12] = [
         (&|n| n.runs.clear(), "no run"),
         (&|n| n.end = Instant::ZERO, "end of the run"),
         (&|n| n.limit = 0, "queue limit of"),
