@@ -211,7 +211,24 @@ impl Handoff {
         self.notice_delay.map(|delay| self.make(at) + delay)
     }
 
-    /// Plans the handoff to start at `at`.
+    /// Plans what the mobile node says ahead of a handoff that starts at `at`.
+    ///
+    /// # Errors
+    /// [`StudyError::World`].
+    pub(crate) fn foresee<O: Observer>(
+        world: &mut World<O>,
+        at: Instant,
+        profile: &Profile,
+    ) -> Result<(), StudyError> {
+        if let Some(warning) = profile.receiver.signal.warning() {
+            let ahead = at.since(Instant::ZERO).saturating_sub(warning);
+            world.schedule(Instant::ZERO + ahead, Action::Foresee(flow()))?;
+        }
+        Ok(())
+    }
+
+    /// Plans the handoff to start at `at`. The mobile node knows the make when
+    /// it happens.
     ///
     /// # Errors
     /// [`StudyError::World`] when routes were to hold for longer.
@@ -227,6 +244,7 @@ impl Handoff {
             let link = link_id(link);
             world.schedule(make, Action::Route { node, to, link })?;
         }
+        world.schedule(make, Action::Attached(flow(), 1))?;
         if let Some(told) = self.notice(at) {
             let notice = Notice {
                 old: self.old,

@@ -338,11 +338,17 @@ impl LongFlow {
             let again = handover.at + handover.pause;
             world.schedule(handover.at, Action::MarkBreak)?;
             world.schedule(again, Action::MarkMake)?;
+            if let Some(warning) = built.profile.receiver.signal.warning() {
+                let ahead = handover.at.since(Instant::ZERO).saturating_sub(warning);
+                let told = Instant::ZERO + ahead;
+                world.schedule(told, Action::Foresee(FlowId::default()))?;
+            }
             for link in [RADIO, RADIO_BACK].map(link_id) {
                 world.schedule(handover.at, Action::Pause(link))?;
                 let setting = Some(0);
                 world.schedule(again, Action::Resume { link, setting })?;
             }
+            world.schedule(again, Action::Attached(FlowId::default(), 1))?;
         }
         if let Some((handover, delay)) = self.notice() {
             let notice = Notice {

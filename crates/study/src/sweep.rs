@@ -5,6 +5,7 @@
 
 use educe::Educe;
 use midflight_control::policy::Policy;
+use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::{Digest, Event, FlowId, Observer, World};
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant};
@@ -210,8 +211,19 @@ impl<'a> Plan<'a> {
         Ok(plans)
     }
 
+    /// Whether nothing but a notice tells its schemes of the handoff: they do
+    /// what all do until then. A node that warns its sender does so before the
+    /// handoff, and a sender that heeds marks keeps the windows of the past.
+    fn waits_for_the_notice(&self) -> bool {
+        let heeds = |(_, policies): &(_, Vec<Policy>)| policies.iter().any(|p| p.heeds_marks());
+        let signal = self.profile.receiver.signal;
+        matches!(signal, AnyHandoverSignal::Silent(_)) && !self.schemes.iter().any(heeds)
+    }
+
     fn shares_past_with(&self, other: &Self) -> bool {
-        self.sweep.handoff.shares_past_with(&other.sweep.handoff) && self.profile == other.profile
+        self.waits_for_the_notice() == other.waits_for_the_notice()
+            && self.sweep.handoff.shares_past_with(&other.sweep.handoff)
+            && self.profile == other.profile
     }
 
     /// The world before anything has happened.
@@ -254,7 +266,7 @@ fn group<'a>(plans: &'a [Plan<'a>]) -> Vec<Past<'a>> {
 fn run_plans(plans: &[Plan], fork: bool, progress: &Progress) -> Result<Vec<Placed>, StudyError> {
     let pasts = group(plans);
     let of_past = pasts.par_iter().map(|past| {
-        if fork {
+        if fork && past.plans[0].waits_for_the_notice() {
             past.run(progress)
         } else {
             past.run_each(progress)
@@ -322,6 +334,7 @@ impl Past<'_> {
             let plan = self.plans[p];
             for (s, policies) in &plan.schemes {
                 let mut world = plan.world(policies.clone())?;
+                Handoff::foresee(&mut world, at, &plan.profile)?;
                 progress.advance(&mut world, at, |_, _| false)?;
                 plan.hand_off(&mut world, at)?;
                 let row = plan.finish(&mut world, progress)?;

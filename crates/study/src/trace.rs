@@ -288,6 +288,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
             .world(&profile, policies, (Digest::default(), recorder))?;
     if let Some(at) = run.at {
         check_handoff(&run.handoff, at, run.end)?;
+        Handoff::foresee(&mut world, at, &profile)?;
         run.handoff.plan(&mut world, at)?;
     }
     world.hold_routes_until(Instant::NEVER);

@@ -41,6 +41,8 @@ pub enum Trigger {
     Spurious,
     /// A handoff notice.
     Notice,
+    /// A handover mark.
+    Mark,
 }
 
 /// A change of state.
@@ -92,6 +94,7 @@ impl Trigger {
             Self::Timeout => "timeout",
             Self::Spurious => "spurious",
             Self::Notice => "notice",
+            Self::Mark => "handover mark",
         }
     }
 }
@@ -239,4 +242,19 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::SlowStart, Trigger::Duplicate, State::FastRecovery),
     way(State::SlowStart, Trigger::Timeout, State::Probe),
     way(State::SlowStart, Trigger::Timeout, State::Reset),
+    // A mark sends the sender back, whatever it is at.
+    way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
+    way(State::Delay, Trigger::Mark, State::CongestionAvoidance),
+    way(State::Delay, Trigger::Mark, State::SlowStart),
+    way(
+        State::FastRecovery,
+        Trigger::Mark,
+        State::CongestionAvoidance,
+    ),
+    way(State::FastRecovery, Trigger::Mark, State::SlowStart),
+    way(State::Probe, Trigger::Mark, State::CongestionAvoidance),
+    way(State::Probe, Trigger::Mark, State::SlowStart),
+    way(State::Reset, Trigger::Mark, State::CongestionAvoidance),
+    way(State::Reset, Trigger::Mark, State::SlowStart),
+    way(State::SlowStart, Trigger::Mark, State::CongestionAvoidance),
 ];

@@ -8,11 +8,12 @@ use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::signal::{AnyHandoverSignal, HandoverMark, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order};
 use midflight_tcp::{
-    profile, Ack, Log, Profile, Receiver, SackBlock, SackBlocks, Segment, Sender, SenderEvent,
-    State, PROFILES, TRANSITIONS,
+    profile, Ack, Log, Profile, Receiver, SackBlock, SackBlocks, Says, Segment, Sender,
+    SenderEvent, State, PROFILES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
@@ -22,11 +23,13 @@ const FLOW_END: Seq = 400;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// An ACK `back` below what was sent, with blocks relative to it and an echo.
+    /// An ACK `back` below what was sent, with blocks relative to it and an echo;
+    /// perhaps it closes the window, or marks a handover.
     Ack {
         back: u64,
         blocks: Vec<(i64, u64)>,
         echo_ms: u64,
+        says: u32,
     },
     /// Time passes and the timer is looked at.
     Wait { ms: u64 },
@@ -49,8 +52,8 @@ fn step() -> impl Strategy<Value = Step> {
         )
     };
     prop_oneof![
-        6 => (0u64..60, blocks, 0u64..100_000)
-            .prop_map(|(back, blocks, echo_ms)| Step::Ack { back, blocks, echo_ms }),
+        6 => (0u64..60, blocks, 0u64..100_000, 0u32..20)
+            .prop_map(|(back, blocks, echo_ms, says)| Step::Ack { back, blocks, echo_ms, says }),
         3 => (0u64..3000).prop_map(|ms| Step::Wait { ms }),
         1 => (link(), link(), 0u32..9).prop_map(|(old, new, flows)| Step::Notice { old, new, flows }),
         1 => Just(Step::Spurious),
@@ -190,6 +193,11 @@ impl Bench {
             let v = self.sender.view();
             let c = self.sender.config();
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
+            let probe = segment.seq + 1 == v.snd_una && segment.retransmission;
+            assert!(
+                probe || !self.sender.is_window_closed(),
+                "data although the window is closed"
+            );
             assert!(
                 segment.seq < v.snd_una + c.receiver_window + 1,
                 "beyond the receiver's window"
@@ -229,8 +237,8 @@ impl Bench {
         assert!(v.snd_una <= v.snd_max && v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
         assert_eq!(
             self.sender.poll_timer().is_some(),
-            v.snd_una < v.snd_max,
-            "the timer runs exactly while data is in flight"
+            v.snd_una < v.snd_max || self.sender.is_window_closed(),
+            "the timer runs exactly while data is in flight or the window is closed"
         );
         sent
     }
@@ -246,6 +254,7 @@ impl Bench {
                 back,
                 blocks,
                 echo_ms,
+                says,
             } => {
                 // Sometimes an ACK of something that was never sent.
                 let number = (self.sender.view().snd_max + 3).saturating_sub(*back);
@@ -266,7 +275,14 @@ impl Bench {
                     sack,
                     echo: Some(echo),
                     cause_sent: Instant::ZERO,
-                    says: midflight_tcp::Says::Nothing,
+                    says: match says {
+                        0 | 1 => Says::ZeroWindow,
+                        2..5 => Says::Moved(HandoverMark {
+                            number: says + self.una as u32 % 7,
+                            sent: echo.min(self.now),
+                        }),
+                        _ => Says::Nothing,
+                    },
                 });
             }
             Step::Wait { ms } => {
@@ -377,9 +393,12 @@ enum Packet {
     Ack(Ack),
 }
 
-/// The whole flow over a path that loses, delays and reorders both ways.
-fn transfer(p: &Profile, recovery: &str, seed: u64) {
-    let mut bench = Bench::new(p, recovery, Vec::new());
+/// The whole flow over a path that loses, delays and reorders both ways, to a
+/// node that moves now and then.
+fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed: u64) {
+    let mut bench = Bench::new(p, recovery, policies);
+    let mut moves = Dice(seed);
+    let mut leaves = false;
     let mut receiver = Receiver::new(p.receiver);
     let mut dice = Dice(seed);
     let mut path: BTreeMap<(Instant, u64), Packet> = BTreeMap::new();
@@ -402,6 +421,18 @@ fn transfer(p: &Profile, recovery: &str, seed: u64) {
         let next = timer.into_iter().chain(arrives).min();
         bench.now = next.unwrap_or_else(|| panic!("the flow stands still"));
         let now = bench.now;
+        if moves.roll(30) == 0 {
+            // Warned of, then done.
+            let acks: Vec<Ack> = if leaves {
+                receiver.on_attached(now).collect()
+            } else {
+                receiver.on_warning(now).collect()
+            };
+            leaves = !leaves;
+            for ack in acks {
+                carry(&mut path, now, Packet::Ack(ack));
+            }
+        }
         if arrives == Some(now) {
             match path.pop_first().map(|(_, packet)| packet) {
                 Some(Packet::Data(segment)) => {
@@ -438,7 +469,31 @@ fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders(
             let (good, _) = combinations(profile_index, recovery, turned);
             for p in good {
                 for seed in [1, 0x9E37_79B9_7F4A_7C15] {
-                    with_parts(&p, || transfer(&p, recovery, seed));
+                    with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
+                }
+            }
+        }
+    }
+}
+
+/// Every signal, with a sender that heeds marks and one that does not.
+#[test]
+fn every_signal_of_a_node_that_moves_ends_its_flow() {
+    for profile_index in 0..PROFILES.len() {
+        for recovery in RECOVERIES {
+            let mut p = configured(profile_index, recovery);
+            for signal in HANDOVER_SIGNALS {
+                let signalling = AnyHandoverSignal::named(signal.name);
+                p.receiver.signal = signalling.unwrap_or_else(|| panic!("registered"));
+                for heeds in [false, true] {
+                    for seed in 1..=40 {
+                        let ehn = heeds.then(|| Policy::named("ehn-restore")).flatten();
+                        let policies = ehn.into_iter().collect();
+                        let seed = seed * 0x9E37_79B9;
+                        let run = || transfer(&p, recovery, policies, seed);
+                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                        assert!(run.is_ok(), "{} {heeds} {seed} {}", signal.name, named(&p));
+                    }
                 }
             }
         }
@@ -546,7 +601,7 @@ proptest! {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: Instant::ZERO,
-                says: midflight_tcp::Says::Nothing,
+                says: Says::Nothing,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);

@@ -159,7 +159,7 @@ impl HandoffPolicy for Ehn {
         self.stored = None;
         // A window inflated by duplicates is none to go on with.
         let deflated = if view.in_fast_recovery {
-            view.cwnd.min(view.ssthresh)
+            view.cwnd.min(view.ssthresh).max(1.0)
         } else {
             view.cwnd
         };

@@ -117,6 +117,10 @@ impl SpuriousDetector for DsackUndo {
         });
     }
 
+    fn forget(&mut self) {
+        self.episode = None;
+    }
+
     fn watches_acks(&self) -> bool {
         self.episode.is_some()
     }

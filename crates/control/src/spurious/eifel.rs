@@ -84,6 +84,10 @@ impl SpuriousDetector for Eifel {
         }
     }
 
+    fn forget(&mut self) {
+        self.episode = None;
+    }
+
     fn watches_acks(&self) -> bool {
         self.episode.is_some()
     }

@@ -236,6 +236,10 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
             .with(Order::Probe(0), why)
     }
 
+    fn forget(&mut self) {
+        self.step = Step::Idle;
+    }
+
     fn watches_acks(&self) -> bool {
         self.step != Step::Idle
     }

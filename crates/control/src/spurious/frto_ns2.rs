@@ -208,6 +208,10 @@ impl SpuriousDetector for FrtoNs2 {
         Orders::none()
     }
 
+    fn forget(&mut self) {
+        self.step = Step::Idle;
+    }
+
     fn watches_acks(&self) -> bool {
         self.step != Step::Idle
     }

@@ -54,6 +54,10 @@ pub trait SpuriousDetector {
     /// A segment is sent again.
     fn on_retransmission(&mut self, _segment: Seq) {}
 
+    /// Everything outstanding goes again, for another reason than a timeout or
+    /// a loss: ACKs tell nothing of the recovery at hand any more.
+    fn forget(&mut self) {}
+
     /// Whether it waits for something that an ACK may bring.
     fn watches_acks(&self) -> bool {
         false

@@ -149,6 +149,7 @@ const FIXED_START: Duration = Duration::from_secs(1);
 /// Most stations, and most fixed nodes at one.
 pub(crate) const MOST_STATIONS: u8 = 8;
 const MOST_FIXED: u8 = 200;
+const MOST_HANDOVERS: u64 = 1_000_000;
 /// Events between two looks at whether to stop.
 const EVENTS_AT_A_TIME: usize = 100_000;
 
@@ -261,6 +262,17 @@ impl Roaming {
                     "more than blackout, advertisement interval, signal delay and the way to the new station and back together",
                 );
             }
+        }
+        let moves = self.handovers.map_or(0, |h| {
+            self.end.since(Instant::ZERO).as_nanos() / h.every.as_nanos()
+        });
+        if moves > MOST_HANDOVERS {
+            let value = moves.to_string();
+            return refuse(
+                "the number of handovers in a run",
+                value,
+                "up to 1000000: end the run earlier or move less often",
+            );
         }
         Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
     }

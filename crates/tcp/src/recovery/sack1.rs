@@ -91,6 +91,11 @@ impl Sack1 {
             core.accept(ack, log);
             self.board.clear();
             log.record(core.now, SenderEvent::RecoveryExit);
+            if core.una == core.max && core.cwnd() < 1.0 {
+                // Differs from ns-2, whose flow would stand still: no ACK is
+                // due that could open the window, and no timer runs.
+                core.set_cwnd(1.0, log);
+            }
         } else if ack.ack > core.una {
             core.advance(ack.ack, log);
             self.board.update(last(core.una), core.max, ack);

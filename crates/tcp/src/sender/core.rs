@@ -476,7 +476,9 @@ impl Core {
         let idle = self.una >= self.max;
         let retransmission = seq < self.max;
         if retransmission {
-            if let Some(o) = self.outstanding.get_mut((seq - self.una) as usize) {
+            // Sack1's scoreboard may name a segment that is acknowledged.
+            let place = seq.wrapping_sub(self.una) as usize;
+            if let Some(o) = self.outstanding.get_mut(place) {
                 *o = Outstanding::new(self.now, true);
             }
             if self.detecting {

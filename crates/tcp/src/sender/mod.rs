@@ -176,7 +176,7 @@ impl Sender {
             }
         };
         match self.core.take_noted() {
-            Some(Trigger::Spurious) => tell(from, Trigger::Spurious, to),
+            Some(by @ (Trigger::Spurious | Trigger::Mark)) => tell(from, by, to),
             Some(judged) => {
                 tell(from, trigger, State::Classification);
                 tell(State::Classification, judged, to);
@@ -198,6 +198,11 @@ impl Sender {
     /// Duplicate ACKs counted since the last advance.
     pub fn dupacks(&self) -> u32 {
         self.core.dupacks
+    }
+
+    /// Whether the receiver advertises a zero window.
+    pub fn is_window_closed(&self) -> bool {
+        self.core.is_closed()
     }
 
     /// The timer's back-off factor.

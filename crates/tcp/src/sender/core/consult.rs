@@ -444,6 +444,9 @@ impl Core {
 
     /// Goes back to the first unacknowledged segment without a reduction.
     fn rewind(&mut self, log: &mut impl Log) {
+        self.noted = Some(Trigger::Mark);
+        self.detector.forget();
+        self.detecting = false;
         self.end_back_off(log);
         self.probe = None;
         self.resend = None;

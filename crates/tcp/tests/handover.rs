@@ -1,0 +1,438 @@
+//! What a mobile node's signals do to a sender, one ACK at a time: a closed
+//! window (RFC 9293 section 3.8.6.1), three ACKs after a handover, and the
+//! handover mark (Izumikawa, Yamaguchi & Katto, section 3).
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+mod common;
+
+use common::Hand;
+use midflight_control::policy::Policy;
+use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
+use midflight_control::Order;
+use midflight_tcp::{Ack, Receiver, Says, Segment};
+use midflight_units::{Duration, Instant, Seq};
+
+const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
+/// Those that count a duplicate ACK by its number alone.
+const BY_NUMBER: [&str; 3] = ["tahoe", "reno", "newreno"];
+
+/// cwnd 8, ssthresh 4; segments 1 to 8 are outstanding, the SYN took 100 ms,
+/// ACKs come every 10 ms.
+fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
+    let mut all = vec![
+        ("recovery", recovery),
+        ("initial_window", "8"),
+        ("initial_ssthresh", "4"),
+        ("limited_transmit", "off"),
+    ];
+    all.extend(settings);
+    let mut s = Hand::open(&all, 100);
+    assert_eq!(s.window(), (8, 4, 8));
+    s.step = Duration::from_millis(10);
+    s
+}
+
+/// The same with the sender's half of EHN.
+fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> Hand {
+    let mut s = start(recovery, &[]);
+    let mut policy = Policy::named("ehn-restore").unwrap_or_else(|| panic!("registered"));
+    for (name, value) in knobs {
+        assert_eq!(policy.set_knob(name, value), Ok(()));
+    }
+    s.sender.set_policies([policy]);
+    s
+}
+
+/// An ACK that says something arrives: what is sent.
+fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
+    s.now += s.step;
+    let ack = Ack {
+        ack,
+        sack: midflight_tcp::SackBlocks::default(),
+        echo: None,
+        cause_sent: Instant::ZERO,
+        says,
+    };
+    s.sender.on_ack(s.now, &ack, &mut s.seen);
+    s.send()
+}
+
+/// An ACK with the mark of this handover arrives, which left the node 5 ms ago.
+fn mark(s: &mut Hand, ack: Seq, number: u32) -> Vec<Seq> {
+    let sent = common::before(s.now + s.step, 5);
+    say(s, ack, Says::Moved(HandoverMark { number, sent }))
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+// ---- a closed window ----------------------------------------------------
+
+/// RFC 9293 section 3.8.6.1: the first probe after the retransmission timeout,
+/// then at intervals that double; the connection stays open.
+#[test]
+fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[("max_rto", "3s")]);
+        assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+        assert!(s.sender.is_window_closed());
+        let (closed, window) = (s.now, s.window());
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            let before = s.now;
+            let (expired, sent) = s.timer();
+            assert!(!expired, "{recovery}: the retransmission timer is frozen");
+            assert_eq!(sent, [8], "{recovery}: the last acknowledged segment");
+            waits.push(s.now.since(before).as_nanos() / 1_000_000);
+            // The answer: the window is still closed.
+            s.step = Duration::ZERO;
+            assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+        }
+        assert_eq!(waits, [1000, 2000, 3000, 3000], "{recovery}");
+        assert_eq!(s.now.since(closed), ms(9000));
+        assert_eq!(s.window(), window, "{recovery}: the window is kept");
+        assert_eq!(s.seen.timeouts, [], "{recovery}");
+    }
+}
+
+#[test]
+fn an_open_window_lets_new_data_go_at_once() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[]);
+        assert_eq!(say(&mut s, 9, Says::ZeroWindow), [], "{recovery}");
+        let cwnd = s.window().0;
+        let sent = say(&mut s, 9, Says::Nothing);
+        let expected: Vec<Seq> = (9..9 + cwnd).collect();
+        assert_eq!(sent, expected, "{recovery}: a whole window, no slow start");
+        assert!(!s.sender.is_window_closed());
+        assert_eq!(s.due(), s.now + s.sender.view().rto, "{recovery}");
+    }
+}
+
+/// Data in flight may still arrive while the window is closed; nothing answers it.
+#[test]
+fn acks_move_on_under_a_closed_window() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[]);
+        assert_eq!(say(&mut s, 3, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(say(&mut s, 5, Says::ZeroWindow), [], "{recovery}");
+        assert_eq!(s.sender.view().snd_una, 5, "{recovery}");
+        // Below SND.UNA: says nothing of the window now.
+        assert_eq!(say(&mut s, 4, Says::Nothing), [], "{recovery}");
+        assert!(s.sender.is_window_closed(), "{recovery}");
+        for _ in 0..5 {
+            assert_eq!(
+                say(&mut s, 5, Says::ZeroWindow),
+                [],
+                "{recovery}: no duplicates"
+            );
+        }
+        assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
+    }
+}
+
+/// What was lost while the window was closed: the timer starts again from the
+/// opening, or the thaw's ACKs count as duplicates.
+#[test]
+fn what_is_lost_under_a_closed_window_is_resent_after_it() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[("count_window_updates", "off")]);
+        let _ = say(&mut s, 5, Says::ZeroWindow);
+        s.now += ms(300);
+        let _ = say(&mut s, 5, Says::Nothing);
+        assert_eq!(s.due(), s.now + s.sender.view().rto, "{recovery}");
+        let _ = s.timeout();
+        assert_eq!(s.seen.timeouts, [5], "{recovery}");
+    }
+    for (counts, retransmits) in [("on", vec![5]), ("off", vec![])] {
+        for recovery in BY_NUMBER {
+            let mut s = start(recovery, &[("count_window_updates", counts)]);
+            let _ = say(&mut s, 5, Says::ZeroWindow);
+            for _ in 0..3 {
+                let _ = say(&mut s, 5, Says::Nothing);
+            }
+            assert_eq!(s.seen.fast_retransmits, retransmits, "{recovery}");
+        }
+    }
+}
+
+// ---- duplicates -----------------------------------------------------------
+
+/// Three copies of the last ACK lead to a fast retransmit where a duplicate is
+/// one by its number; with SACK only if the setting says so (RFC 6675 section 2).
+#[test]
+fn three_acks_are_a_fast_retransmit() {
+    for recovery in ALL {
+        for counts in ["on", "off"] {
+            let mut s = start(recovery, &[("count_sackless_dupacks", counts)]);
+            for _ in 0..3 {
+                let _ = s.ack(1);
+            }
+            let expected = BY_NUMBER.contains(&recovery) || counts == "on";
+            let seen = s.seen.fast_retransmits.len();
+            assert_eq!(seen, usize::from(expected), "{recovery} {counts}");
+        }
+    }
+}
+
+// ---- the handover mark ------------------------------------------------------
+
+#[test]
+fn a_mark_sends_everything_outstanding_again_with_the_same_window() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        assert_eq!(mark(&mut s, 1, 1), [1, 2, 3, 4, 5, 6, 7, 8], "{recovery}");
+        assert_eq!(s.window(), (8, 4, 8), "{recovery}");
+        assert_eq!(s.due(), s.now + s.sender.view().rto, "{recovery}");
+        assert_eq!(s.seen.orders, [Order::Rewind], "{recovery}");
+        // From here on as if nothing had happened.
+        assert_eq!(s.ack(2), [9], "{recovery}");
+        assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
+    }
+}
+
+#[test]
+fn the_marks_ack_counts_first() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        let sent = mark(&mut s, 6, 1);
+        assert_eq!(sent[..3], [6, 7, 8], "{recovery}");
+        assert_eq!(s.sender.view().snd_una, 6, "{recovery}");
+        let rest: Vec<Seq> = (9..6 + s.window().0).collect();
+        assert_eq!(sent[3..], rest, "{recovery}: then new data");
+    }
+}
+
+/// A plain sender takes it for one more duplicate.
+#[test]
+fn a_sender_that_does_not_heed_marks_sees_a_duplicate() {
+    let mut s = start("newreno", &[]);
+    for number in 1..=3 {
+        let _ = mark(&mut s, 1, number);
+    }
+    assert_eq!(s.seen.fast_retransmits, [1]);
+}
+
+/// The paper's second case: the timer was faster than the mark.
+#[test]
+fn the_window_before_the_timeouts_comes_back() {
+    for recovery in ALL {
+        for timeouts in 1..=3 {
+            let mut s = heeding(recovery, &[]);
+            for _ in 0..timeouts {
+                assert_eq!(s.timeout(), [1], "{recovery}");
+            }
+            assert_eq!(s.window().0, 1, "{recovery}");
+            assert_eq!(mark(&mut s, 1, 1), [1, 2, 3, 4, 5, 6, 7, 8], "{recovery}");
+            assert_eq!(s.window(), (8, 4, 8), "{recovery}: after {timeouts}");
+            assert_eq!(s.sender.backoff(), 1, "{recovery}");
+        }
+    }
+}
+
+/// A timeout before the last progress had another reason.
+#[test]
+fn an_earlier_timeout_stays_answered() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        let _ = s.timeout();
+        let _ = s.ack(3);
+        let (cwnd, ssthresh, _) = s.window();
+        assert!(cwnd < 4, "{recovery}");
+        let _ = mark(&mut s, 3, 1);
+        assert_eq!((s.window().0, s.window().1), (cwnd, ssthresh), "{recovery}");
+    }
+}
+
+/// A fast recovery is taken back if what it resent had been sent less than a
+/// round-trip time before the mark was; the SYN's was 100 ms.
+#[test]
+fn a_fast_recovery_for_the_handovers_losses_is_taken_back() {
+    for recovery in ["reno", "newreno", "sack1", "sack"] {
+        for (late, restored) in [(0, true), (200, false)] {
+            let mut s = heeding(recovery, &[]);
+            s.now += ms(late);
+            for d in 1..=3 {
+                let _ = s.sack(1, &[(2, d + 2)]);
+            }
+            assert_eq!(s.seen.fast_retransmits, [1], "{recovery}");
+            let sent = mark(&mut s, 1, 1);
+            assert!(!s.sender.view().in_fast_recovery, "{recovery}");
+            let (cwnd, ssthresh, _) = s.window();
+            let expected = if restored { (8, 4) } else { (4, 4) };
+            assert_eq!((cwnd, ssthresh), expected, "{recovery} {late} ms later");
+            let all: Vec<Seq> = (1..=cwnd).collect();
+            assert_eq!(sent, all, "{recovery}");
+        }
+    }
+}
+
+#[test]
+fn a_mark_counts_once() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        let _ = mark(&mut s, 1, 2);
+        let orders = s.seen.orders.len();
+        for number in [2, 2, 2, 1, 0] {
+            assert_eq!(mark(&mut s, 1, number), [], "{recovery}");
+        }
+        // Another handover within a round-trip time: news of it cannot be true.
+        assert_eq!(mark(&mut s, 1, 3), [], "{recovery}");
+        assert_eq!(s.seen.orders.len(), orders, "{recovery}");
+        assert_eq!(s.seen.fast_retransmits, [], "{recovery}: nor a duplicate");
+        s.now += ms(200);
+        assert_eq!(mark(&mut s, 1, 4).len(), 8, "{recovery}: the next handover");
+    }
+}
+
+#[test]
+fn marks_that_say_nothing_new_change_nothing() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        let _ = s.ack(4);
+        let (window, una) = (s.window(), s.sender.view().snd_una);
+        let max = s.sender.view().snd_max;
+        assert_eq!(mark(&mut s, 2, 1), [], "{recovery}: below SND.UNA");
+        assert_eq!(mark(&mut s, max + 1, 2), [], "{recovery}: never sent");
+        assert_eq!((s.window(), s.sender.view().snd_una), (window, una));
+        assert_eq!(s.seen.orders, [], "{recovery}");
+        // Neither has used up the number of a mark that counts.
+        assert_eq!(mark(&mut s, 4, 1)[0], 4, "{recovery}");
+    }
+}
+
+#[test]
+fn with_nothing_outstanding_there_is_nothing_to_send_again() {
+    for recovery in ALL {
+        let mut s = heeding(recovery, &[]);
+        s.sender.set_end(9);
+        let _ = s.ack(9);
+        assert_eq!(mark(&mut s, 9, 1), [], "{recovery}");
+        assert_eq!(s.seen.orders, [], "{recovery}");
+    }
+}
+
+/// A segment that is lost once more is found by its duplicates: going back
+/// leaves no guard against them behind.
+#[test]
+fn a_loss_among_what_went_again_is_a_loss_like_any_other() {
+    for recovery in ["reno", "newreno", "sack1", "sack"] {
+        let mut s = heeding(recovery, &[]);
+        let _ = mark(&mut s, 1, 1);
+        let _ = s.ack(2);
+        for d in 1..=3 {
+            let _ = s.sack(2, &[(3, d + 3)]);
+        }
+        assert_eq!(s.seen.fast_retransmits, [2], "{recovery}");
+    }
+}
+
+#[test]
+fn slow_start_and_a_new_rtt_are_choices() {
+    for recovery in ALL {
+        let knobs = [("ehn_window", "slow-start"), ("ehn_rtt", "one-way")];
+        let mut s = heeding(recovery, &knobs);
+        assert_eq!(mark(&mut s, 1, 1), [1], "{recovery}");
+        assert_eq!(s.window(), (1, 4, 8), "{recovery}: half of 8");
+        // Twice the 5 ms of the mark, and RFC 6298 (2.2) with its minimum.
+        assert_eq!(
+            s.sender.view().srtt,
+            None,
+            "{recovery}: none until a sample"
+        );
+        assert_eq!(
+            s.due(),
+            s.now + ms(1000),
+            "{recovery}: the minimum of this profile"
+        );
+        assert_eq!(s.ack(2), [2, 3], "{recovery}");
+    }
+}
+
+/// Without an estimate of the bandwidth there is nothing to adjust to.
+#[test]
+fn adjusted_without_an_estimate_is_previous() {
+    let mut s = heeding("sack", &[("ehn_window", "adjusted")]);
+    assert_eq!(mark(&mut s, 1, 1).len(), 8);
+    assert_eq!(s.window(), (8, 4, 8));
+}
+
+// ---- the receiver ------------------------------------------------------------
+
+fn receiver(signal: &str, received: &[Seq]) -> Receiver {
+    let mut config = common::configured(&[]).receiver;
+    config.signal = AnyHandoverSignal::named(signal).unwrap_or_else(|| panic!("registered"));
+    let mut r = Receiver::new(config);
+    for &seq in received {
+        let _ = take(&mut r, seq);
+    }
+    r
+}
+
+fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
+    let segment = Segment {
+        seq,
+        bytes: 1500,
+        retransmission: false,
+        sent: Instant::ZERO,
+    };
+    r.on_segment(Instant::from_nanos(seq), &segment)
+}
+
+fn attached(r: &mut Receiver) -> Vec<(Seq, Says)> {
+    let acks = r.on_attached(Instant::from_nanos(77));
+    acks.map(|a| (a.ack, a.says)).collect()
+}
+
+fn warned(r: &mut Receiver) -> Vec<(Seq, Says)> {
+    let acks = r.on_warning(Instant::from_nanos(66));
+    acks.map(|a| (a.ack, a.says)).collect()
+}
+
+#[test]
+fn each_signal_says_what_it_says() {
+    let received = [0, 1, 2];
+    assert_eq!(attached(&mut receiver("silent", &received)), []);
+    assert_eq!(
+        attached(&mut receiver("tr-acks", &received)),
+        [(3, Says::Nothing); 3]
+    );
+    let mut freeze = receiver("freeze", &received);
+    assert_eq!(warned(&mut freeze), [(3, Says::ZeroWindow)]);
+    // Every ACK says so until the handover is over.
+    assert_eq!(take(&mut freeze, 3).map(|a| a.says), None, "a delayed ACK");
+    assert_eq!(take(&mut freeze, 4).map(|a| a.says), Some(Says::ZeroWindow));
+    assert_eq!(attached(&mut freeze), [(5, Says::Nothing); 3]);
+    let mut ehn = receiver("ehn-notify", &received);
+    for number in 1..=2 {
+        let sent = Instant::from_nanos(77);
+        let mark = HandoverMark { number, sent };
+        assert_eq!(attached(&mut ehn), [(3, Says::Moved(mark))]);
+    }
+}
+
+/// Segments above a gap are told of in each copy, and a delayed ACK goes with it.
+#[test]
+fn a_signal_acknowledges_all_that_has_arrived() {
+    for signal in ["tr-acks", "ehn-notify"] {
+        let mut r = receiver(signal, &[0, 1, 3, 5]);
+        let acks: Vec<Ack> = r.on_attached(Instant::from_nanos(77)).collect();
+        for ack in &acks {
+            let blocks: Vec<_> = ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect();
+            assert_eq!((ack.ack, blocks), (2, vec![(5, 6), (3, 4)]), "{signal}");
+        }
+        let mut r = receiver(signal, &[0, 1, 2, 3]);
+        let waiting = take(&mut r, 4).is_none() || take(&mut r, 5).is_none();
+        assert!(waiting && r.poll_timer().is_some(), "{signal}");
+        let next = attached(&mut r)[0].0;
+        assert!(next >= 5 && r.poll_timer().is_none(), "{signal}");
+    }
+}
+
+#[test]
+fn a_node_that_has_received_nothing_has_nothing_to_say() {
+    for signal in ["tr-acks", "freeze", "ehn-notify"] {
+        assert_eq!(attached(&mut receiver(signal, &[])), [], "{signal}");
+    }
+}
