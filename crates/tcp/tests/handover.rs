@@ -132,7 +132,7 @@ fn acks_move_on_under_a_closed_window() {
     }
 }
 
-/// What was lost while the window was closed: the timer starts again from the
+/// What was lost while the window was closed: the timer goes on from the
 /// opening, or the thaw's ACKs count as duplicates.
 #[test]
 fn what_is_lost_under_a_closed_window_is_resent_after_it() {
@@ -154,6 +154,29 @@ fn what_is_lost_under_a_closed_window_is_resent_after_it() {
             }
             assert_eq!(s.seen.fast_retransmits, retransmits, "{recovery}");
         }
+    }
+}
+
+/// A zero window freezes the timers (Goff et al. 2000): what was left of the
+/// timer is left when the window opens, so that one with a long back-off
+/// expires although the window closes again and again before it would.
+#[test]
+fn the_retransmission_timer_goes_on_where_it_stood() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[("count_window_updates", "off")]);
+        let _ = say(&mut s, 5, Says::Nothing);
+        let (from, rto) = (s.now, s.sender.view().rto);
+        let mut frozen = Duration::ZERO;
+        for _ in 0..4 {
+            s.now += ms(100);
+            let _ = say(&mut s, 5, Says::ZeroWindow);
+            s.now += ms(700);
+            let _ = say(&mut s, 5, Says::Nothing);
+            frozen = frozen + ms(710);
+            assert_eq!(s.due(), from + rto + frozen, "{recovery}");
+        }
+        let _ = s.timeout();
+        assert_eq!(s.seen.timeouts, [5], "{recovery}");
     }
 }
 

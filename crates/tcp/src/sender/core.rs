@@ -79,6 +79,8 @@ pub(crate) struct Core {
     /// The receiver advertises a zero window (persist mode, RFC 9293 section
     /// 3.8.6.1), and after how long the next probe goes.
     closed: Option<Duration>,
+    /// What is left of the retransmission timer while the window is closed, if it was armed.
+    frozen: Option<Duration>,
     /// A window probe may go.
     window_probe: bool,
     /// The handshake is under way or the window closed: the usual course of
@@ -157,6 +159,7 @@ impl Core {
             rto: Rto::new(config.rto),
             timer: None,
             closed: None,
+            frozen: None,
             window_probe: false,
             held: true,
             timed: None,
@@ -316,9 +319,10 @@ impl Core {
     // ---- timer and RTT --------------------------------------------------
 
     /// Arms the timer from now, or stops it when nothing is in flight. It is
-    /// frozen while the window is closed.
+    /// frozen while the window is closed, and starts from there when it opens.
     pub(crate) fn restart_timer(&mut self) {
         if self.closed.is_some() {
+            self.frozen = (self.una < self.max).then(|| self.rto.timeout());
             return;
         }
         self.timer = (self.una < self.max).then(|| (self.now + self.rto.timeout(), self.now));

@@ -28,6 +28,7 @@ impl Core {
         match (self.closed, ack.says == Says::ZeroWindow) {
             (None, true) => {
                 let first = self.rto.timeout();
+                self.frozen = self.timer.map(|(due, _)| due.since(self.now));
                 self.closed = Some(first);
                 self.timer = Some((self.now + first, self.now));
                 !again
@@ -37,7 +38,9 @@ impl Core {
             (Some(_), false) => {
                 self.closed = None;
                 self.window_probe = false;
-                self.restart_timer();
+                // It goes on where it stood: started afresh at each opening, a timer with a long
+                // back-off would never expire between two handovers.
+                self.timer = self.frozen.take().map(|left| (self.now + left, self.now));
                 !again || self.config.count_window_updates
             }
             (None, false) => true,
