@@ -39,6 +39,9 @@ pub struct SenderView {
     pub rttvar: Option<Duration>,
     /// The ACK being processed gave an RTT sample.
     pub rtt_sampled: bool,
+    /// The congestion controller's estimate of the bandwidth in segments per
+    /// second; none if it makes none.
+    pub bandwidth: Option<f64>,
     /// Duplicate ACKs since SND.UNA last advanced.
     pub dupacks: u32,
     /// New segments that limited transmit has sent since SND.UNA last advanced.

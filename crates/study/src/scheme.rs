@@ -1,5 +1,6 @@
 //! Schemes: complete named sender configurations that a paper compares.
 
+use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{Knob, PartInfo};
@@ -22,7 +23,8 @@ pub struct Scheme {
     /// Where it is defined.
     pub source: String,
     /// Its parts: policies in the order in which they are asked, and at most one
-    /// response to duplicate ACKs, loss classifier and spurious-retransmission detector.
+    /// response to duplicate ACKs, loss classifier, spurious-retransmission detector
+    /// and congestion controller.
     pub parts: Vec<&'static str>,
 }
 
@@ -75,7 +77,7 @@ const COMPOSED: &[Composed] = &[
 ];
 
 /// What a plain sender has of each kind; no schemes of their own.
-const PLAIN: [&str; 3] = ["immediate", "congestion", "none"];
+const PLAIN: [&str; 4] = ["immediate", "congestion", "none", "reno"];
 
 /// All schemes: the composed ones, then each part alone.
 pub fn schemes() -> Vec<Scheme> {
@@ -98,6 +100,7 @@ fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
         .chain(DUPACK_RESPONSES)
         .chain(LOSS_CLASSIFIERS)
         .chain(SPURIOUS_DETECTORS)
+        .chain(CONGESTION_CONTROLLERS)
 }
 
 fn part_knobs() -> impl Iterator<Item = &'static Knob> {
@@ -186,6 +189,7 @@ impl Scheme {
         };
         let tx = &mut built.profile.sender;
         let (mut response, mut classifier, mut detector) = (None, None, None);
+        let mut controller = None;
         let clash = |first: &str, second: &str, what| StudyError::Clash {
             scheme: self.name.clone(),
             first: first.into(),
@@ -210,6 +214,11 @@ impl Scheme {
                     return Err(clash(other, name, "detector of spurious retransmissions"));
                 }
                 tx.spurious_detector = part;
+            } else if let Some(part) = AnyCongestion::named(name) {
+                if let Some(other) = controller.replace(name) {
+                    return Err(clash(other, name, "congestion controller"));
+                }
+                tx.congestion = part;
             }
         }
         for (name, value) in knobs {
@@ -227,6 +236,9 @@ impl Scheme {
             }
             if has(tx.spurious_detector.info()) {
                 tx.spurious_detector.set_knob(name, value)?;
+            }
+            if has(tx.congestion.info()) {
+                tx.congestion.set_knob(name, value)?;
             }
         }
         built.profile.check()?;
@@ -272,6 +284,8 @@ fn set_somewhere(knob: &str, value: &str) -> Result<bool, StudyError> {
         } else if let Some(mut part) = AnyLossClassifier::named(info.name) {
             part.set_knob(knob, value)?;
         } else if let Some(mut part) = AnySpuriousDetector::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnyCongestion::named(info.name) {
             part.set_knob(knob, value)?;
         }
     }

@@ -104,6 +104,7 @@ pub(crate) mod testing {
             srtt: Some(Duration::from_millis(100)),
             rttvar: Some(Duration::from_millis(10)),
             rtt_sampled: false,
+            bandwidth: None,
             dupacks: 0,
             limited_sent: 0,
             new_data: true,

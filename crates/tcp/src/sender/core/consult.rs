@@ -133,6 +133,15 @@ impl Core {
         self.tell_indicators(log);
     }
 
+    /// Lets the congestion controller see an ACK before anything acts on it.
+    #[cold]
+    pub(super) fn gauge(&mut self, ack: Seq) {
+        let duplicate = ack == self.una && self.una < self.max;
+        if duplicate || ack > self.una {
+            self.congestion.on_arrival(self.now, ack - self.una);
+        }
+    }
+
     fn tell_indicators<L: Log>(&self, log: &mut L) {
         if L::DETAILED {
             if let Some(indicators) = self.classifier.indicators() {
@@ -227,6 +236,11 @@ impl Core {
             srtt: self.rto.srtt(),
             rttvar: self.rto.rttvar(),
             rtt_sampled: self.rtt_sampled,
+            bandwidth: if self.gauging {
+                self.congestion.bandwidth(self.now)
+            } else {
+                None
+            },
             dupacks: self.dupacks,
             limited_sent: self.limited_sent,
             new_data: self.may_send_new(),
