@@ -480,7 +480,10 @@ impl Core {
         let idle = self.una >= self.max;
         let retransmission = seq < self.max;
         if retransmission {
-            if let Some(o) = self.outstanding.get_mut((seq - self.una) as usize) {
+            // ns-2's scoreboard may hand out what has been acknowledged, after SACK
+            // blocks that came late: no books are kept of that.
+            let index = seq.checked_sub(self.una);
+            if let Some(o) = index.and_then(|i| self.outstanding.get_mut(i as usize)) {
                 *o = Outstanding::new(self.now, true);
             }
             if self.detecting {
