@@ -188,10 +188,6 @@ impl Congestion for Westwood {
         Some(window.cwnd.min(window.ssthresh))
     }
 
-    fn wants_acks(&self) -> bool {
-        true
-    }
-
     fn on_arrival(&mut self, now: Instant, segments: u64) {
         let Some(last) = self.last else {
             // The ACK of the SYN, which is no data.

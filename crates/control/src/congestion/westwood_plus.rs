@@ -84,10 +84,6 @@ impl Congestion for WestwoodPlus {
         Some(window.cwnd.min(window.ssthresh))
     }
 
-    fn wants_acks(&self) -> bool {
-        true
-    }
-
     fn on_arrival(&mut self, now: Instant, segments: u64) {
         let Some(start) = self.start else {
             // The ACK of the SYN, which is no data.

@@ -4,7 +4,7 @@
 mod consult;
 
 use educe::Educe;
-use midflight_control::congestion::{AnyCongestion, Window};
+use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
@@ -69,8 +69,8 @@ pub(crate) struct Core {
     /// The whole segments of `cwnd`, at most the receiver's window.
     usable_window: u64,
     congestion: AnyCongestion,
-    /// The controller wants to hear of ACKs and RTT samples.
-    gauging: bool,
+    /// The controller is Reno: the way of most packets, without a detour to ask it.
+    reno: bool,
     /// The window that the controller does not let a fast recovery end above.
     recovery_limit: Option<f64>,
     pub(crate) rto: Rto,
@@ -145,7 +145,7 @@ impl Core {
             },
             usable_window: 0,
             congestion: config.congestion,
-            gauging: config.congestion.wants_acks(),
+            reno: config.congestion.is_reno(),
             recovery_limit: None,
             rto: Rto::new(config.rto),
             timer: None,
@@ -246,7 +246,11 @@ impl Core {
         if self.hold_growth.is_none() && !self.window_answered {
             let before = self.window.cwnd;
             let counting = self.config.ack_counting;
-            self.congestion.on_ack(&mut self.window, segments, counting);
+            if self.reno {
+                Reno.on_ack(&mut self.window, segments, counting);
+            } else {
+                self.grow_as_told(segments, counting);
+            }
             if self.window.cwnd != before {
                 self.window_changed(log);
             }
@@ -332,7 +336,7 @@ impl Core {
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up.
             RttSampling::Timestamps => self.flight_size().div_ceil(2).max(1) as u32,
         };
-        if self.gauging {
+        if !self.reno {
             self.congestion.on_rtt_sample(rtt);
         }
         self.end_back_off(log);
@@ -398,7 +402,7 @@ impl Core {
         self.rtt_sampled = false;
         self.window_answered = false;
         let sent = ack.ack <= self.max;
-        if self.gauging && sent {
+        if !self.reno && sent {
             self.gauge(ack.ack);
         }
         sent
