@@ -151,8 +151,7 @@ fn westwood_plus_samples_once_an_rtt() {
     }
 }
 
-/// A policy that sets the threshold in the middle of fast recovery has the last
-/// word on the window that it ends with, and Reno has no estimate to show.
+/// The same course with Reno, which has no estimate to show.
 #[test]
 fn reno_has_no_estimate_and_halves() {
     for recovery in RECOVERIES {
@@ -160,8 +159,7 @@ fn reno_has_no_estimate_and_halves() {
         duplicates(&mut hand, 3);
         let v = hand.sender.view();
         assert_eq!(v.bandwidth, None);
-        // 24 in flight, of which one was acknowledged by each duplicate; limited
-        // transmit does not count.
+        // Half of the 24 in flight before limited transmit.
         assert_eq!(v.ssthresh, 12.0, "{recovery}");
         assert!(v.cwnd <= 12.0 + inflated(recovery), "{recovery}");
     }

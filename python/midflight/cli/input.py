@@ -48,7 +48,15 @@ def idle_knobs(schemes: Sequence[str], knobs: Mapping[str, str]) -> Iterator[str
 
     names = {name for scheme in schemes for name in scheme.split("+")}
     chosen = {part for one in _core.schemes() if one["name"] in names for part in one["parts"]}
-    kinds = (_core.policies(), _core.responses(), _core.classifiers(), _core.detectors())
+    if "congestion" in knobs:
+        chosen.add(knobs["congestion"])
+    kinds = (
+        _core.policies(),
+        _core.controllers(),
+        _core.responses(),
+        _core.classifiers(),
+        _core.detectors(),
+    )
     owners: dict[str, list[str]] = {}
     for part in (part for kind in kinds for part in kind):
         for knob in part["knobs"]:
