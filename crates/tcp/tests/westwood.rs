@@ -5,7 +5,9 @@
 mod common;
 
 use common::{before, Hand};
-use midflight_units::{Duration, Seq};
+use midflight_control::policy::Policy;
+use midflight_control::{LinkInfo, Notice};
+use midflight_units::{Duration, Rate, Seq};
 
 /// A flow whose RTT is half a second and whose ACKs come every 100 ms and cover
 /// `each` segments: a window of ten that has grown in congestion avoidance
@@ -23,12 +25,17 @@ fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> Hand {
     );
     assert_eq!(hand.send(), [0]);
     hand.ack(1);
+    run_in(&mut hand, each, acks);
+    hand
+}
+
+/// So many ACKs, 100 ms apart, of `each` segments.
+fn run_in(hand: &mut Hand, each: u64, acks: u64) {
     hand.step = Duration::from_millis(100);
     for i in 1..=acks {
         let echo = before(hand.now + hand.step, 500);
         hand.echo(1 + i * each, echo);
     }
-    hand
 }
 
 /// So many duplicate ACKs, 100 ms apart; the first segment is missing.
@@ -175,4 +182,78 @@ fn without_an_estimate_the_threshold_is_two_segments() {
         let v = hand.sender.view();
         assert_eq!((v.bandwidth, v.ssthresh), (Some(0.0), 2.0), "{congestion}");
     }
+}
+
+/// RTTmin of Westwood+ starts anew at a timeout: one early RTT of 100 ms counts
+/// at the first, 39 segments/s x 0.1 s, and no more at the second.
+#[test]
+fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
+    let mut hand = steady("westwood-plus", "reno", 4, 300);
+    let next = |hand: &mut Hand, rtt: u64| {
+        let (ack, echo) = (una(hand) + 4, before(hand.now + hand.step, rtt));
+        hand.echo(ack, echo)
+    };
+    next(&mut hand, 100);
+    next(&mut hand, 500);
+    hand.timeout();
+    assert_eq!(hand.sender.view().ssthresh, 3.0);
+    next(&mut hand, 500);
+    hand.timeout();
+    let ssthresh = hand.sender.view().ssthresh;
+    assert!(ssthresh > 10.0, "{ssthresh}");
+}
+
+/// An ACK that comes when nothing is outstanding is nobody's arrival.
+#[test]
+fn with_nothing_in_flight_an_ack_delivers_nothing() {
+    for congestion in ["westwood", "westwood-plus"] {
+        let mut hand = steady(congestion, "reno", 4, 60);
+        let end = hand.sender.view().snd_max;
+        hand.sender.set_end(end);
+        hand.ack(end);
+        let estimate = hand.sender.view().bandwidth;
+        for _ in 0..2 {
+            hand.ack(end);
+            assert_eq!(hand.sender.view().bandwidth, estimate, "{congestion}");
+        }
+    }
+}
+
+/// Who sets the threshold in fast recovery has the last word on the window that
+/// it ends with: RLCI starts over from 10 segments, ten duplicates inflate them,
+/// and no threshold is in the way. Westwood's cut was to 14.
+#[test]
+fn an_order_lifts_the_limit_on_the_window_after_recovery() {
+    let mut hand = Hand::closed(
+        &[
+            ("congestion", "westwood"),
+            ("recovery", "reno"),
+            ("initial_window", "10"),
+        ],
+        500,
+    );
+    hand.sender.set_policies(Policy::named("rlci"));
+    hand.send();
+    hand.ack(1);
+    run_in(&mut hand, 4, 60);
+    duplicates(&mut hand, 3);
+    assert_eq!(hand.window().1, 14);
+    let link = LinkInfo {
+        rate: Rate::from_mbps(1),
+        delay: Duration::from_millis(100),
+    };
+    let notice = Notice {
+        old: link,
+        new: link,
+        flows: 1,
+    };
+    hand.sender.on_notice(hand.now, &notice, &mut hand.seen);
+    duplicates(&mut hand, 10);
+    let v = hand.sender.view();
+    assert!(v.in_fast_recovery);
+    assert_eq!(v.cwnd, 20.0);
+    hand.hear(v.snd_max, &[], None);
+    let v = hand.sender.view();
+    assert!(!v.in_fast_recovery);
+    assert_eq!(v.cwnd, 20.0);
 }
