@@ -16,6 +16,8 @@ pub struct SenderView {
     pub cwnd: f64,
     /// Slow-start threshold.
     pub ssthresh: f64,
+    /// Estimated bandwidth in segments a second, if the congestion controller estimates it.
+    pub bandwidth: Option<f64>,
     /// Window at the start of a connection.
     pub initial_window: f64,
     /// Slow-start threshold at the start of a connection.
@@ -39,9 +41,6 @@ pub struct SenderView {
     pub rttvar: Option<Duration>,
     /// The ACK being processed gave an RTT sample.
     pub rtt_sampled: bool,
-    /// The congestion controller's estimate of the bandwidth in segments per
-    /// second; none if it makes none.
-    pub bandwidth: Option<f64>,
     /// Duplicate ACKs since SND.UNA last advanced.
     pub dupacks: u32,
     /// New segments that limited transmit has sent since SND.UNA last advanced.

@@ -4,18 +4,17 @@
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, World};
-use midflight_tcp::PROFILES;
+use midflight_tcp::{Profile, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
 /// Segments per second that a link carries, and what the sender takes it for
 /// after three minutes with a window that keeps a queue and loses nothing.
-fn estimate(congestion: AnyCongestion, profile: usize, kbps: u64, ms: u64) -> (f64, f64) {
+fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -> (f64, f64) {
     let rate = Rate::from_bps(kbps * 1000).unwrap_or_else(|| unreachable!());
     let link = |name, from, to| {
         let ends = (NodeId(from), NodeId(to));
         LinkConfig::new(name, ends, rate, Duration::from_millis(ms), None)
     };
-    let profile = PROFILES[profile];
     let mut sender = profile.sender;
     let carried = rate.as_bps() as f64 / f64::from(8 * sender.segment_bytes);
     sender.congestion = congestion;
@@ -55,7 +54,7 @@ fn a_steady_flow_estimates_the_rate_of_its_bottleneck() {
             continue;
         }
         estimated += 1;
-        for profile in 0..PROFILES.len() {
+        for profile in PROFILES {
             for (kbps, ms) in [(200, 300), (800, 30), (6400, 9), (54_000, 20)] {
                 let (carried, found) = estimate(controller, profile, kbps, ms);
                 let error = (found / carried - 1.0).abs();
@@ -63,7 +62,7 @@ fn a_steady_flow_estimates_the_rate_of_its_bottleneck() {
                     error < 0.03,
                     "{} with {}, {kbps} kbit/s and {ms} ms: {found} for {carried} segments/s",
                     info.name,
-                    PROFILES[profile].name
+                    profile.name
                 );
             }
         }
