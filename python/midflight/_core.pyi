@@ -99,6 +99,9 @@ def schemes() -> list[Scheme]:
 def policies() -> list[Policy]:
     """Return every policy with its knobs."""
 
+def controllers() -> list[Part]:
+    """Return every congestion controller with its knobs."""
+
 def responses() -> list[Part]:
     """Return every response to duplicate ACKs with its knobs."""
 

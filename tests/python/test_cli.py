@@ -137,7 +137,9 @@ def test_an_existing_file_is_replaced_and_a_device_is_not(tmp_path: Path) -> Non
     assert not Path(os.devnull).is_file()
 
 
-LISTS = "schemes policies responses classifiers detectors settings profiles studies".split()
+LISTS = (
+    "schemes policies controllers responses classifiers detectors settings profiles studies"
+).split()
 
 
 @pytest.mark.parametrize("what", LISTS)
@@ -163,7 +165,12 @@ def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixtur
 def test_list_shows_knobs_of_every_kind_of_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     text = capsys.readouterr().out
-    kinds = (midflight.responses(), midflight.classifiers(), midflight.detectors())
+    kinds = (
+        midflight.controllers(),
+        midflight.responses(),
+        midflight.classifiers(),
+        midflight.detectors(),
+    )
     for knob in (knob for kind in kinds for part in kind for knob in part["knobs"]):
         assert f"--set {knob['name']}={knob['default']}  accepts {knob['accepts']}" in text
 
@@ -179,6 +186,21 @@ def test_schemes_are_joined_by_plus(capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.err == (
         "midflight: note: ld_k has no effect: no scheme of this run has ld or ld-handover\n"
     )
+
+
+def test_a_controller_is_a_scheme_or_a_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    def of(*words: str) -> dict[str, str]:
+        assert main(["handoff", *PAIR, "--at", "8.2s", *words, "--csv", "-"]) == 0
+        captured = capsys.readouterr()
+        assert "no effect" not in captured.err
+        (row,) = rows(captured.out)
+        return {name: value for name, value in row.items() if name != "scheme"}
+
+    knob = ("--set", "westwood_tau=2s")
+    scheme = of("--scheme", "westwood", *knob)
+    assert scheme == of("--scheme", "sack", "--set", "congestion=westwood", *knob)
+    assert scheme != of("--scheme", "westwood")
+    assert scheme != of("--scheme", "sack")
 
 
 def test_reproduce_one_figure(tmp_path: Path) -> None:

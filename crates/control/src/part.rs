@@ -2,7 +2,8 @@
 //! found by name in the registry of their kind.
 //!
 //! A part is one file beside others of its kind and one line in their registry
-//! ([`crate::policy`], [`crate::dupack`], [`crate::loss`], [`crate::spurious`]).
+//! ([`crate::policy`], [`crate::dupack`], [`crate::loss`], [`crate::spurious`],
+//! [`crate::congestion`]).
 
 /// A parameter of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
@@ -163,6 +164,12 @@ fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, Py
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, POLICIES)
+}
+
+/// All congestion controllers: name, summary, source and knobs.
+#[pyfunction]
+fn controllers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    part_list(py, CONGESTION_CONTROLLERS)
 }
 
 /// All responses to duplicate ACKs: name, summary, source and knobs.
@@ -782,6 +789,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(policies, m)?)?;
     m.add_function(wrap_pyfunction!(responses, m)?)?;
     m.add_function(wrap_pyfunction!(classifiers, m)?)?;
+    m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(detectors, m)?)?;
     m.add_function(wrap_pyfunction!(signals, m)?)?;
     m.add_function(wrap_pyfunction!(profiles, m)?)?;

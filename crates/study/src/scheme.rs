@@ -1,5 +1,6 @@
 //! Schemes: complete named sender configurations that a paper compares.
 
+use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{Knob, PartInfo};
@@ -23,8 +24,8 @@ pub struct Scheme {
     /// Where it is defined.
     pub source: String,
     /// Its parts: policies in the order in which they are asked, and at most one
-    /// response to duplicate ACKs, loss classifier, spurious-retransmission detector
-    /// and handover signal, which is the receiver's.
+    /// congestion controller, response to duplicate ACKs, loss classifier,
+    /// spurious-retransmission detector, and handover signal, which is the receiver's.
     pub parts: Vec<&'static str>,
 }
 
@@ -83,7 +84,7 @@ const COMPOSED: &[Composed] = &[
 ];
 
 /// What a plain sender has of each kind; no schemes of their own.
-const PLAIN: [&str; 4] = ["immediate", "congestion", "none", "silent"];
+const PLAIN: [&str; 5] = ["reno", "immediate", "congestion", "none", "silent"];
 
 /// All schemes: the composed ones, then each part alone.
 pub fn schemes() -> Vec<Scheme> {
@@ -107,6 +108,7 @@ fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
         .chain(LOSS_CLASSIFIERS)
         .chain(SPURIOUS_DETECTORS)
         .chain(HANDOVER_SIGNALS)
+        .chain(CONGESTION_CONTROLLERS)
 }
 
 fn part_knobs() -> impl Iterator<Item = &'static Knob> {
@@ -196,6 +198,7 @@ impl Scheme {
         let (tx, rx) = (&mut built.profile.sender, &mut built.profile.receiver);
         let (mut response, mut classifier, mut detector) = (None, None, None);
         let mut signal = None;
+        let mut controller = None;
         let clash = |first: &str, second: &str, what| StudyError::Clash {
             scheme: self.name.clone(),
             first: first.into(),
@@ -225,6 +228,11 @@ impl Scheme {
                     return Err(clash(other, name, "handover signal"));
                 }
                 rx.signal = part;
+            } else if let Some(part) = AnyCongestion::named(name) {
+                if let Some(other) = controller.replace(name) {
+                    return Err(clash(other, name, "congestion controller"));
+                }
+                tx.congestion = part;
             }
         }
         for (name, value) in knobs {
@@ -245,6 +253,9 @@ impl Scheme {
             }
             if has(rx.signal.info()) {
                 rx.signal.set_knob(name, value)?;
+            }
+            if has(tx.congestion.info()) {
+                tx.congestion.set_knob(name, value)?;
             }
         }
         built.profile.check()?;
@@ -292,6 +303,8 @@ fn set_somewhere(knob: &str, value: &str) -> Result<bool, StudyError> {
         } else if let Some(mut part) = AnySpuriousDetector::named(info.name) {
             part.set_knob(knob, value)?;
         } else if let Some(mut part) = AnyHandoverSignal::named(info.name) {
+            part.set_knob(knob, value)?;
+        } else if let Some(mut part) = AnyCongestion::named(info.name) {
             part.set_knob(knob, value)?;
         }
     }

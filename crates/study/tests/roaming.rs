@@ -329,6 +329,9 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     }
 }
 
+/// What is wrong, and what the error says.
+type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
+
 #[test]
 fn what_cannot_be_run_is_refused() {
     let refused = |f: &dyn Fn(&mut Roaming)| {
@@ -342,7 +345,6 @@ fn what_cannot_be_run_is_refused() {
             Ok(_) => panic!("accepted"),
         }
     };
-    type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
     let cases: [Case; 12] = [
         (&|n| n.runs.clear(), "no run"),
         (&|n| n.end = Instant::ZERO, "end of the run"),

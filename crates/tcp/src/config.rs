@@ -1,7 +1,7 @@
 //! Every choice of a sender and a receiver, explicit and with its unit. A
 //! profile is only a named bundle of them.
 
-use midflight_control::congestion::AckCounting;
+use midflight_control::congestion::{AckCounting, AnyCongestion, Reno};
 use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::loss::{AnyLossClassifier, Congestion};
 use midflight_control::part::Knob;
@@ -91,6 +91,8 @@ pub struct SenderConfig {
     pub count_sackless_dupacks: bool,
     /// Send a new segment on the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// How the window grows, and how far it shrinks on congestion.
+    pub congestion: AnyCongestion,
     /// How slow start counts an ACK.
     pub ack_counting: AckCounting,
     /// What a congestion event halves.
@@ -167,6 +169,7 @@ const NS2: Profile = Profile {
         count_window_updates: true,
         count_sackless_dupacks: false,
         limited_transmit: true,
+        congestion: AnyCongestion::Reno(Reno),
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
         hold_ssthresh_on_repeat: false,
@@ -218,6 +221,7 @@ const RFC: Profile = Profile {
         count_window_updates: false,
         count_sackless_dupacks: false,
         limited_transmit: true,
+        congestion: AnyCongestion::Reno(Reno),
         // RFC 5681 (2): min(N, SMSS) in slow start; what was acknowledged in congestion avoidance.
         ack_counting: AckCounting::AppropriateBytes { limit: 1 },
         response_load: ResponseLoad::FlightSize,
@@ -317,6 +321,12 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "tahoe, reno, newreno, sack1, sack",
         summary: "loss recovery",
+    },
+    Knob {
+        name: "congestion",
+        default: "",
+        accepts: "reno, westwood, westwood-plus",
+        summary: "congestion controller, where the scheme names none",
     },
     Knob {
         name: "initial_window",
@@ -506,6 +516,7 @@ impl Profile {
                 RecoveryKind::Sack => "sack",
             }
             .into(),
+            "congestion" => tx.congestion.info().name.into(),
             "initial_window" => tx.initial_window.to_string(),
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
@@ -600,6 +611,9 @@ impl Profile {
                 };
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
             }
+            "congestion" => {
+                tx.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
+            }
             "initial_window" => tx.initial_window = whole(1, 1000)? as f64,
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
@@ -657,6 +671,8 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use midflight_control::congestion::CONGESTION_CONTROLLERS;
+
     use super::*;
 
     #[test]
@@ -670,6 +686,18 @@ mod tests {
                 }
                 assert_eq!(again.get(setting.name), value, "{}", setting.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_registered_controller_can_be_set_and_is_named() {
+        let names: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();
+        let setting = SETTINGS.iter().find(|k| k.name == "congestion");
+        assert_eq!(setting.map(|k| k.accepts), Some(names.join(", ").as_str()));
+        for name in names {
+            let mut p = NS2;
+            assert_eq!(p.set("congestion", name), Ok(()));
+            assert_eq!(p.get("congestion"), name);
         }
     }
 

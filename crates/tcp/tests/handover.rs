@@ -381,6 +381,31 @@ fn adjusted_without_an_estimate_is_previous() {
     assert_eq!(s.window(), (8, 4, 8));
 }
 
+/// Estimated bandwidth times twice the mark's delay: about 100 segments a
+/// second for 2 x 60 ms.
+#[test]
+fn adjusted_is_what_the_new_path_holds() {
+    for controller in ["westwood", "westwood-plus"] {
+        let mut s = start("reno", &[("congestion", controller)]);
+        let mut policy = Policy::named("ehn-restore").unwrap_or_else(|| panic!("registered"));
+        assert_eq!(policy.set_knob("ehn_window", "adjusted"), Ok(()));
+        s.sender.set_policies([policy]);
+        for ack in 2..=600 {
+            let _ = s.ack(ack);
+        }
+        let bandwidth = s.sender.view().bandwidth.unwrap_or_default();
+        assert!((bandwidth - 100.0).abs() < 5.0, "{controller}: {bandwidth}");
+        let before = s.window().0;
+        assert!(before > 20, "{controller}");
+        let sent = common::before(s.now + s.step, 60);
+        let resent = say(&mut s, 600, Says::Moved(HandoverMark { number: 1, sent }));
+        let share = s.sender.view().ssthresh;
+        assert!((11.0..=12.0).contains(&share), "{controller}: {share}");
+        assert_eq!(s.window().0, share as u64, "{controller}");
+        assert_eq!(resent.len(), share as usize, "{controller}");
+    }
+}
+
 // ---- the receiver ------------------------------------------------------------
 
 fn receiver(signal: &str, received: &[Seq]) -> Receiver {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{KnobError, PartInfo};
@@ -81,9 +82,31 @@ fn turn_knobs(info: &PartInfo, mut set: impl FnMut(&str, &str) -> Result<(), Kno
     }
 }
 
+/// One registered controller after the other, from the one of this number on.
+fn controllers(from: usize, turned: bool) -> impl Iterator<Item = AnyCongestion> {
+    let infos = CONGESTION_CONTROLLERS.iter().cycle();
+    infos
+        .skip(from % CONGESTION_CONTROLLERS.len())
+        .map(move |info| {
+            let mut controller = AnyCongestion::named(info.name).unwrap_or_else(|| unreachable!());
+            if turned {
+                turn_knobs(info, |name, value| controller.set_knob(name, value));
+            }
+            controller
+        })
+}
+
 /// Every combination of registered parts, with default knobs or `turned` ones,
 /// that goes together with this recovery and profile; and how many do not.
-fn combinations(profile_index: usize, recovery: &str, turned: bool) -> (Vec<Profile>, usize) {
+/// Congestion controllers take turns: with every start from the first on, each
+/// combination meets every one of them.
+fn combinations(
+    profile_index: usize,
+    recovery: &str,
+    turned: bool,
+    controller: usize,
+) -> (Vec<Profile>, usize) {
+    let mut next = controllers(controller, turned);
     let plain = configured(profile_index, recovery);
     let mut good = Vec::new();
     let mut refused = 0;
@@ -107,6 +130,9 @@ fn combinations(profile_index: usize, recovery: &str, turned: bool) -> (Vec<Prof
                 p.sender.dupack_response = r;
                 p.sender.loss_classifier = c;
                 p.sender.spurious_detector = d;
+                if let Some(controller) = next.next() {
+                    p.sender.congestion = controller;
+                }
                 match p.check() {
                     Ok(()) => good.push(p),
                     Err(_) => refused += 1,
@@ -121,6 +147,7 @@ fn combinations(profile_index: usize, recovery: &str, turned: bool) -> (Vec<Prof
 fn named(p: &Profile) -> String {
     let (s, name) = (&p.sender, p.name);
     let parts = [
+        s.congestion.info().name,
         s.dupack_response.info().name,
         s.loss_classifier.info().name,
         s.spurious_detector.info().name,
@@ -465,10 +492,10 @@ fn with_parts(p: &Profile, check: impl FnOnce()) {
 #[test]
 fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders() {
     for (profile_index, turned) in [(0, false), (1, false), (1, true)] {
-        for recovery in RECOVERIES {
-            let (good, _) = combinations(profile_index, recovery, turned);
-            for p in good {
-                for seed in [1, 0x9E37_79B9_7F4A_7C15] {
+        for (r, recovery) in RECOVERIES.into_iter().enumerate() {
+            for (s, seed) in [1, 0x9E37_79B9_7F4A_7C15].into_iter().enumerate() {
+                let (good, _) = combinations(profile_index, recovery, turned, r + s);
+                for p in good {
                     with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
                 }
             }
@@ -500,12 +527,29 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
     }
 }
 
+#[test]
+fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
+    for turned in [false, true] {
+        for profile_index in 0..PROFILES.len() {
+            for recovery in RECOVERIES {
+                for controller in controllers(0, turned).take(CONGESTION_CONTROLLERS.len()) {
+                    let mut p = configured(profile_index, recovery);
+                    p.sender.congestion = controller;
+                    for seed in 1..=20 {
+                        with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What cannot work is refused: NCR without SACK, a classifier with Tahoe,
 /// Eifel without timestamps.
 #[test]
 fn some_combinations_of_parts_are_refused() {
     for (profile_index, recovery, least) in [(1, "reno", 30), (1, "tahoe", 40), (0, "sack1", 12)] {
-        let (good, refused) = combinations(profile_index, recovery, false);
+        let (good, refused) = combinations(profile_index, recovery, false, 0);
         assert!(refused >= least, "{recovery}: {refused}");
         assert!(!good.is_empty(), "{recovery}");
     }
@@ -519,11 +563,12 @@ proptest! {
         steps in prop::collection::vec(step(), 0..80),
         profile_index in 0usize..2,
         turned in any::<bool>(),
+        controller in 0..CONGESTION_CONTROLLERS.len(),
         with_policies in any::<bool>(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
         for recovery in RECOVERIES {
-            let (good, _) = combinations(profile_index, recovery, turned);
+            let (good, _) = combinations(profile_index, recovery, turned, controller);
             for mut p in good {
                 if let Some(window) = receiver_window {
                     p.sender.receiver_window = window;
@@ -549,6 +594,7 @@ proptest! {
     fn arbitrary_acks_never_break_a_sender_and_honest_ones_end_its_flow(
         steps in prop::collection::vec(step(), 0..120),
         profile_index in 0usize..2,
+        controller in 0..CONGESTION_CONTROLLERS.len(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
         for recovery in RECOVERIES {
@@ -560,7 +606,8 @@ proptest! {
             let sets = std::iter::once(Vec::new())
                 .chain(all.clone().map(|policy| vec![policy]))
                 .chain(std::iter::once(all.collect()));
-            for policies in sets {
+            for (policies, controller) in sets.zip(controllers(controller, false)) {
+                p.sender.congestion = controller;
                 let mut bench = Bench::new(&p, recovery, policies);
                 for step in &steps {
                     bench.take(step);

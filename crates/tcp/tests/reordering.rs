@@ -423,3 +423,26 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
         }
     }
 }
+
+/// An ACK from before comes late in a fast recovery, with a block below what has
+/// been acknowledged since: ns-2's scoreboard goes back, and a segment goes again
+/// that nobody misses. It is not among the outstanding ones.
+#[test]
+fn a_late_block_makes_sack1_resend_what_was_acknowledged() {
+    let settings = [("recovery", "sack1"), ("initial_window", "20")];
+    let mut hand = Hand::open(&settings, 100);
+    for right in 3..=5 {
+        hand.sack(1, &[(2, right)]);
+    }
+    assert_eq!(hand.seen.fast_retransmits, [1]);
+    hand.sack(6, &[]);
+    let mut right = 9;
+    while hand.sender.view().pipe > hand.window().0 {
+        assert_eq!(hand.sack(6, &[(8, right)]), []);
+        right += 1;
+    }
+    assert_eq!(hand.sack(1, &[(2, 4)]), [4]);
+    assert_eq!(hand.sender.view().snd_una, 6);
+    // What is missing goes with the next ACK.
+    assert_eq!(hand.sack(6, &[(8, right)]), [6]);
+}

@@ -48,8 +48,11 @@ def idle_knobs(schemes: Sequence[str], knobs: Mapping[str, str]) -> Iterator[str
 
     names = {name for scheme in schemes for name in scheme.split("+")}
     chosen = {part for one in _core.schemes() if one["name"] in names for part in one["parts"]}
+    if "congestion" in knobs:
+        chosen.add(knobs["congestion"])
     kinds = (
         _core.policies(),
+        _core.controllers(),
         _core.responses(),
         _core.classifiers(),
         _core.detectors(),

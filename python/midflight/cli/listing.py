@@ -13,6 +13,7 @@ from midflight.cli.output import UserError
 KINDS = (
     "schemes",
     "policies",
+    "controllers",
     "responses",
     "classifiers",
     "detectors",
@@ -23,6 +24,7 @@ KINDS = (
 )
 # What a list holds where its name does not say it all.
 HEADINGS = {
+    "controllers": "Congestion controllers",
     "responses": "Responses to duplicate ACKs",
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
@@ -42,10 +44,10 @@ def list_registry(
 ) -> None:
     """List schemes, the parts they are made of, settings, profiles and studies.
 
-    A scheme is the plain sender with some parts: policies, and at most one response to duplicate
-    ACKs, one loss classifier, one detector of spurious retransmissions and one handover signal.
-    `--scheme` takes several joined by +, such as enhanced+dcr-frto. The knobs of the parts and the
-    settings of sender and receiver are what `--set` takes.
+    A scheme is the plain sender with some parts: policies, and at most one congestion controller,
+    one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
+    and one handover signal. `--scheme` takes several joined by +, such as enhanced+dcr-frto. The
+    knobs of the parts and the settings of sender and receiver are what `--set` takes.
 
     \b
     Examples:

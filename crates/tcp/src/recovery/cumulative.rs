@@ -47,7 +47,7 @@ impl Cumulative {
         self.kept = core.consult_recovery(log).then(|| core.cwnd());
         let target = match self.kept {
             Some(cwnd) => cwnd,
-            None => core.reduce_ssthresh(log),
+            None => core.reduce_ssthresh(log).unwrap_or(core.ssthresh()),
         };
         core.set_cwnd(target + f64::from(core.dupacks), log);
         core.resend = Some(core.una);
@@ -58,7 +58,7 @@ impl Cumulative {
     /// The window that fast recovery ends with: the threshold, below which a
     /// window that was kept must not fall.
     pub(super) fn target(&self, core: &Core) -> f64 {
-        self.kept.unwrap_or(core.ssthresh())
+        self.kept.unwrap_or(core.recovery_target())
     }
 
     /// A duplicate ACK in fast recovery: inflates the window by the segment

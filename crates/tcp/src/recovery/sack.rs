@@ -154,8 +154,8 @@ impl Sack {
         core.in_fast_recovery = true;
         log.record(core.now, SenderEvent::FastRetransmit(core.una));
         if !core.consult_recovery(log) {
-            let ssthresh = core.reduce_ssthresh(log);
-            core.set_cwnd(ssthresh, log);
+            let window = core.reduce_ssthresh(log);
+            core.set_cwnd(window.unwrap_or(core.ssthresh()), log);
         }
         // With the threshold that is in force from here on.
         self.set_pipe(core);

@@ -59,8 +59,8 @@ impl Sack1 {
         if !core.consult_recovery(log) {
             // (14) ssthresh has a floor of two segments, cwnd has none.
             let half = core.usable_window() / 2;
-            core.reduce_ssthresh(log);
-            core.set_cwnd(half as f64, log);
+            let window = core.reduce_ssthresh(log);
+            core.set_cwnd(window.unwrap_or(half as f64), log);
         }
         core.resend = Some(core.una);
     }

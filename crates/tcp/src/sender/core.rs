@@ -5,7 +5,7 @@ mod consult;
 mod persist;
 
 use educe::Educe;
-use midflight_control::congestion::{Congestion, Reno, Window};
+use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
@@ -71,7 +71,11 @@ pub(crate) struct Core {
     window: Window,
     /// The whole segments of `cwnd`, at most the receiver's window.
     usable_window: u64,
-    congestion: Reno,
+    congestion: AnyCongestion,
+    /// The controller is Reno: the way of most packets, without a detour to ask it.
+    reno: bool,
+    /// The window that the controller does not let a fast recovery end above.
+    recovery_limit: Option<f64>,
     pub(crate) rto: Rto,
     /// Deadline of the retransmission timer and when it was armed; while the
     /// window is closed, of the persist timer.
@@ -155,7 +159,9 @@ impl Core {
                 ssthresh: config.initial_ssthresh,
             },
             usable_window: 0,
-            congestion: Reno::new(config.ack_counting),
+            congestion: config.congestion,
+            reno: config.congestion.is_reno(),
+            recovery_limit: None,
             rto: Rto::new(config.rto),
             timer: None,
             closed: None,
@@ -249,6 +255,7 @@ impl Core {
     }
 
     pub(crate) fn set_ssthresh(&mut self, ssthresh: f64, log: &mut impl Log) {
+        self.recovery_limit = None;
         if self.window.ssthresh != ssthresh {
             self.window.ssthresh = ssthresh;
             log.record(self.now, SenderEvent::Ssthresh(ssthresh));
@@ -260,7 +267,12 @@ impl Core {
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
         if self.hold_growth.is_none() && !self.window_answered {
             let before = self.window.cwnd;
-            self.congestion.on_ack(&mut self.window, segments);
+            let counting = self.config.ack_counting;
+            if self.reno {
+                Reno.on_ack(&mut self.window, segments, counting);
+            } else {
+                self.grow_as_told(segments, counting);
+            }
             if self.window.cwnd != before {
                 self.window_changed(log);
             }
@@ -296,11 +308,23 @@ impl Core {
         }
     }
 
-    /// Sets `ssthresh` for a congestion event and returns it.
-    pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> f64 {
-        let ssthresh = self.congestion.ssthresh_after_loss(self.load());
+    /// Sets `ssthresh` for a loss that duplicate ACKs have told of. Returns the
+    /// window for fast recovery, where the controller does not leave that to the
+    /// kind of recovery.
+    pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
+        let load = self.load();
+        let ssthresh = self.congestion.ssthresh_after_loss(self.now, load);
         self.set_ssthresh(ssthresh, log);
-        ssthresh
+        self.recovery_limit = self.congestion.recovery_window(self.window);
+        self.recovery_limit
+    }
+
+    /// The window that a fast recovery which inflates it ends with: the
+    /// threshold, unless the controller keeps a smaller window as it is.
+    pub(crate) fn recovery_target(&self) -> f64 {
+        let ssthresh = self.window.ssthresh;
+        self.recovery_limit
+            .map_or(ssthresh, |limit| limit.min(ssthresh))
     }
 
     /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
@@ -312,7 +336,7 @@ impl Core {
         if self.in_fast_recovery && self.config.response_load == ResponseLoad::FlightSize {
             load = load.min(self.window.ssthresh);
         }
-        let ssthresh = self.congestion.ssthresh_after_loss(load);
+        let ssthresh = self.congestion.ssthresh_after_timeout(self.now, load);
         self.set_ssthresh(ssthresh, log);
     }
 
@@ -339,6 +363,9 @@ impl Core {
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up.
             RttSampling::Timestamps => self.flight_size().div_ceil(2).max(1) as u32,
         };
+        if !self.reno {
+            self.congestion.on_rtt_sample(rtt);
+        }
         self.end_back_off(log);
         match self.adapt_rto {
             Some((since, srtt, rttvar)) if sent >= since => {
@@ -401,7 +428,11 @@ impl Core {
         self.now = now;
         self.rtt_sampled = false;
         self.window_answered = false;
-        ack.ack <= self.max
+        let sent = ack.ack <= self.max;
+        if !self.reno && sent {
+            self.gauge(ack.ack);
+        }
+        sent
     }
 
     /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
@@ -480,9 +511,10 @@ impl Core {
         let idle = self.una >= self.max;
         let retransmission = seq < self.max;
         if retransmission {
-            // Sack1's scoreboard may name a segment that is acknowledged.
-            let place = seq.wrapping_sub(self.una) as usize;
-            if let Some(o) = self.outstanding.get_mut(place) {
+            // ns-2's scoreboard may hand out what has been acknowledged, after SACK
+            // blocks that came late: no books are kept of that.
+            let index = seq.checked_sub(self.una);
+            if let Some(o) = index.and_then(|i| self.outstanding.get_mut(i as usize)) {
                 *o = Outstanding::new(self.now, true);
             }
             if self.detecting {

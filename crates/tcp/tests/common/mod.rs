@@ -53,6 +53,7 @@ pub(crate) fn configured(settings: &[(&str, &str)]) -> Profile {
             "loss" => AnyLossClassifier::named(value).map(|c| sender.loss_classifier = c),
             "spurious" => AnySpuriousDetector::named(value).map(|d| sender.spurious_detector = d),
             _ if name.starts_with("dcr_") => sender.dupack_response.set_knob(name, value).ok(),
+            _ if name.starts_with("westwood_") => sender.congestion.set_knob(name, value).ok(),
             _ if name.starts_with("ld_") => sender.loss_classifier.set_knob(name, value).ok(),
             _ if name.starts_with("frto_") || name.starts_with("eifel_") => {
                 sender.spurious_detector.set_knob(name, value).ok()

@@ -2,6 +2,7 @@
 //! classifier, the detector of spurious retransmissions and the handoff
 //! policies; and the one place where their orders are applied.
 
+use midflight_control::congestion::AckCounting;
 use midflight_control::dupack::Answer;
 use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::policy::MarkSeen;
@@ -134,6 +135,21 @@ impl Core {
         self.tell_indicators(log);
     }
 
+    /// Lets the congestion controller see an ACK before anything acts on it.
+    #[cold]
+    pub(super) fn gauge(&mut self, ack: Seq) {
+        let duplicate = ack == self.una && self.una < self.max;
+        if duplicate || ack > self.una {
+            self.congestion.on_arrival(self.now, ack - self.una);
+        }
+    }
+
+    /// Growth by a controller other than Reno.
+    #[cold]
+    pub(super) fn grow_as_told(&mut self, segments: u64, counting: AckCounting) {
+        self.congestion.on_ack(&mut self.window, segments, counting);
+    }
+
     fn tell_indicators<L: Log>(&self, log: &mut L) {
         if L::DETAILED {
             if let Some(indicators) = self.classifier.indicators() {
@@ -211,7 +227,6 @@ impl Core {
             una_sent: self.outstanding.front().map(|o| o.sent()),
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
-            bandwidth: None,
             initial_window: self.config.initial_window,
             initial_ssthresh: self.config.initial_ssthresh,
             pipe: if self.in_fast_recovery {
@@ -230,6 +245,11 @@ impl Core {
             srtt: self.rto.srtt(),
             rttvar: self.rto.rttvar(),
             rtt_sampled: self.rtt_sampled,
+            bandwidth: if self.reno {
+                None
+            } else {
+                self.congestion.bandwidth(self.now)
+            },
             dupacks: self.dupacks,
             limited_sent: self.limited_sent,
             new_data: self.may_send_new(),
@@ -263,6 +283,14 @@ impl Core {
     /// Asks those who wait for an ACK; it found the sender standing so.
     #[inline(always)]
     pub(crate) fn consult_after_ack(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+        // One test for both: mostly nobody waits.
+        if self.detecting | self.watching {
+            self.consult_waiting(ack, stood, log);
+        }
+    }
+
+    #[cold]
+    fn consult_waiting(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
         if self.detecting {
             let (una, max) = stood;
             let duplicate = ack.ack == una && una < max;

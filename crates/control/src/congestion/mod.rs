@@ -1,0 +1,131 @@
+//! Congestion control: how the window grows on ACKs and shrinks on congestion.
+//!
+//! A controller is one file here and one line in the registry below: pure
+//! arithmetic on `(cwnd, ssthresh)` in segments, and for some an estimate of
+//! the path. It never sends, and recovery decides when it is asked.
+
+mod reno;
+mod westwood;
+mod westwood_plus;
+
+use midflight_units::{Duration, Instant};
+
+pub use reno::Reno;
+pub use westwood::Westwood;
+pub use westwood_plus::WestwoodPlus;
+
+use crate::part::registry;
+
+/// The congestion window and its threshold, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold.
+    pub ssthresh: f64,
+}
+
+/// How slow start counts an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckCounting {
+    /// One segment for each ACK that advances (ns-2; RFC 5681 without ABC on delayed ACKs).
+    PerAck,
+    /// RFC 3465: in slow start one segment for each segment acknowledged, at
+    /// most `L` for an ACK (1 is RFC 5681's `min(N, SMSS)`; more is
+    /// experimental, and not allowed after a timeout); in congestion avoidance
+    /// as much as was acknowledged, a segment a window.
+    AppropriateBytes {
+        /// The limit `L` in segments.
+        limit: u32,
+    },
+}
+
+/// A congestion controller.
+pub trait Congestion {
+    /// New data was acknowledged outside fast recovery; `segments` were covered.
+    /// Slow start and congestion avoidance are Reno's unless it says otherwise.
+    fn on_ack(&mut self, window: &mut Window, segments: u64, counting: AckCounting) {
+        reno::grow(window, segments, counting);
+    }
+
+    /// The threshold after a loss that duplicate ACKs have told of, from the
+    /// `load`, the sender's measure of what was in flight (FlightSize or the
+    /// window in use).
+    fn ssthresh_after_loss(&mut self, now: Instant, load: f64) -> f64;
+
+    /// The threshold after a timeout.
+    fn ssthresh_after_timeout(&mut self, now: Instant, load: f64) -> f64 {
+        self.ssthresh_after_loss(now, load)
+    }
+
+    /// The window that fast recovery starts with and at most ends with, from
+    /// the window before and the threshold after the loss; none to leave it to
+    /// the kind of recovery, which takes the threshold.
+    fn recovery_window(&self, _window: Window) -> Option<f64> {
+        None
+    }
+
+    /// An ACK has arrived, and nobody has acted on it yet: SND.UNA will advance
+    /// by so many segments, or by none at a duplicate.
+    fn on_arrival(&mut self, _now: Instant, _segments: u64) {}
+
+    /// An RTT was measured; that of the SYN is the first.
+    fn on_rtt_sample(&mut self, _rtt: Duration) {}
+
+    /// The estimate of the bandwidth in segments per second, if it makes one.
+    fn bandwidth(&self, _now: Instant) -> Option<f64> {
+        None
+    }
+}
+
+registry! {
+    /// Any registered congestion controller.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    AnyCongestion of Congestion, listed in CONGESTION_CONTROLLERS:
+    Reno: Reno,
+    Westwood: Westwood,
+    WestwoodPlus: WestwoodPlus,
+}
+
+impl AnyCongestion {
+    /// Whether it is Reno, which keeps nothing and measures nothing, so that a
+    /// sender need tell it of no ACK and can have its growth compiled in place.
+    pub fn is_reno(&self) -> bool {
+        matches!(self, Self::Reno(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::testing::check_knobs;
+
+    #[test]
+    fn every_controller_is_found_by_name_and_accepts_the_defaults_it_documents() {
+        for info in CONGESTION_CONTROLLERS {
+            let mut part = AnyCongestion::named(info.name).unwrap_or_else(|| unreachable!());
+            assert_eq!(part.info(), *info);
+            assert_eq!(part.is_reno(), info.name == "reno");
+            check_knobs(info, |name, value| part.set_knob(name, value));
+        }
+    }
+
+    /// Whatever a controller knows or not, its threshold is at least two segments.
+    #[test]
+    fn no_threshold_is_below_two_segments() {
+        for info in CONGESTION_CONTROLLERS {
+            let mut part = AnyCongestion::named(info.name).unwrap_or_else(|| unreachable!());
+            for ms in [0, 1, 100, 100_000] {
+                let now = Instant::from_nanos(ms * 1_000_000);
+                part.on_arrival(now, ms);
+                assert!(part.ssthresh_after_loss(now, 1.0) >= 2.0, "{}", info.name);
+                assert!(
+                    part.ssthresh_after_timeout(now, 0.0) >= 2.0,
+                    "{}",
+                    info.name
+                );
+                part.on_rtt_sample(Duration::from_millis(ms));
+            }
+        }
+    }
+}
