@@ -329,6 +329,34 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     }
 }
 
+/// Marks come more often than the timer expires, and start it afresh; Sack1's
+/// window has no floor. The flow goes on in every interval all the same.
+#[test]
+fn a_flow_goes_on_under_forged_marks_with_the_right_number() {
+    for recovery in ["reno", "newreno", "sack1", "sack"] {
+        let mut node = paper("ehn");
+        let knobs = [
+            ("recovery", recovery),
+            ("count_sackless_dupacks", "on"),
+            ("initial_window", "2"),
+            ("receiver_window", "64"),
+        ];
+        node.knobs
+            .retain(|(name, _)| knobs.iter().all(|knob| knob.0 != name));
+        let knobs = knobs.map(|(name, value)| (name.into(), value.into()));
+        node.knobs.extend(knobs);
+        node.loss = read_loss("uniform 1%").ok();
+        node.runs = (0..10).collect();
+        node.forgery = Some(Forgery {
+            ack: ForgedAck::Current,
+            every: ms(100),
+        });
+        for row in rows(&node) {
+            assert!(row.acked > 0, "{recovery}: {row:?}");
+        }
+    }
+}
+
 /// What is wrong, and what the error says.
 type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
 

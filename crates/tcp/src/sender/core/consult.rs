@@ -482,6 +482,11 @@ impl Core {
         self.stalled = false;
         self.in_fast_recovery = false;
         self.flight_before = None;
+        if self.cwnd() < 1.0 {
+            // Sack1's window has no floor. With none a flow that gets marks more often than its
+            // timer expires would stand still.
+            self.set_cwnd(1.0, log);
+        }
         self.cancel_timing();
         self.restart_timer();
         self.turn_to(Turn::Rewind);
