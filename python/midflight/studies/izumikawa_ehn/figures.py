@@ -1,4 +1,4 @@
-"""The figures of Izumikawa, Yamaguchi and Katto, and those beyond the paper, drawn from the runs."""
+"""The figures of Izumikawa, Yamaguchi and Katto, and further ones, drawn from the runs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ from midflight.studies.izumikawa_ehn.scenarios import (
     FREEZE,
     NEWRENO,
     ORIGINAL,
-    SACK,
     TCPW,
     TR_ACKS,
     TR_ACKS_SLOW,
     Scheme,
     Tcp,
 )
-from midflight.studies.runs import Job, Roaming, Runs
+from midflight.studies.runs import Roaming, Runs
 from midflight.studies.study import Figure
 
 KBPS = "Throughput (kbit/s)"
@@ -97,9 +96,7 @@ def messages(log: EventLog, first: int = 1) -> list[Message]:
 
 def one_way_s() -> float:
     """How long an ACK takes on idle links from the node to the sender, in seconds."""
-    ack_bits = 320
-    links = ((100e6, 0.050), (10e6, 0.003), (2e6, 0.005))
-    return sum(delay + ack_bits / rate for rate, delay in links)
+    return sum(delay + sc.ACK_BITS / rate for rate, delay in sc.LINKS)
 
 
 def _exchange() -> Figure:
@@ -144,8 +141,9 @@ def _exchange() -> Figure:
     return Figure(
         "1",
         "The notice",
-        "A window of four segments. The node gets two of them before it leaves; two, the ACK of the "
-        "second, and what the ACK of the first let go are lost. The notice repeats the lost ACK.",
+        "A window of four segments. The node gets two of them before it leaves; two, the ACK of "
+        "the second, and what the ACK of the first lets go are lost. The notice repeats the lost "
+        "ACK.",
         (sc.EXCHANGE,),
         draw,
         wide=True,
@@ -297,6 +295,7 @@ def _line_figure(
     x_title: str,
     x: Sequence[float],
     jobs: dict[tuple[Tcp, Scheme, float], Roaming],
+    repeated: int = sc.BEYOND_RUNS,
 ) -> Figure:
     def draw(runs: Runs) -> Drawing:
         panels = []
@@ -309,7 +308,7 @@ def _line_figure(
                 values = [kbps(runs, jobs[tcp, scheme, value]) for value in x]
                 lines.append(Line(scheme.name, LOOKS[look], x, values))
                 rows += [
-                    (tcp.name, scheme.name, at, sc.BEYOND_RUNS, *value)
+                    (tcp.name, scheme.name, at, repeated, *value)
                     for at, value in zip(x, values, strict=True)
                 ]
             panels.append(LinePanel(x_title, lines, tcp.name))
@@ -320,7 +319,7 @@ def _line_figure(
     return Figure(id, title, caption, tuple(dict.fromkeys(jobs.values())), draw, wide=True)
 
 
-_SHOWN_TCPS = (NEWRENO, SACK, TCPW)
+_SHOWN_TCPS = (NEWRENO, TCPW)
 
 
 def _disconnection_figure() -> Figure:
@@ -353,9 +352,9 @@ def _foresight_figure() -> Figure:
     return _line_figure(
         "9a",
         "Beyond the paper: Freeze-TCP warns too early or too late",
-        "The warning is meant to come one idle round trip (121 ms) before the node leaves and comes "
-        "this much later; below zero, earlier. EHN and the original do not predict anything. Random "
-        "errors.",
+        "The warning is meant to come one idle round trip (121 ms) before the node leaves and "
+        "comes this much later; below zero, earlier. EHN and the original do not predict anything. "
+        "Random errors.",
         _SHOWN_TCPS,
         "Warning too late by (s)",
         errors,
@@ -427,16 +426,36 @@ def _spoiled_figure() -> Figure:
         "10",
         "Beyond the paper: notices that are lost, repeated, late or forged",
         "EHN over the original TCP under the same random errors, handovers and forgeries; forged "
-        f"notices come ten a second. Means of {sc.BEYOND_RUNS} runs with 95 % confidence intervals.",
+        f"notices come ten a second. Means of {sc.BEYOND_RUNS} runs with 95 % confidence "
+        "intervals.",
         tuple(jobs.values()),
         draw,
         wide=True,
     )
 
 
-def window_at_once(tcp: Tcp, window: int) -> Roaming:
-    """EHN without radio losses with this receiver window."""
-    return sc.with_knobs(sc.beyond(tcp, EHN, None), receiver_window=str(window))
+def _window_figure() -> Figure:
+    jobs: dict[tuple[Tcp, Scheme, float], Roaming] = {
+        (tcp, scheme, window): sc.with_knobs(
+            sc.beyond(tcp, scheme, None, runs=sc.READING_RUNS), receiver_window=str(window)
+        )
+        for tcp in _SHOWN_TCPS
+        for scheme in (ORIGINAL, TR_ACKS_SLOW, FREEZE, EHN)
+        for window in sc.WINDOWS
+    }
+    return _line_figure(
+        "11",
+        "Beyond the paper: a whole window at once",
+        "Without radio losses the receiver's window decides how much is in flight. EHN sends it "
+        "again all at once: more than the 50 packets of a queue overflow it, and part of what the "
+        "handover has lost is lost again. And the longer the queue, the more a warning of one idle "
+        "round trip comes too late for Freeze-TCP.",
+        _SHOWN_TCPS,
+        "Receiver's window (segments)",
+        sc.WINDOWS,
+        jobs,
+        sc.READING_RUNS,
+    )
 
 
 def _figures() -> Sequence[Figure]:
@@ -450,8 +469,8 @@ def _figures() -> Sequence[Figure]:
         _foresight_figure(),
         _missed_figure(),
         _spoiled_figure(),
+        _window_figure(),
     )
 
 
 FIGURES = _figures()
-JOBS: tuple[Job, ...] = tuple(dict.fromkeys(job for one in FIGURES for job in one.needs))

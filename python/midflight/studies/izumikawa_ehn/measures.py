@@ -15,8 +15,8 @@ Values = NDArray[np.float64]
 
 def throughput_bps(runs: Runs, job: Roaming, node: int = 0) -> Values:
     """Acknowledged data of a node over the whole run, in bit/s, for each run."""
-    bits: Values = runs.roaming(job).total("acked", node) * sc.SEGMENT_BITS
-    return bits / job.end_s
+    bps: Values = runs.roaming(job).total("acked", node) * (sc.SEGMENT_BITS / job.end_s)
+    return bps
 
 
 def kbps(runs: Runs, job: Roaming) -> Estimate:

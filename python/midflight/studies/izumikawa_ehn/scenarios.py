@@ -12,22 +12,23 @@ from midflight.studies.runs import Roaming, RoamingTrace
 
 Knobs = tuple[tuple[str, str], ...]
 
-#: Idle round trip of a segment of 1000 bytes over the three links of figure 2, in seconds:
-#: 116 ms of propagation, and the serialisation of a segment and of an ACK.
+#: Figure 2 from the sender to the node: bit/s, and seconds one way.
+LINKS = ((100e6, 0.050), (10e6, 0.003), (2e6, 0.005))
+SEGMENT_BITS, ACK_BITS = 8000, 320
+#: Idle round trip of a segment in seconds: 116 ms of propagation, and serialisation.
 RTT_S = 0.121
-#: Segments, ACKs (bytes), and what a station's link carries (bit/s).
-SEGMENT_BITS = 8000
-WIRELESS_BPS = 2_000_000
 
 END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
+#: In a run; it ends when the next one would be.
+HANDOVERS = 59
 #: The paper has five runs of everything.
-RUNS, MOBILITY_RUNS, BEYOND_RUNS = 30, 10, 10
+RUNS, MOBILITY_RUNS, BEYOND_RUNS, READING_RUNS = 20, 10, 10, 5
 
 KNOBS: Knobs = (
     ("delayed_ack", "off"),
     ("initial_window", "2"),
     ("min_rto", "1s"),
-    ("receiver_window", "64"),
+    ("receiver_window", "64"),  # segments
     ("segment_bytes", "1000"),
 )
 
@@ -164,7 +165,8 @@ EXCHANGE = RoamingTrace(
 # Beyond the paper.
 
 MIN_RTOS = ("200ms", "500ms", "1s")
-BLACKOUTS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+WINDOWS = (16, 24, 32, 48, 56, 64, 80, 100)
+BLACKOUTS_S = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 #: How much later a warning comes than it is meant to, in seconds; below zero it comes earlier.
 FORESIGHT_ERRORS_S = (-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 MISSED = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -1,0 +1,113 @@
+"""Other readings of the paper: every claim about throughput, judged on changed runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from midflight.claims import Finding, Verdict
+from midflight.results import RoamingTable
+from midflight.studies.izumikawa_ehn import scenarios as sc
+from midflight.studies.izumikawa_ehn.claims import LEDGER
+from midflight.studies.runs import Roaming, Runs
+
+Change = Callable[[Roaming], Roaming]
+
+#: Claims of figure 3, and the others that one reading is judged on too.
+RANDOM = tuple(f"I03-F3-{n}" for n in range(1, 7))
+REST = (*(f"I03-F4-{n}" for n in range(1, 7)), "I03-T2", "I03-F6-1", "I03-F6-2")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another reading: its name, what it changes of a node's runs; whether all claims see it."""
+
+    name: str
+    change: Change
+    whole: bool = False
+
+    def node(self, job: Roaming) -> Roaming:
+        """The same runs under this reading, as often as the paper has them."""
+        runs = min(job.runs, sc.READING_RUNS)
+        return replace(self.change(job), runs=runs)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The claims that are judged under it."""
+        return (*RANDOM, *REST) if self.whole else RANDOM
+
+    def needs(self) -> Iterable[Roaming]:
+        """The runs that judging takes."""
+        for id in self.claims:
+            for job in LEDGER[id].needs:
+                assert isinstance(job, Roaming)
+                yield self.node(job)
+
+    def judge(self, runs: Runs) -> dict[str, Finding]:
+        """What is found of each claim."""
+        changed = _Changed(runs, self)
+        return {id: LEDGER[id].evaluate(changed) for id in self.claims}
+
+
+class _Changed(Runs):
+    """Runs as a claim sees them under a reading."""
+
+    def __init__(self, runs: Runs, reading: Reading) -> None:
+        super().__init__(runs.core)
+        self._runs, self._reading = runs, reading
+
+    def roaming(self, job: Roaming) -> RoamingTable:
+        return self._runs.roaming(self._reading.node(job))
+
+
+def _knobs(**knobs: str) -> Change:
+    return lambda node: sc.with_knobs(node, **knobs)
+
+
+def _of(recovery: str, **knobs: str) -> Change:
+    """These settings for the TCPs with this recovery only."""
+
+    def change(node: Roaming) -> Roaming:
+        concerned = dict(node.knobs)["recovery"] == recovery
+        return sc.with_knobs(node, **knobs) if concerned else node
+
+    return change
+
+
+def _core(scheme: str, **knobs: str) -> Change:
+    """These settings for one scheme of the core only."""
+    return lambda node: sc.with_knobs(node, **knobs) if node.scheme == scheme else node
+
+
+def _acks_lost(node: Roaming) -> Roaming:
+    return replace(node, back_loss=node.loss)
+
+
+AS_TAKEN = Reading("as taken", lambda node: node, whole=True)
+NS2_WINDOW = Reading("window of 20 segments (ns-2's default)", _knobs(receiver_window="20"), True)
+READINGS = (
+    AS_TAKEN,
+    NS2_WINDOW,
+    Reading("window of 32 segments", _knobs(receiver_window="32")),
+    Reading("minimum RTO 0.2 s", _knobs(min_rto="200ms")),
+    Reading("minimum RTO 0.5 s", _knobs(min_rto="500ms")),
+    Reading("ACKs are lost like segments", _acks_lost),
+    Reading("delayed ACKs (100 ms)", _knobs(delayed_ack="100ms")),
+    Reading("no limited transmit", _knobs(limited_transmit="off")),
+    Reading(
+        "Sack counts duplicates with SACK news only", _of("sack1", count_sackless_dupacks="off")
+    ),
+    Reading("an ACK that opens the window is no duplicate", _knobs(count_window_updates="off")),
+    Reading("EHN sets the RTT too", _core("ehn", ehn_rtt="one-way")),
+)
+
+EVERYTHING: tuple[Roaming, ...] = tuple(
+    dict.fromkeys(job for reading in READINGS for job in reading.needs())
+)
+
+
+def cell(finding: Finding) -> str:
+    """How many parts of a rule pass, bold if all do."""
+    passed = sum(bool(check.passed) for check in finding.checks)
+    text = f"{passed} of {len(finding.checks)}"
+    return f"**{text}**" if finding.verdict is Verdict.REPRODUCED else text
