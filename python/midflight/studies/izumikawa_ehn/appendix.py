@@ -107,8 +107,8 @@ value.
 ## Which readings make which claims come out
 
 What the paper does not state, and how many parts of each rule pass under other readings; bold where
-all do. {sc.READING_RUNS} runs each, as many as the paper has, so that a part near its limit may
-differ from the claims above. All values are in `readings.csv`.
+all do. {sc.READING_RUNS} runs each, as many as the paper has; "as taken" is the claims above. All
+values are in `readings.csv`.
 
 {random}
 The claim over TR-ACKs has two readings on four TCPs, so that "4 of 8" is one of them. The two

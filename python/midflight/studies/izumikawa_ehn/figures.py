@@ -258,12 +258,13 @@ def _min_rto_figure() -> Figure:
                 half = (ratio.high - ratio.low) / 2
                 estimates.append(Estimate(100 * ratio.value, 100 * half))
                 rows.append((tcp.name, least, sc.BEYOND_RUNS, *ratio))
-            series.append(Bars(f"minimum RTO {least}", estimates))
+            series.append(Bars(sc.MIN_RTO_NAMES[least], estimates))
         plot = partial(
             bar_plot,
             groups=[tcp.name for tcp in sc.TCPS],
             series=series,
             y_title="EHN over the original TCP (%)",
+            height_in=2.5,
         )
         header = ("tcp", "min_rto", "runs", "gain", "ci95_low", "ci95_high")
         return Drawing(plot, header, rows)
@@ -437,7 +438,7 @@ def _spoiled_figure() -> Figure:
 def _window_figure() -> Figure:
     jobs: dict[tuple[Tcp, Scheme, float], Roaming] = {
         (tcp, scheme, window): sc.with_knobs(
-            sc.beyond(tcp, scheme, None, runs=sc.READING_RUNS), receiver_window=str(window)
+            sc.beyond(tcp, scheme, None, runs=sc.CLEAN_RUNS), receiver_window=str(window)
         )
         for tcp in _SHOWN_TCPS
         for scheme in (ORIGINAL, TR_ACKS_SLOW, FREEZE, EHN)
@@ -454,7 +455,7 @@ def _window_figure() -> Figure:
         "Receiver's window (segments)",
         sc.WINDOWS,
         jobs,
-        sc.READING_RUNS,
+        sc.CLEAN_RUNS,
     )
 
 
