@@ -96,6 +96,25 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
     }
 }
 
+/// It carries no data, so that no DSACK reports it (RFC 2883 section 4).
+#[test]
+fn a_probe_is_answered_at_once_and_is_no_duplicate() {
+    let mut s = start("sack", &[]);
+    let _ = say(&mut s, 9, Says::ZeroWindow);
+    s.now = s.due();
+    assert!(!s.sender.on_timer(s.now, &mut s.seen));
+    let probe = s.sender.poll_transmit(s.now);
+    let probe = probe.unwrap_or_else(|| panic!("no probe"));
+    assert!(probe.is_window_probe());
+    let mut r = receiver("freeze", &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let answer = r.on_segment(s.now, &probe);
+    let answer = answer.unwrap_or_else(|| panic!("no answer"));
+    assert!(answer.sack.is_empty() && answer.ack == 9);
+    // Data that arrives twice is one.
+    let again = take(&mut r, 8).unwrap_or_else(|| panic!("no answer"));
+    assert!(!again.sack.is_empty());
+}
+
 #[test]
 fn an_open_window_lets_new_data_go_at_once() {
     for recovery in ALL {
