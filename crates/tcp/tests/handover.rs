@@ -301,6 +301,7 @@ fn a_mark_counts_once() {
         assert_eq!(s.seen.orders.len(), orders, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}: nor a duplicate");
         s.now += ms(200);
+        assert_eq!(mark(&mut s, 1, 2), [], "{recovery}: a late repeat");
         assert_eq!(mark(&mut s, 1, 4).len(), 8, "{recovery}: the next handover");
     }
 }
@@ -344,6 +345,44 @@ fn a_loss_among_what_went_again_is_a_loss_like_any_other() {
             let _ = s.sack(2, &[(3, d + 3)]);
         }
         assert_eq!(s.seen.fast_retransmits, [2], "{recovery}");
+    }
+}
+
+/// Going back in a recovery forgets what it was for.
+#[test]
+fn with_sack_a_loss_after_a_recovery_that_was_taken_back_starts_another() {
+    for recovery in ["sack1", "sack"] {
+        let mut s = heeding(recovery, &[]);
+        for d in 1..=3 {
+            let _ = s.sack(1, &[(2, d + 2)]);
+        }
+        let _ = mark(&mut s, 1, 1);
+        let _ = s.ack(2);
+        for d in 1..=3 {
+            let _ = s.sack(2, &[(3, d + 3)]);
+        }
+        assert_eq!(s.seen.fast_retransmits, [1, 2], "{recovery}");
+    }
+}
+
+/// The ACKs after a mark answer what went again by it: they do not show that a
+/// timeout before it was spurious.
+#[test]
+fn a_mark_ends_the_question_whether_a_timeout_was_spurious() {
+    for recovery in ALL {
+        for (detector, marks) in [("frto", true), ("frto-ns2", true), ("frto", false)] {
+            let mut s = start(recovery, &[("spurious", detector)]);
+            s.sender.set_policies(Policy::named("ehn-restore"));
+            let _ = s.timeout();
+            if marks {
+                let _ = mark(&mut s, 1, 1);
+            }
+            for ack in 2..=4 {
+                let _ = s.ack(ack);
+            }
+            let spurious = usize::from(!marks);
+            assert_eq!(s.seen.spurious_timeouts, spurious, "{recovery} {detector}");
+        }
     }
 }
 
