@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use midflight_tcp::SenderEvent;
+use midflight_tcp::{Says, SenderEvent};
 use midflight_units::Instant;
 
 use crate::config::FlowId;
@@ -66,7 +66,14 @@ impl Observer for Digest {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let (kind, value) = match event {
             Event::Sent(s) => (1, s.seq << 1 | u64::from(s.retransmission)),
-            Event::AckArrived(a) => (2, a.ack),
+            Event::AckArrived(a) => {
+                let kind = match a.says {
+                    Says::Nothing => 2,
+                    Says::ZeroWindow => 17,
+                    Says::Moved(_) => 18,
+                };
+                (kind, a.ack)
+            }
             Event::Arrived { segment, .. } => (3, segment.seq),
             Event::Dropped {
                 payload,

@@ -346,7 +346,9 @@ impl Observer for HandoffMetrics {
             Event::Sent(segment) => {
                 self.max = self.max.max(segment.seq + 1);
                 if let Some(a) = after {
-                    a.on_sent(now, segment.retransmission);
+                    if !segment.is_window_probe() {
+                        a.on_sent(now, segment.retransmission);
+                    }
                 }
             }
             Event::AckArrived(ack) if ack.ack > self.una && ack.ack <= self.max => {

@@ -188,7 +188,11 @@ impl Observer for Recorder {
         match event {
             Event::Sent(s) => {
                 self.max = self.max.max(s.seq + 1);
-                let name = if s.retransmission { "rexmit" } else { "send" };
+                let name = match s.retransmission {
+                    true if s.is_window_probe() => "window_probe",
+                    true => "rexmit",
+                    false => "send",
+                };
                 self.push(now, name, s.seq as f64, "");
             }
             Event::AckArrived(a) => {

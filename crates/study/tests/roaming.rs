@@ -186,6 +186,21 @@ fn freeze_warns_ahead_and_what_it_holds_back_is_not_lost() {
     assert!(trace(&node, 6.0).iter().any(|r| r.event == "drop"));
 }
 
+/// A node that does not foresee a handover still thaws, by three ACKs.
+#[test]
+fn freeze_without_foresight_is_tr_acks() {
+    let mut blind = paper("freeze");
+    handovers(&mut blind).foresight.missed = 1.0;
+    assert_eq!(rows(&blind), rows(&paper("tr-acks")));
+    let half = |missed: f64| {
+        let mut node = paper("freeze");
+        handovers(&mut node).foresight.missed = missed;
+        rows(&node).iter().map(|r| r.drops_break).sum::<u64>()
+    };
+    let lost = [0.0, 0.5, 1.0].map(half);
+    assert!(lost[0] < lost[1] && lost[1] < lost[2], "{lost:?}");
+}
+
 #[test]
 fn threads_and_repetition_change_nothing() {
     let nodes: Vec<Roaming> = HANDOVER_SIGNALS

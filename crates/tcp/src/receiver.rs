@@ -119,7 +119,8 @@ impl Receiver {
             return None;
         }
         self.delayed = None;
-        Some(self.acknowledge(seq, segment.sent, duplicate))
+        // No data has arrived twice with a probe.
+        Some(self.acknowledge(seq, segment.sent, duplicate && !segment.is_window_probe()))
     }
 
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.

@@ -10,7 +10,7 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// Bytes of the timestamps option with padding (RFC 7323 section 3).
 const TIMESTAMP_BYTES: u32 = 12;
 
-/// A data segment or the SYN, as it leaves the sender.
+/// A data segment, the SYN or a window probe, as it leaves the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its number.
@@ -21,6 +21,14 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent; also the value of its timestamp option.
     pub sent: Instant,
+}
+
+impl Segment {
+    /// Whether it is a probe of a closed window: it repeats an acknowledged number without data.
+    #[inline]
+    pub fn is_window_probe(&self) -> bool {
+        self.seq > 0 && self.bytes <= ACK_HEADER_BYTES
+    }
 }
 
 /// A block of segments above the cumulative ACK (RFC 2018 section 3).

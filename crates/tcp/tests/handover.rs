@@ -96,6 +96,25 @@ fn a_closed_window_is_probed_at_intervals_that_double_up_to_the_longest() {
     }
 }
 
+/// It carries no data, so that no DSACK reports it (RFC 2883 section 4).
+#[test]
+fn a_probe_is_answered_at_once_and_is_no_duplicate() {
+    let mut s = start("sack", &[]);
+    let _ = say(&mut s, 9, Says::ZeroWindow);
+    s.now = s.due();
+    assert!(!s.sender.on_timer(s.now, &mut s.seen));
+    let probe = s.sender.poll_transmit(s.now);
+    let probe = probe.unwrap_or_else(|| panic!("no probe"));
+    assert!(probe.is_window_probe());
+    let mut r = receiver("freeze", &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let answer = r.on_segment(s.now, &probe);
+    let answer = answer.unwrap_or_else(|| panic!("no answer"));
+    assert!(answer.sack.is_empty() && answer.ack == 9);
+    // Data that arrives twice is one.
+    let again = take(&mut r, 8).unwrap_or_else(|| panic!("no answer"));
+    assert!(!again.sack.is_empty());
+}
+
 #[test]
 fn an_open_window_lets_new_data_go_at_once() {
     for recovery in ALL {
@@ -305,6 +324,7 @@ fn a_mark_counts_once() {
         assert_eq!(s.seen.orders.len(), orders, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}: nor a duplicate");
         s.now += ms(200);
+        assert_eq!(mark(&mut s, 1, 2), [], "{recovery}: a late repeat");
         assert_eq!(mark(&mut s, 1, 4).len(), 8, "{recovery}: the next handover");
     }
 }
@@ -348,6 +368,44 @@ fn a_loss_among_what_went_again_is_a_loss_like_any_other() {
             let _ = s.sack(2, &[(3, d + 3)]);
         }
         assert_eq!(s.seen.fast_retransmits, [2], "{recovery}");
+    }
+}
+
+/// Going back in a recovery forgets what it was for.
+#[test]
+fn with_sack_a_loss_after_a_recovery_that_was_taken_back_starts_another() {
+    for recovery in ["sack1", "sack"] {
+        let mut s = heeding(recovery, &[]);
+        for d in 1..=3 {
+            let _ = s.sack(1, &[(2, d + 2)]);
+        }
+        let _ = mark(&mut s, 1, 1);
+        let _ = s.ack(2);
+        for d in 1..=3 {
+            let _ = s.sack(2, &[(3, d + 3)]);
+        }
+        assert_eq!(s.seen.fast_retransmits, [1, 2], "{recovery}");
+    }
+}
+
+/// The ACKs after a mark answer what went again by it: they do not show that a
+/// timeout before it was spurious.
+#[test]
+fn a_mark_ends_the_question_whether_a_timeout_was_spurious() {
+    for recovery in ALL {
+        for (detector, marks) in [("frto", true), ("frto-ns2", true), ("frto", false)] {
+            let mut s = start(recovery, &[("spurious", detector)]);
+            s.sender.set_policies(Policy::named("ehn-restore"));
+            let _ = s.timeout();
+            if marks {
+                let _ = mark(&mut s, 1, 1);
+            }
+            for ack in 2..=4 {
+                let _ = s.ack(ack);
+            }
+            let spurious = usize::from(!marks);
+            assert_eq!(s.seen.spurious_timeouts, spurious, "{recovery} {detector}");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-"""The command line: `midflight handoff`, `flow`, `reproduce`, `calibrate` and `list`.
+"""The command line: `midflight handoff`, `flow`, `roam`, `reproduce`, `calibrate` and `list`.
 
 Every error that a user can make is one line on standard error and exit status 2. Standard output
 holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
@@ -20,6 +20,7 @@ from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
 from midflight.cli.reproduce import reproduce
+from midflight.cli.roam import roam
 
 __all__ = ["main"]
 
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(handoff)
 app.command()(flow)
+app.command()(roam)
 app.command()(reproduce)
 app.command()(calibrate)
 app.command("list")(list_registry)
@@ -53,6 +55,7 @@ def entry(
     Examples:
       midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
       midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme dcr-ld
+      midflight roam --loss "uniform 1%" --scheme sack --scheme freeze --scheme ehn
       midflight reproduce daniel-kojo-2008 --figure 8
       midflight list schemes
     """

@@ -6,14 +6,22 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
-from midflight.cli.output import UserError, align, open_result, progress_display
+from midflight.cli.output import (
+    UserError,
+    align,
+    check_outputs,
+    check_traced,
+    destination,
+    note,
+    progress_display,
+    time_text,
+    write_trace,
+)
 
 if TYPE_CHECKING:
     from midflight._core import LongFlow, Radio, Table
@@ -31,7 +39,6 @@ COUNTS = (
 )
 # Two links longer than this are on two lines.
 LINE = 100
-STANDARD_OUTPUT = ("-", "/dev/stdout")
 
 
 class RadioRequest(NamedTuple):
@@ -318,25 +325,7 @@ def flow(
       midflight flow --radio "1 Mbit/s, 50 ms" --loss "burst 0.5% 3" --scheme dcr+frto \\
           --end 20s --trace events.csv
     """
-    if as_json and csv_file is not None:
-        raise UserError("--csv and --json exclude each other; give one of them")
-    on_output = [
-        option
-        for option, used in (
-            ("--csv -", csv_file in STANDARD_OUTPUT),
-            ("--trace -", trace_file in STANDARD_OUTPUT),
-            ("--json", as_json),
-        )
-        if used
-    ]
-    if len(on_output) > 1:
-        raise UserError(
-            f"{' and '.join(on_output)} exclude each other on standard output; "
-            "write one of them to a file"
-        )
-    if csv_file is not None and csv_file == trace_file:
-        raise UserError(f'--csv and --trace both name "{csv_file}"; give each a file of its own')
-
+    on_output = check_outputs(csv_file, trace_file, as_json=as_json)
     from midflight import _core
 
     duration = _core.parse_duration
@@ -391,11 +380,8 @@ def flow(
             f"not over before the end of the run at {time_text(end_ns)}; accepted is an earlier "
             "--at, a shorter --pause, or a later --end"
         )
-    if trace_file is not None and len(request.schemes) > 1:
-        raise UserError(
-            f"--trace writes the events of one scheme, not of {len(request.schemes)} "
-            f"({', '.join(request.schemes)}); give one --scheme"
-        )
+    if trace_file is not None:
+        check_traced(request.schemes)
     flows = request.flows()
     if cross_delay is not None and not request.cross_flows:
         note("--cross-delay has no effect without cross traffic; it is for --cross")
@@ -420,11 +406,6 @@ def flow(
     else:
         sys.stdout.flush()
         print(summary(request, tables), file=sys.stderr if on_output else sys.stdout)
-
-
-def note(text: str) -> None:
-    """Say on standard error what a user should know before trusting the result."""
-    print(f"midflight: note: {text}", file=sys.stderr)
 
 
 def read_radio(
@@ -474,18 +455,6 @@ def read_marks(end_ns: int, until: str | None, handover: Sequence[int]) -> list[
     return sorted({*marks, end_ns})
 
 
-def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
-    """Return where an output goes: nowhere, to standard output, or to a file."""
-    if file is None:
-        return nullcontext(None)
-    return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
-
-
-def time_text(nanoseconds: int) -> str:
-    """Return a time as text, in seconds without needless digits."""
-    return f"{nanoseconds / 1e9:.12g} s"
-
-
 def link_values(link: tuple[int, int]) -> dict[str, int]:
     """Return a link as values for JSON."""
     return {"rate_bit_s": link[0], "delay_ns": link[1]}
@@ -518,15 +487,6 @@ def write_csv(request: Request, tables: Sequence[Table], file: IO[str]) -> None:
         for row in zip(*found.values(), strict=True):
             cells = (f"{value:.12g}" if isinstance(value, float) else value for value in row)
             writer.writerow([scheme, *cells])
-
-
-def write_trace(table: Table, file: IO[str]) -> None:
-    """Write one row per event."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["time_ns", "event", "value", "detail"])
-    each = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
-    for time_ns, event, value, detail in zip(*each, strict=True):
-        writer.writerow([time_ns, event, f"{value:.12g}", detail])
 
 
 def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, Any]]:

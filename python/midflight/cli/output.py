@@ -1,26 +1,37 @@
-"""What the commands share: errors, seconds, plain tables, and files that are whole or not there."""
+"""What the commands share: errors, times, plain tables, and files that are whole or not there."""
 
 from __future__ import annotations
 
+import csv
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from midflight._core import Table
 
 __all__ = [
     "Progress",
     "UserError",
     "align",
+    "check_outputs",
+    "check_traced",
+    "destination",
+    "note",
     "open_result",
     "progress_display",
     "seconds",
     "shorten",
+    "time_text",
+    "write_trace",
 ]
 
 Progress = Callable[[str, int, int], None]
+STANDARD_OUTPUT = ("-", "/dev/stdout")
 
 
 class UserError(Exception):
@@ -47,6 +58,48 @@ def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def time_text(nanoseconds: int) -> str:
+    """Return a time as text, in seconds without needless digits."""
+    return f"{nanoseconds / 1e9:.12g} s"
+
+
+def note(text: str) -> None:
+    """Say on standard error what a user should know before trusting the result."""
+    print(f"midflight: note: {text}", file=sys.stderr)
+
+
+def check_outputs(csv_file: str | None, trace_file: str | None, *, as_json: bool) -> list[str]:
+    """Refuse outputs that are in each other's way; return what goes to standard output."""
+    if as_json and csv_file is not None:
+        raise UserError("--csv and --json exclude each other; give one of them")
+    on_output = [
+        option
+        for option, used in (
+            ("--csv -", csv_file in STANDARD_OUTPUT),
+            ("--trace -", trace_file in STANDARD_OUTPUT),
+            ("--json", as_json),
+        )
+        if used
+    ]
+    if len(on_output) > 1:
+        raise UserError(
+            f"{' and '.join(on_output)} exclude each other on standard output; "
+            "write one of them to a file"
+        )
+    if csv_file is not None and csv_file == trace_file:
+        raise UserError(f'--csv and --trace both name "{csv_file}"; give each a file of its own')
+    return on_output
+
+
+def check_traced(schemes: Sequence[str]) -> None:
+    """Refuse to trace more than one scheme."""
+    if len(schemes) > 1:
+        raise UserError(
+            f"--trace writes the events of one scheme, not of {len(schemes)} "
+            f"({', '.join(schemes)}); give one --scheme"
+        )
 
 
 @contextmanager
@@ -85,6 +138,22 @@ def open_result(path: Path) -> Iterator[IO[str]]:
         raise UserError(
             f'cannot write "{path}": {reason}; give a file in a directory that can be written to'
         ) from error
+
+
+def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
+    """Return where an output goes: nowhere, to standard output, or to a file."""
+    if file is None:
+        return nullcontext(None)
+    return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
+
+
+def write_trace(table: Table, file: IO[str]) -> None:
+    """Write one row per event."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["time_ns", "event", "value", "detail"])
+    each = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
+    for time_ns, event, value, detail in zip(*each, strict=True):
+        writer.writerow([time_ns, event, f"{value:.12g}", detail])
 
 
 def shorten(text: str, width: int = 90) -> str:

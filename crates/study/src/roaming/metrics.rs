@@ -20,7 +20,7 @@ pub struct RoamingRow {
     pub until: Instant,
     /// Segments acknowledged.
     pub acked: u64,
-    /// Segments sent, window probes included.
+    /// Segments sent, window probes left out.
     pub sent: u64,
     /// Those of them that had been sent before.
     pub rexmits: u64,
@@ -109,7 +109,7 @@ impl Observer for RoamingMetrics {
         let node = flow.index();
         let row = &mut self.now[node];
         match event {
-            Event::Sent(segment) => {
+            Event::Sent(segment) if !segment.is_window_probe() => {
                 row.sent += 1;
                 row.rexmits += u64::from(segment.retransmission);
             }

@@ -6,7 +6,7 @@
 use midflight_units::Instant;
 
 use super::Core;
-use crate::segment::{Ack, Says, Segment};
+use crate::segment::{Ack, Says, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -67,7 +67,7 @@ impl Core {
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {
         std::mem::take(&mut self.window_probe).then(|| Segment {
             seq: self.una - 1,
-            bytes: self.config.syn_bytes,
+            bytes: ACK_HEADER_BYTES,
             retransmission: true,
             sent: self.now,
         })

@@ -1,0 +1,487 @@
+"""`midflight roam`: a mobile node that changes its base station every few seconds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
+from midflight.cli.output import (
+    UserError,
+    align,
+    check_outputs,
+    check_traced,
+    destination,
+    note,
+    progress_display,
+    time_text,
+    write_trace,
+)
+
+if TYPE_CHECKING:
+    from midflight._core import Roaming, Table
+
+# What the summary counts: its heading and the core's column.
+COUNTS = (
+    ("timeouts", "timeouts"),
+    ("spurious", "spurious_timeouts"),
+    ("fast", "fast_rexmits"),
+    ("queue", "drops_queue"),
+    ("radio", "drops_radio"),
+    ("left", "drops_break"),
+)
+
+
+class Request(NamedTuple):
+    """What to run; links are bit/s and nanoseconds, times nanoseconds."""
+
+    backbone: tuple[int, int]
+    access: tuple[int, int]
+    wireless: tuple[int, int]
+    limit: int
+    loss: str | None
+    back_loss: str | None
+    stations: int
+    fixed: list[int]
+    every_ns: int | None
+    advertisement_ns: int
+    blackout_ns: int
+    foresight_error_ns: int
+    foresight_missed: float
+    signal_lost: float
+    signal_copies: int
+    signal_delay_ns: int
+    schemes: list[str]
+    profile: str
+    knobs: dict[str, str]
+    runs: int
+    seed: int
+    end_ns: int
+
+    def nodes(self) -> list[Roaming]:
+        """Return the mobile node under each scheme."""
+        from midflight import _core
+
+        shared = self._asdict()
+        runs = range(shared.pop("runs"))
+        return [
+            _core.Roaming(scheme=scheme, runs=runs, **shared) for scheme in shared.pop("schemes")
+        ]
+
+    def segment_bits(self) -> int:
+        """Return the size of a data segment on the wire."""
+        from midflight import _core
+
+        of_profile = {one["name"]: one["values"] for one in _core.settings()}["segment_bytes"]
+        return 8 * int(self.knobs.get("segment_bytes", of_profile.get(self.profile, 0)))
+
+    def station_of_node(self) -> list[int | None]:
+        """Return the base station of each node, None for the mobile one."""
+        fixed = enumerate(self.fixed)
+        return [None, *(station for station, count in fixed for _ in range(count))]
+
+
+def roam(
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A sender and what its mobile node does, see `midflight list schemes`: tr-acks, "
+            "freeze, ehn ..., or several joined by +. May be repeated.  [default: sack]",
+        ),
+    ] = None,
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="Time between two handovers; 0s for none.")
+    ] = "5s",
+    stations: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="Base stations; the node goes to one of the others, by chance."
+        ),
+    ] = "2",
+    fixed: Annotated[
+        str,
+        typer.Option(
+            metavar="N,N,...",
+            help="Nodes that stay at each station and share its wireless link, such as 0,1,2,3; "
+            "each has a plain flow.",
+        ),
+    ] = "0",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help='Packets that a wireless link loses on their way to a node: "uniform 1%", "burst '
+            '0.5% 3" (chance of a burst, its length) or "gilbert ...", see `midflight flow`.',
+        ),
+    ] = None,
+    back_loss: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Packets that it loses on their way from a node."),
+    ] = None,
+    advertisement: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time between two router advertisements of a station: the node finds out that it "
+            "has moved after a random time up to this.",
+        ),
+    ] = "100ms",
+    blackout: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="How long the node hears no station before that."),
+    ] = "0ms",
+    wireless: Annotated[
+        str, typer.Option(metavar="LINK", help="Between a base station and its nodes.")
+    ] = "2 Mbit/s, 5 ms",
+    access: Annotated[
+        str, typer.Option(metavar="LINK", help="Between router and base station.")
+    ] = "10 Mbit/s, 3 ms",
+    backbone: Annotated[
+        str, typer.Option(metavar="LINK", help="Between sender and router.")
+    ] = "100 Mbit/s, 50 ms",
+    limit: Annotated[
+        str, typer.Option(metavar="N", help="Most packets at any of these links either way.")
+    ] = "50",
+    foresight_error: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How much later than meant a warning of a handover comes (scheme freeze); earlier "
+            "with a minus: -200ms.",
+        ),
+    ] = "0ms",
+    foresight_missed: Annotated[
+        str, typer.Option(metavar="SHARE", help="Share of handovers that are not foreseen.")
+    ] = "0%",
+    signal_lost: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of handovers after which what the node tells its sender is lost.",
+        ),
+    ] = "0%",
+    signal_copies: Annotated[
+        str, typer.Option(metavar="N", help="Copies of it that arrive otherwise.")
+    ] = "1",
+    signal_delay: Annotated[
+        str, typer.Option(metavar="TIME", help="How much later than its registration it is sent.")
+    ] = "0ms",
+    profile: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
+        ),
+    ] = "ns2",
+    knobs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
+            "May be repeated.",
+        ),
+    ] = None,
+    runs: Annotated[
+        str, typer.Option(metavar="N", help="Runs of each scheme, which differ by what is random.")
+    ] = "10",
+    seed: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="Of what is random; all schemes meet the same handovers and radio."
+        ),
+    ] = "1",
+    end: Annotated[str, typer.Option(metavar="TIME", help="End of each run.")] = "300s",
+    threads: Annotated[
+        str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
+    ] = "0",
+    csv_file: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE",
+            help="Write one row per scheme, run, interval between handovers, and node; - is "
+            "standard output.",
+        ),
+    ] = None,
+    trace_file: Annotated[
+        str | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Write every event of the mobile node's flow in run 0; for a single scheme; - is "
+            "standard output.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
+    ] = False,
+) -> None:
+    """Simulate a mobile node that changes its base station every few seconds.
+
+    Prints for each scheme the throughput of the mobile node (with headers and without
+    retransmissions), timeouts, fast retransmits, and data packets lost to a full queue, to the
+    radio, and because the node had left; means per run. Below it the mean of the nodes that stay at
+    each station. Spurious timeouts are those of a segment that was not lost.
+
+    The network: sender - backbone - router - access - base station - wireless - nodes; Mobile IP
+    with the agent at the sender. What arrives at a station that the node has left is lost. The node
+    finds out by an advertisement, signals as its scheme says, and registers; what the agent gets
+    after that goes to the new station. Delays are one-way.
+
+    \b
+    Examples:
+      midflight roam --scheme sack --scheme tr-acks --scheme freeze --scheme ehn --loss "uniform 1%"
+      midflight roam --scheme freeze --set freeze_warning=121ms --foresight-missed 20% --runs 5
+      midflight roam --scheme ehn --stations 4 --fixed 0,1,2,3 --set recovery=reno \\
+          --set congestion=westwood --end 100s
+      midflight roam --scheme ehn --every 20s --blackout 2s --end 60s --trace events.csv
+    """
+    on_output = check_outputs(csv_file, trace_file, as_json=as_json)
+    from midflight import _core
+
+    duration = _core.parse_duration
+    every_ns = read("--every", duration, every)
+    request = Request(
+        backbone=read("--backbone", _core.parse_link, backbone),
+        access=read("--access", _core.parse_link, access),
+        wireless=read("--wireless", _core.parse_link, wireless),
+        limit=read_whole("--limit", limit, 1, 1_000_000),
+        loss=read_loss("--loss", loss),
+        back_loss=read_loss("--back-loss", back_loss),
+        stations=read_whole("--stations", stations, 1, 8),
+        fixed=[read_whole("--fixed", word, 0, 200) for word in fixed.split(",")],
+        every_ns=every_ns or None,
+        advertisement_ns=read("--advertisement", duration, advertisement),
+        blackout_ns=read("--blackout", duration, blackout),
+        foresight_error_ns=read_signed("--foresight-error", foresight_error),
+        foresight_missed=read_share("--foresight-missed", foresight_missed),
+        signal_lost=read_share("--signal-lost", signal_lost),
+        signal_copies=read_whole("--signal-copies", signal_copies, 0, 100),
+        signal_delay_ns=read("--signal-delay", duration, signal_delay),
+        schemes=scheme or ["sack"],
+        profile=profile,
+        knobs=read_knobs(knobs or []),
+        runs=read_whole("--runs", runs, 1, 100_000),
+        seed=read_whole("--seed", seed, 0, 2**64 - 1),
+        end_ns=read("--end", duration, end),
+    )
+    thread_count = read_whole("--threads", threads, 0, 1024)
+    if trace_file is not None:
+        check_traced(request.schemes)
+    nodes = request.nodes()
+    for one in idle_knobs(request.schemes, request.knobs):
+        note(one)
+
+    # Opened before the runs, so that a place that cannot be written to shows at once.
+    with destination(csv_file) as csv_to, destination(trace_file) as trace_to:
+        with progress_display(lines=False) as progress:
+            tables = _core.run_roaming(
+                nodes,
+                threads=thread_count,
+                progress=lambda done, total: progress("runs", done, total),
+            )
+        if csv_to is not None:
+            write_csv(request, tables, csv_to)
+        if trace_to is not None:
+            write_trace(_core.trace_roaming(nodes[0]), trace_to)
+    if as_json:
+        json.dump(as_values(request, tables), sys.stdout, indent=2, allow_nan=False)
+        print()
+    else:
+        sys.stdout.flush()
+        print(summary(request, tables), file=sys.stderr if on_output else sys.stdout)
+
+
+def read_loss(option: str, model: str | None) -> str | None:
+    """Check a model of losses."""
+    from midflight import _core
+
+    if model is not None:
+        read(option, lambda text: _core.Radio((1_000_000, 0), loss=text), model)
+    return model
+
+
+def read_signed(option: str, text: str) -> int:
+    """Read a time that may be negative; return nanoseconds."""
+    from midflight import _core
+
+    size: int = read(option, _core.parse_duration, text.removeprefix("-"))
+    return -size if text.startswith("-") else size
+
+
+def read_share(option: str, text: str) -> float:
+    """Read a share such as 20% or 0.2."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UserError(f'{option} "{text}" is not a share from 0% to 100%')
+    return share
+
+
+def columns(request: Request, table: Table) -> dict[str, list[Any]]:
+    """Return the columns of a scheme's runs; instants in seconds, throughput in kbit/s."""
+    found: dict[str, list[Any]] = {}
+    bits = request.segment_bits()
+    for name in table.column_names:
+        values = table.column(name)
+        if name.endswith("_ns"):
+            name, values = f"{name[:-3]}_s", [value / 1e9 for value in values]
+        found[name] = values
+        if name == "until_s":
+            of = zip(table.column("acked"), found["from_s"], values, strict=True)
+            found["throughput_kbit_s"] = [
+                acked * bits / (until - start) / 1e3 for acked, start, until in of
+            ]
+    return found
+
+
+def write_csv(request: Request, tables: Sequence[Table], file: IO[str]) -> None:
+    """Write one row per scheme, run, interval and node."""
+    writer = csv.writer(file, lineterminator="\n")
+    for number, (scheme, table) in enumerate(zip(request.schemes, tables, strict=True)):
+        found = columns(request, table)
+        if number == 0:
+            writer.writerow(["scheme", *found])
+        for row in zip(*found.values(), strict=True):
+            cells = (f"{value:.12g}" if isinstance(value, float) else value for value in row)
+            writer.writerow([scheme, *cells])
+
+
+def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
+    """Yield for each scheme the means per run of the mobile node and of the nodes at each station.
+
+    Those at a station are one entry, the mean of them. The confidence interval of one run is None.
+    """
+    import numpy as np
+
+    from midflight.results import mean_ci
+
+    where = request.station_of_node()
+    groups = {station: [n for n, at in enumerate(where) if at == station] for station in where}
+    kbit_s = request.segment_bits() / request.end_ns * 1e6
+    for scheme, table in zip(request.schemes, tables, strict=True):
+        # Run, interval, node.
+        sums = {
+            name: np.array(table.column(name)).reshape(request.runs, -1, len(where)).sum(axis=1)
+            for name in ("acked", *(name for _, name in COUNTS))
+        }
+        nodes = []
+        for station, members in groups.items():
+            throughput = mean_ci(sums["acked"][:, members].mean(axis=1) * kbit_s)
+            counts = {name: float(sums[name][:, members].mean()) for _, name in COUNTS}
+            nodes.append(
+                {
+                    "node": "mobile" if station is None else "fixed",
+                    "station": station,
+                    "nodes": len(members),
+                    "throughput_kbit_s": {
+                        "mean": throughput.mean,
+                        "half_width": throughput.half_width if request.runs > 1 else None,
+                    },
+                    "mean": counts,
+                }
+            )
+        yield {"scheme": scheme, "runs": request.runs, "nodes": nodes}
+
+
+def header(request: Request) -> list[str]:
+    """Return what is run, as lines."""
+    links = (("backbone", request.backbone), ("access", request.access))
+    ways = [f"{name} {link_text(link)}" for name, link in links]
+    wireless = f"wireless {link_text(request.wireless)}"
+    if request.loss is not None:
+        wireless += f", loses {request.loss}"
+    if request.back_loss is not None:
+        wireless += f", loses {request.back_loss} on the way back"
+    lines = ["; ".join([*ways, wireless]), f"up to {request.limit} packets at a link"]
+    if request.every_ns is None:
+        lines.append("no handovers")
+    else:
+        told = f"a handover every {time_text(request.every_ns)} between {request.stations} stations"
+        told += f", advertisements every {time_text(request.advertisement_ns)}"
+        if request.blackout_ns:
+            told += f" after a blackout of {time_text(request.blackout_ns)}"
+        lines.append(told)
+    spoiled = []
+    if request.foresight_error_ns:
+        error = "late" if request.foresight_error_ns > 0 else "early"
+        spoiled.append(f"warnings come {time_text(abs(request.foresight_error_ns))} {error}")
+    if request.foresight_missed:
+        spoiled.append(f"{request.foresight_missed:.4g} of handovers not foreseen")
+    if request.signal_lost:
+        spoiled.append(f"{request.signal_lost:.4g} of signals lost")
+    if request.signal_copies != 1:
+        spoiled.append(f"{request.signal_copies} copies of a signal")
+    if request.signal_delay_ns:
+        spoiled.append(f"signals sent {time_text(request.signal_delay_ns)} late")
+    if spoiled:
+        lines.append(", ".join(spoiled))
+    runs = "1 run" if request.runs == 1 else f"{request.runs} runs"
+    changed = [f"{name}={value}" for name, value in request.knobs.items()]
+    lines.append(
+        f"{runs} of {time_text(request.end_ns)}, seed {request.seed}, "
+        f"profile {request.profile}" + (f" with {', '.join(changed)}" if changed else "")
+    )
+    return lines
+
+
+def summary(request: Request, tables: Sequence[Table]) -> str:
+    """Return what is run, and a table of means."""
+    cells = [["scheme", "node", "kbit/s", "+-", *(name for name, _ in COUNTS)]]
+    for one in per_scheme(request, tables):
+        for number, node in enumerate(one["nodes"]):
+            mean, half_width = node["throughput_kbit_s"].values()
+            station = node["station"]
+            cells.append(
+                [
+                    "" if number else one["scheme"],
+                    "mobile" if station is None else f"{node['nodes']} at {station}",
+                    f"{mean:.1f}",
+                    "-" if half_width is None else f"{half_width:.1f}",
+                    *(f"{value:.2f}" for value in node["mean"].values()),
+                ]
+            )
+    return "\n".join(
+        [
+            *header(request),
+            "Throughput and its 95 % confidence interval; timeouts, spurious ones; fast "
+            "retransmits; data packets lost",
+            "to a full queue, to the radio, and because the node had left; means per run"
+            + (", and per node of those that stay." if any(request.fixed) else "."),
+            "",
+            align(cells),
+        ]
+    )
+
+
+def as_values(request: Request, tables: Sequence[Table]) -> dict[str, Any]:
+    """Return request, summary and runs as values for JSON; times of runs are in seconds."""
+    from midflight import _core
+
+    runs = []
+    for scheme, table in zip(request.schemes, tables, strict=True):
+        found = columns(request, table)
+        for row in zip(*found.values(), strict=True):
+            runs.append({"scheme": scheme, **dict(zip(found, row, strict=True))})
+    links = {
+        name: {"rate_bit_s": link[0], "delay_ns": link[1]}
+        for name, link in (
+            ("backbone", request.backbone),
+            ("access", request.access),
+            ("wireless", request.wireless),
+        )
+    }
+    return {
+        "model_version": _core.MODEL_VERSION,
+        "request": {**request._asdict(), **links},
+        "schemes": list(per_scheme(request, tables)),
+        "runs": runs,
+    }
