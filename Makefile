@@ -25,6 +25,7 @@ PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 demo: .venv/installed
 	$(BIN)/midflight reproduce daniel-kojo-2008 --out out/daniel-kojo-2008
 	$(BIN)/midflight reproduce lim-jang-2009 --out out/lim-jang-2009
+	$(BIN)/midflight reproduce izumikawa-ehn --out out/izumikawa-ehn
 
 test: test-rust test-python budget
 

@@ -15,12 +15,15 @@ import pytest
 
 from midflight.plot import (
     COLUMN_IN,
+    LOOKS,
     Bars,
     Curve,
     Curves,
     Drawing,
     Indicator,
     Judged,
+    Line,
+    LinePanel,
     Mark,
     Message,
     Note,
@@ -28,6 +31,7 @@ from midflight.plot import (
     Transition,
     bar_plot,
     indicator_plot,
+    line_plot,
     sequence_plot,
     state_plot,
 )
@@ -62,6 +66,19 @@ def bars() -> Plot:
         y_title="Share of the link's bandwidth (%)",
         top=100,
     )
+
+
+def lines() -> Plot:
+    """Two panels with the same two schemes."""
+    x = (0.0, 0.5, 2.0)
+    looks = [LOOKS["solid circle"], LOOKS["dashed square"]]
+    values = [Estimate(700.0, 20.0), Estimate(640.0, 25.0), Estimate(410.0, 8.0)]
+    panel = LinePanel(
+        "Without a station (s)",
+        [Line(name, look, x, values) for name, look in zip(("a", "b"), looks, strict=True)],
+        "NewReno",
+    )
+    return partial(line_plot, panels=[panel, panel], y_title="Throughput (kbit/s)")
 
 
 def messages() -> tuple[list[Message], list[Note]]:
@@ -139,8 +156,8 @@ def indicator() -> Plot:
 
 @pytest.mark.parametrize(
     "plot",
-    [bars(), sequence(), sequence(width_in=COLUMN_IN), states(), indicator()],
-    ids=["bars", "sequence", "sequence in a column", "states", "indicator"],
+    [bars(), lines(), sequence(), sequence(width_in=COLUMN_IN), states(), indicator()],
+    ids=["bars", "lines", "sequence", "sequence in a column", "states", "indicator"],
 )
 def test_the_same_data_gives_the_same_files(tmp_path: Path, plot: Plot) -> None:
     drawing = Drawing(plot, ("value",), [(1,)])
@@ -210,6 +227,21 @@ def test_states_take_odd_data(tmp_path: Path, boxes: list[State], arrows: list[T
 def test_a_transition_to_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no state 'b'; there are a"):
         state_plot(tmp_path / "states", [State("a", "A", 0, 0)], [Transition("a", "b", "x")])
+
+
+@pytest.mark.parametrize(
+    "panels",
+    [
+        [],
+        [LinePanel("x", [])],
+        [LinePanel("x", [Line("a", LOOKS["solid circle"], (), ())])],
+        [LinePanel("x", [Line("a", LOOKS["solid circle"], (1.0,), [Estimate(NAN, NAN)])])],
+        [LinePanel("x", [Line("a", LOOKS["solid circle"], (1.0, 2.0), [Estimate(3.0, NAN)])])],
+        [LinePanel("x", [Line("a", LOOKS["solid circle"], (1.0,), [Estimate(0.0, 0.0)])])],
+    ],
+)
+def test_lines_take_odd_data(tmp_path: Path, panels: list[LinePanel]) -> None:
+    assert len(line_plot(tmp_path / "figure", panels, y_title="y")) == 2
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -597,8 +597,8 @@ def x4(runs: Runs) -> Finding:
             checks.append(
                 Check(
                     f"{case.name}, {tcp.name}",
-                    f"gain {percent(hurt)}, {percent(honest)} without; {percent(again)} sent again, "
-                    f"{percent(before)} without",
+                    f"gain {percent(hurt)}, {percent(honest)} without; {percent(again)} sent "
+                    f"again, {percent(before)} without",
                     abs(hurt - honest) <= 0.05 and again - before <= 0.01,
                 )
             )

@@ -42,7 +42,9 @@ def at_station_bps(runs: Runs, job: Roaming, station: int | None, fixed: bool) -
     bits = table["acked"] * sc.SEGMENT_BITS
     total = np.where(here, seconds, 0.0).sum(axis=(1, 2))
     carried = np.where(here, bits, 0.0).sum(axis=(1, 2))
-    return np.divide(carried, total, out=np.full(len(table), np.nan), where=total > 0)
+    bps: Values = np.full(len(table), np.nan)
+    np.divide(carried, total, out=bps, where=total > 0)
+    return bps
 
 
 def total(runs: Runs, job: Roaming, name: str) -> float:

@@ -1,0 +1,318 @@
+"""The study of Izumikawa, Yamaguchi and Katto: its ledger, its world, and what spoils a notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from midflight.claims import Finding, Verdict, decide
+from midflight.results import EventLog
+from midflight.studies import load, reproduce
+from midflight.studies.izumikawa_ehn import matrix
+from midflight.studies.izumikawa_ehn import scenarios as sc
+from midflight.studies.izumikawa_ehn.claims import COMPARISONS, compare, exchange_checks, rule
+from midflight.studies.izumikawa_ehn.figures import messages
+from midflight.studies.izumikawa_ehn.measures import (
+    ack_ahead_of_data,
+    at_station_bps,
+    gain,
+    same_runs,
+    throughput_bps,
+)
+from midflight.studies.izumikawa_ehn.readings import AS_TAKEN, READINGS
+from midflight.studies.izumikawa_ehn.scenarios import EHN, FREEZE, ORIGINAL, TR_ACKS, Scheme
+from midflight.studies.runs import Roaming, RoamingTrace, Runs
+from midflight.studies.study import Study
+
+NAME = "izumikawa-ehn"
+
+#: The rows of the acceptance list, and those beyond the paper.
+IDS = """
+T1 F1 F3-1 F3-2 F3-3 F3-4 F3-5 F3-6 F4-1 F4-2 F4-3 F4-4 F4-5 F4-6 F5 T2 F6-1 F6-2
+X1 X2 X3 X4 X5
+""".split()
+FIGURES = "1 3 4 6 7 8 9a 9b 10 11".split()
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load(NAME)
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    return Runs()
+
+
+def small(tcp: sc.Tcp, scheme: Scheme, **changes: Any) -> Roaming:
+    """Three runs of 60 s under random errors."""
+    return sc.beyond(tcp, scheme, **{"runs": 3, "end_s": 60.0, **changes})
+
+
+def test_every_row_of_the_acceptance_list_and_every_figure_is_there(study: Study) -> None:
+    assert [claim.id for claim in study.claims] == [f"I03-{id}" for id in IDS]
+    assert all(claim.claim and claim.rule and claim.needs for claim in study.claims)
+    assert [figure.id for figure in study.figures] == FIGURES
+    assert len({figure.stem for figure in study.figures}) == len(FIGURES)
+
+
+def test_the_bars_are_four_tcps_by_six_schemes_one_of_them_twice() -> None:
+    assert len(sc.TCPS) == 4
+    assert len(sc.SCHEMES) == 7
+    for figure in sc.ERRORS:
+        cells = sc.cells(figure)
+        assert len(set(cells)) == 28
+        assert all(cell.runs >= 5 and cell.end_s == 300 and cell.every_s == 5 for cell in cells)
+
+
+def test_a_run_has_as_many_handovers_as_is_said(runs: Runs) -> None:
+    table = runs.roaming(sc.beyond(sc.RENO, ORIGINAL, runs=1))
+    assert table.intervals == sc.HANDOVERS + 1
+
+
+def test_the_idle_round_trip_is_the_one_that_is_measured(runs: Runs) -> None:
+    still = RoamingTrace(small(sc.RENO, ORIGINAL, loss=None, every_s=None, runs=1), until_s=1.0)
+    samples = runs.trace(still).of("rtt_sample").value
+    # The first one is the SYN's, which is smaller.
+    assert samples[1:].min() == pytest.approx(sc.RTT_S, abs=1e-4)
+
+
+def test_schemes_meet_the_same_radio_and_make_the_same_moves(runs: Runs) -> None:
+    jobs = [small(sc.NEWRENO, scheme, stations=4) for scheme in (ORIGINAL, FREEZE, EHN)]
+    stations = [runs.roaming(job)["station"][:, :, 0] for job in jobs]
+    assert all(np.array_equal(stations[0], other) for other in stations[1:])
+    fates = []
+    for tcp in (sc.RENO, sc.SACK):
+        log = runs.trace(RoamingTrace(small(tcp, ORIGINAL, every_s=None, runs=1)))
+        over = log.where((log.kind == "rcv") | (log.detail == "data wireless radio"))
+        fates.append((over.kind == "drop").tolist())
+    common = min(map(len, fates))
+    assert fates[0][:common] == fates[1][:common]
+    assert sum(fates[0][:common]) > 20
+
+
+@pytest.mark.parametrize(("loss", "share"), [("uniform 1%", 0.01), ("burst 0.5% 3", 0.015)])
+def test_the_radio_loses_what_it_is_said_to(runs: Runs, loss: str, share: float) -> None:
+    table = runs.roaming(sc.roaming(sc.SACK, EHN, loss, every_s=None))
+    lost = table.total("drops_radio").sum() / table.total("sent").sum()
+    assert lost == pytest.approx(share, rel=0.1)
+
+
+def test_fixed_nodes_are_where_they_are_said_to_be(runs: Runs) -> None:
+    job = sc.mobility(sc.RENO, EHN, runs=1, end_s=30.0)
+    table = runs.roaming(job)
+    here = Counter(table["station"][0, 0, 1:].astype(int).tolist())
+    assert [here[n] for n in range(sc.STATIONS)] == list(sc.FIXED)
+    assert np.isnan(at_station_bps(runs, job, 3, fixed=True)).all()
+    assert (at_station_bps(runs, job, 0, fixed=True) > 0).all()
+
+
+def test_throughput_over_all_stations_is_the_nodes_throughput(runs: Runs) -> None:
+    job = sc.mobility(sc.RENO, EHN, runs=2, end_s=30.0)
+    whole = at_station_bps(runs, job, None, fixed=False)
+    assert whole == pytest.approx(throughput_bps(runs, job))
+
+
+# Figure 1
+
+
+def test_figure_1_is_drawn_from_a_run_that_shows_it(runs: Runs) -> None:
+    log = runs.trace(sc.EXCHANGE)
+    assert decide(exchange_checks(log)) is Verdict.REPRODUCED
+    kinds = Counter(m.kind for m in messages(log))
+    assert kinds["data"] + kinds["retransmission"] <= len(log.of("send", "rexmit"))
+    assert kinds["ack"] + kinds["dupack"] == len(log.of("ack")) + len(log.dropped("ack"))
+    lost = [m.label for m in messages(log, sc.FIRST_SEGMENT) if m.arrived_s is None]
+    assert lost[:4] == ["3", "4", "ACK 2", "5"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"back_script": ()}, {"every_s": sc.LEAVES_S + 0.004}, {"signal_lost": 1.0}],
+    ids=["no ACK is lost", "the node leaves a segment later", "no notice comes"],
+)
+def test_figure_1_can_fail(runs: Runs, changes: dict[str, Any]) -> None:
+    other = RoamingTrace(replace(sc.EXCHANGE.roaming, **changes))
+    assert decide(exchange_checks(runs.trace(other))) is not Verdict.REPRODUCED
+
+
+# Claims
+
+
+class Scaled(Runs):
+    """Runs of 20 s in which a scheme of the core has a multiple of its throughput."""
+
+    def __init__(self, factors: dict[str, float]) -> None:
+        super().__init__()
+        self.factors, self.short = factors, Runs()
+
+    def roaming(self, job: Roaming) -> Any:
+        table = self.short.roaming(replace(job, end_s=20.0, runs=2))
+        factor = self.factors.get(job.scheme, 1.0)
+
+        class Table:
+            def total(self, name: str, node: int = 0) -> Any:
+                # The same in every run, so that the ratio is exact.
+                values = np.full(2, 1000.0 * factor)
+                return values if name == "acked" else table.total(name, node)
+
+        return Table()
+
+
+@pytest.mark.parametrize(
+    ("number", "factors", "verdict"),
+    [
+        (1, {}, Verdict.REPRODUCED),
+        (1, {"ehn": 1.06}, Verdict.NOT),
+        (1, {"ehn": 0.94}, Verdict.NOT),
+        (2, {"ehn": 1.5}, Verdict.REPRODUCED),
+        (2, {"ehn": 1.34}, Verdict.NOT),
+        (2, {"ehn": 1.71}, Verdict.NOT),
+        (3, {"ehn": 1.3}, Verdict.REPRODUCED),
+        (4, {"ehn": 1.15}, Verdict.REPRODUCED),
+        (4, {"ehn": 1.07}, Verdict.NOT),
+        # TR-ACKs with slow start are the core's EHN with a knob: no gain over those.
+        (5, {"ehn": 1.12}, Verdict.PARTLY),
+        (5, {"ehn": 1.3}, Verdict.NOT),
+    ],
+)
+def test_comparisons_pass_and_fail_at_their_limits(
+    number: int, factors: dict[str, float], verdict: Verdict
+) -> None:
+    finding: Finding = compare(COMPARISONS[number - 1], "3")(Scaled(factors))
+    assert finding.verdict is verdict, finding.measured
+
+
+def test_under_burst_errors_limits_are_fifteen_points_wider() -> None:
+    for comparison in COMPARISONS:
+        (low, high), (lower, higher) = comparison.limits("3"), comparison.limits("4")
+        assert (low - lower, higher - high) == pytest.approx((0.15, 0.15))
+        assert f"{100 * higher:+.0f} %" in rule(comparison, "4")
+
+
+# Table 1
+
+
+def test_every_entry_of_table_1_is_borne_out(runs: Runs) -> None:
+    for row, checks in matrix.tested(runs):
+        for check in checks.values():
+            assert check.passed, f"{row.name}: {check}"
+    prediction = matrix.ROWS[-1]
+    assert prediction.stated == (False, False, True, False)
+
+
+def test_tests_of_table_1_can_fail(runs: Runs) -> None:
+    tests = {row.name: row.test for row in matrix.ROWS}
+    assert not tests["Handover support"](runs, ORIGINAL).passed
+    assert not tests["Long disconnection robustness"](runs, TR_ACKS).passed
+    # TR-ACKs are no prediction: without one nothing changes.
+    assert not tests["Need impending disconnection prediction"](runs, TR_ACKS).passed
+
+
+def test_a_scheme_with_a_part_in_the_network_would_not_do() -> None:
+    class Core:
+        def __getattr__(self, name: str) -> Callable[[], list[dict[str, Any]]]:
+            kinds = {
+                "schemes": [{"name": "ehn", "parts": ["ehn-notify", "snoop"]}],
+                "signals": [{"name": "ehn-notify"}],
+            }
+            return lambda: kinds.get(name, [])
+
+    rows = {row.name: row.test for row in matrix.ROWS}
+    assert not rows["Encrypted traffic support"](Runs(Core()), EHN).passed
+
+
+def test_an_ack_ahead_of_its_data_is_found() -> None:
+    kinds = ["rcv", "rcv", "ack", "rcv", "ack", "ack"]
+    numbers = [0, 2, 0, 1, 2, 3]
+    log = EventLog(range(6), kinds, numbers, [""] * 6)
+    assert ack_ahead_of_data(log) == 1
+
+
+# Notices that are lost, repeated, late or forged
+
+
+@pytest.mark.parametrize("tcp", sc.TCPS, ids=lambda tcp: tcp.name)
+def test_without_notices_ehn_is_the_original_bit_for_bit(runs: Runs, tcp: sc.Tcp) -> None:
+    plain = small(tcp, ORIGINAL)
+    assert same_runs(runs, small(tcp, EHN, signal_lost=1.0), plain) == plain.runs
+    still = small(tcp, ORIGINAL, every_s=None)
+    assert same_runs(runs, small(tcp, EHN, every_s=None), still) == plain.runs
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_a_notice_that_comes_twice_counts_once(runs: Runs, copies: int) -> None:
+    once = throughput_bps(runs, small(sc.NEWRENO, EHN))
+    again = throughput_bps(runs, small(sc.NEWRENO, EHN, signal_copies=copies))
+    assert again == pytest.approx(once, rel=0.01)
+
+
+def test_a_late_notice_is_worth_less_and_less(runs: Runs) -> None:
+    late = [
+        throughput_bps(runs, small(sc.NEWRENO, EHN, signal_delay_s=s)).mean() for s in (0, 0.3, 0.8)
+    ]
+    plain = throughput_bps(runs, small(sc.NEWRENO, ORIGINAL)).mean()
+    assert late[0] > late[1] > late[2] > plain
+
+
+@pytest.mark.parametrize("tcp", [sc.RENO, sc.NEWRENO], ids=lambda tcp: tcp.name)
+@pytest.mark.parametrize("kind", ["old", "unsent"])
+def test_a_forged_notice_with_a_wrong_number_changes_nothing(
+    runs: Runs, tcp: sc.Tcp, kind: str
+) -> None:
+    honest = throughput_bps(runs, small(tcp, EHN))
+    forged = throughput_bps(runs, small(tcp, EHN, forged=kind, forged_every_s=0.05))
+    assert np.array_equal(honest, forged)
+
+
+@pytest.mark.parametrize("tcp", sc.TCPS, ids=lambda tcp: tcp.name)
+def test_a_forged_notice_with_the_right_number_lets_no_flow_stand_still(
+    runs: Runs, tcp: sc.Tcp
+) -> None:
+    job = small(tcp, EHN, forged="current", forged_every_s=0.1, runs=5)
+    table = runs.roaming(job)
+    assert (table["acked"][:, :, 0] > 0).all()
+    a_window_in_a_round_trip = 64 * job.end_s / sc.RTT_S
+    assert (table.total("sent") < a_window_in_a_round_trip).all()
+
+
+def test_no_scheme_leaves_a_flow_standing_under_burst_errors(runs: Runs) -> None:
+    """A frozen timer that started afresh at each opening would never expire."""
+    for tcp in sc.TCPS:
+        job = sc.cell("4", tcp, sc.FREEZE_1000)
+        bps = throughput_bps(runs, job)
+        assert bps.min() > bps.mean() / 3, tcp.name
+
+
+# Readings and the whole
+
+
+def test_a_reading_changes_something_and_nothing_else() -> None:
+    cells = sc.cells("3")
+    for reading in READINGS:
+        changed = [reading.node(cell) != cell for cell in cells]
+        assert any(changed) == (reading.name != AS_TAKEN), reading.name
+        assert all(reading.node(cell).scheme == cell.scheme for cell in cells)
+    assert all(node.runs >= 5 for reading in READINGS for node in map(reading.node, cells))
+
+
+def test_a_handover_costs_less_with_ehn(runs: Runs) -> None:
+    for tcp in sc.TCPS:
+        assert gain(runs, small(tcp, EHN), small(tcp, ORIGINAL)).value > 0.2, tcp.name
+
+
+def test_one_figure_is_reproduced(tmp_path: Path) -> None:
+    result = reproduce(NAME, figure="1", out=tmp_path)
+    assert [claim.id for claim in result.claims] == ["I03-F1"]
+    assert result.claims[0].verdict is Verdict.REPRODUCED
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "I03-F1" in report
+    assert "http://" not in report.replace("http://www.w3.org", "")
+    again = reproduce(NAME, figure="1", out=tmp_path / "again")
+    assert again.digest == result.digest
