@@ -37,7 +37,7 @@ IDS = """
 T1 F1 F3-1 F3-2 F3-3 F3-4 F3-5 F3-6 F4-1 F4-2 F4-3 F4-4 F4-5 F4-6 F5 T2 F6-1 F6-2
 X1 X2 X3 X4 X5
 """.split()
-FIGURES = "1 3 4 6 7 8 9a 9b 10 11".split()
+FIGURES = "1 3 4 6 7 8 9a 9b 10 11 12".split()
 
 
 @pytest.fixture(scope="module")

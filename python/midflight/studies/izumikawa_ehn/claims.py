@@ -237,8 +237,8 @@ def tr_acks_note(runs: Runs, figure: str) -> str:
     return (
         "The handover loses all that is in flight. Fast recovery sends one segment again and "
         "halves the window, which is then full of segments that are gone: Reno waits for the "
-        "timeout all the same, NewReno repairs one loss in each round trip, Sack hears of no "
-        f"segment beyond the gap. Timeouts in a run, of those of the original: {timeouts}. The "
+        "timeout all the same, NewReno repairs one loss in each round trip (figure 12), Sack hears "
+        f"of no segment beyond the gap. Timeouts in a run, of those of the original: {timeouts}. The "
         "paper describes TR-ACKs as a fast retransmit followed by slow start (section 2.3) and "
         "lets them resume with slow start in table 2; read so, everything that was lost is sent "
         "again."

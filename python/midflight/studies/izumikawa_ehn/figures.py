@@ -13,11 +13,14 @@ from midflight.plot import (
     Drawing,
     Line,
     LinePanel,
+    Mark,
     Message,
     Note,
+    Panel,
     bar_plot,
     line_plot,
     sequence_plot,
+    time_sequence_plot,
 )
 from midflight.results import Estimate, EventLog, mean_ci
 from midflight.studies.izumikawa_ehn import scenarios as sc
@@ -459,6 +462,39 @@ def _window_figure() -> Figure:
     )
 
 
+def _near_figure() -> Figure:
+    jobs = {s: sc.near(s) for s in (ORIGINAL, TR_ACKS, TR_ACKS_SLOW, EHN)}
+    window = (sc.EVERY_S - 0.2, sc.EVERY_S + 1.6)
+
+    def draw(runs: Runs) -> Drawing:
+        logs = {scheme: runs.trace(job) for scheme, job in jobs.items()}
+        shown = ("send", "rexmit", "ack", "drop", "rto", "fast_retransmit")
+        panels = [
+            Panel(scheme.name, log, (Mark(log.of("break").first_s, ""),))
+            for scheme, log in logs.items()
+        ]
+        first = logs[ORIGINAL].highest_ack(sc.EVERY_S)
+        segments = (first - sc.NEAR_WINDOW, first + 7 * sc.NEAR_WINDOW)
+        plot = partial(time_sequence_plot, panels=panels, window_s=window, segments=segments)
+        rows = [
+            (scheme.name, event.time_s, event.kind, event.value, event.detail)
+            for scheme, log in logs.items()
+            for event in log.within(*window).of(*shown).events()
+        ]
+        return Drawing(plot, ("scheme", "time_s", "event", "segment", "detail"), rows)
+
+    return Figure(
+        "12",
+        "Beyond the paper: one handover from near",
+        "NewReno without radio losses and with a window of 16. The node leaves at 5 s (dashed). "
+        "Three duplicates let a sender repair one loss in a round trip, which takes longer than "
+        "to wait for the timeout; slow start and EHN send everything that was lost again.",
+        tuple(jobs.values()),
+        draw,
+        wide=True,
+    )
+
+
 def _figures() -> Sequence[Figure]:
     return (
         _exchange(),
@@ -471,6 +507,7 @@ def _figures() -> Sequence[Figure]:
         _missed_figure(),
         _spoiled_figure(),
         _window_figure(),
+        _near_figure(),
     )
 
 

@@ -181,6 +181,17 @@ def beyond(tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"], **changes: 
     return roaming(tcp, scheme, loss, **{"runs": BEYOND_RUNS, **changes})
 
 
+#: One handover from near, without radio losses, with so few segments in flight that a figure shows
+#: them and no queue fills.
+NEAR_WINDOW = 16
+
+
+def near(scheme: Scheme) -> RoamingTrace:
+    """The first handover of a scheme on NewReno."""
+    node = roaming(NEWRENO, scheme, None, end_s=7.0, runs=1)
+    return RoamingTrace(with_knobs(node, receiver_window=str(NEAR_WINDOW)), from_s=EVERY_S - 1)
+
+
 @dataclass(frozen=True)
 class Spoiled:
     """Something that happens to notices: its name, and what it changes of a node's runs."""
