@@ -237,11 +237,11 @@ def tr_acks_note(runs: Runs, figure: str) -> str:
     return (
         "The handover loses all that is in flight. Fast recovery sends one segment again and "
         "halves the window, which is then full of segments that are gone: Reno waits for the "
-        "timeout all the same, NewReno repairs one loss in each round trip (figure 12), Sack hears "
-        f"of no segment beyond the gap. Timeouts in a run, of those of the original: {timeouts}. The "
-        "paper describes TR-ACKs as a fast retransmit followed by slow start (section 2.3) and "
-        "lets them resume with slow start in table 2; read so, everything that was lost is sent "
-        "again."
+        "timeout all the same, NewReno repairs one loss in each round trip (figure 12), and Sack "
+        "hears of no segment beyond the gap. Timeouts in a run, of those of the original: "
+        f"{timeouts}. The paper describes TR-ACKs as a fast retransmit followed by slow start "
+        "(section 2.3) and lets them resume with slow start in table 2; read so, everything that "
+        "was lost is sent again."
     )
 
 
@@ -572,7 +572,8 @@ def x3(runs: Runs) -> Finding:
         checks,
         note="A notice later than the timeout finds a sender that has recovered. It takes what is "
         "in flight for lost and sends a window again; the duplicates that come back cause a fast "
-        "retransmit, which halves the window.",
+        "retransmit, which halves the window. Nothing in a notice tells the sender how old the "
+        "handover is: a node had better not send one after the timeout.",
     )
 
 

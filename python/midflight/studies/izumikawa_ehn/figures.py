@@ -88,18 +88,13 @@ def messages(log: EventLog, first: int = 1) -> list[Message]:
             highest = max(highest, number)
             if event.detail.startswith("mark"):
                 # Nothing waits before it on links that are idle after a handover.
-                left = event.time_s - one_way_s()
+                left = event.time_s - sc.BACK_S
                 found.append(Message(left, event.time_s, f"EHN, ACK {name(number)}", "ack"))
             elif waiting:
                 left, _ = waiting.pop(0)
                 kind_of: Literal["ack", "dupack"] = "ack" if new else "dupack"
                 found.append(Message(left, event.time_s, f"ACK {name(number)}", kind_of))
     return sorted(found, key=lambda m: m.sent_s)
-
-
-def one_way_s() -> float:
-    """How long an ACK takes on idle links from the node to the sender, in seconds."""
-    return sum(delay + sc.ACK_BITS / rate for rate, delay in sc.LINKS)
 
 
 def _exchange() -> Figure:
@@ -125,7 +120,7 @@ def _exchange() -> Figure:
                 f"SW3: {allowed(mark_s + 1e-6)}, again from 3; cwnd {cwnd:.0f} is kept",
             ),
             Note(leaves, "receiver", "leaves BS1"),
-            Note(mark_s - one_way_s(), "receiver", "advertisement of BS2"),
+            Note(mark_s - sc.BACK_S, "receiver", "advertisement of BS2"),
             Note(log.of("make").first_s, "receiver", "the router sends to BS2"),
         ]
         plot = partial(

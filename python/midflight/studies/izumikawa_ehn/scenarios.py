@@ -17,6 +17,8 @@ LINKS = ((100e6, 0.050), (10e6, 0.003), (2e6, 0.005))
 SEGMENT_BITS, ACK_BITS = 8000, 320
 #: Idle round trip of a segment in seconds: 116 ms of propagation, and serialisation.
 RTT_S = 0.121
+#: From the node to the sender, an ACK on idle links.
+BACK_S = sum(delay + ACK_BITS / rate for rate, delay in LINKS)
 
 END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
 #: In a run; it ends when the next one would be.
