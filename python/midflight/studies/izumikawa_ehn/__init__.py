@@ -23,7 +23,7 @@ STUDY = Study(
     title="An efficient TCP with explicit handover notification for mobile networks",
     citation=(
         "H. Izumikawa, I. Yamaguchi and J. Katto, An efficient TCP with explicit handover "
-        "notification for mobile networks, Waseda University, about 2003 (reference I03)."
+        "notification for mobile networks, Waseda University, about 2003."
     ),
     summary=(
         "A node that changes its base station every 5 s, on a wireless link that loses packets: "

@@ -294,7 +294,7 @@ def _line_figure(
     x_title: str,
     x: Sequence[float],
     jobs: dict[tuple[Tcp, Scheme, float], Roaming],
-    repeated: int = sc.BEYOND_RUNS,
+    repeated: int = sc.SWEEP_RUNS,
 ) -> Figure:
     def draw(runs: Runs) -> Drawing:
         panels = []
@@ -323,7 +323,7 @@ _SHOWN_TCPS = (NEWRENO, TCPW)
 
 def _disconnection_figure() -> Figure:
     jobs = {
-        (tcp, scheme, length): sc.beyond(tcp, scheme, blackout_s=length)
+        (tcp, scheme, length): sc.swept(tcp, scheme, blackout_s=length)
         for tcp in _SHOWN_TCPS
         for scheme, _ in _LINES
         for length in sc.BLACKOUTS_S
@@ -345,9 +345,9 @@ def _foresight_figure() -> Figure:
     jobs: dict[tuple[Tcp, Scheme, float], Roaming] = {}
     for tcp in _SHOWN_TCPS:
         for error in errors:
-            jobs[tcp, FREEZE, error] = sc.beyond(tcp, FREEZE, foresight_error_s=error)
+            jobs[tcp, FREEZE, error] = sc.swept(tcp, FREEZE, foresight_error_s=error)
             for scheme in (ORIGINAL, EHN):
-                jobs[tcp, scheme, error] = sc.beyond(tcp, scheme)
+                jobs[tcp, scheme, error] = sc.swept(tcp, scheme)
     return _line_figure(
         "9a",
         "Beyond the paper: Freeze-TCP warns too early or too late",
@@ -365,9 +365,9 @@ def _missed_figure() -> Figure:
     jobs: dict[tuple[Tcp, Scheme, float], Roaming] = {}
     for tcp in _SHOWN_TCPS:
         for share in sc.MISSED:
-            jobs[tcp, FREEZE, share] = sc.beyond(tcp, FREEZE, foresight_missed=share)
+            jobs[tcp, FREEZE, share] = sc.swept(tcp, FREEZE, foresight_missed=share)
             for scheme in (ORIGINAL, EHN):
-                jobs[tcp, scheme, share] = sc.beyond(tcp, scheme)
+                jobs[tcp, scheme, share] = sc.swept(tcp, scheme)
     return _line_figure(
         "9b",
         "Beyond the paper: Freeze-TCP misses handovers",

@@ -24,7 +24,7 @@ END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
 #: In a run; it ends when the next one would be.
 HANDOVERS = 59
 #: The paper has five runs of everything.
-RUNS, MOBILITY_RUNS, BEYOND_RUNS, READING_RUNS = 20, 10, 10, 5
+RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS = 20, 10, 10, 5, 5
 #: Without radio losses runs differ by when the node hears an advertisement, and by little else.
 CLEAN_RUNS = 3
 
@@ -192,6 +192,11 @@ def near(scheme: Scheme) -> RoamingTrace:
     """The first handover of a scheme on NewReno."""
     node = roaming(NEWRENO, scheme, None, end_s=7.0, runs=1)
     return RoamingTrace(with_knobs(node, receiver_window=str(NEAR_WINDOW)), from_s=EVERY_S - 1)
+
+
+def swept(tcp: Tcp, scheme: Scheme, **changes: Any) -> Roaming:
+    """The runs of a point of a line."""
+    return beyond(tcp, scheme, **{"runs": SWEEP_RUNS, **changes})
 
 
 @dataclass(frozen=True)
