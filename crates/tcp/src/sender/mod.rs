@@ -167,6 +167,11 @@ impl Sender {
         self.core.view()
     }
 
+    /// Which of its states it is in.
+    pub fn state(&self) -> State {
+        self.core.state()
+    }
+
     /// Duplicate ACKs counted since the last advance.
     pub fn dupacks(&self) -> u32 {
         self.core.dupacks
