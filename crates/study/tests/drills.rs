@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use midflight_study::{run_drill, schemes, DrillRequest, DrillRun};
+use proptest::prelude::*;
 
 /// File, text.
 fn drills() -> Vec<(String, String)> {
@@ -150,4 +151,83 @@ fn a_changed_expectation_fails_on_its_line() {
         }
     }
     assert!(changed > 1000, "{changed}");
+}
+
+/// Pieces that the notation is made of, and some that it is not.
+const PIECES: [&str; 32] = [
+    "+0",
+    "+.1",
+    "+99999",
+    "*",
+    "1~2",
+    " < ",
+    " > ",
+    "S.",
+    "F.",
+    "P.",
+    ". 1:1001(1000)",
+    "ack 1",
+    "ack 1001",
+    "win 0",
+    "win 65535",
+    "<sack 1:1001>",
+    "<...>",
+    "<mss 1>",
+    "<mss 0,TS val 1 ecr 9>",
+    "%{ assert tcpi_snd_cwnd == 1/0 }%",
+    "%{",
+    "}%",
+    "`sysctl a=b`",
+    "`",
+    "write(4, ..., 99999999)",
+    "close(4) = 0",
+    "connect(3, ..., ...) = 0",
+    "--mtu=41",
+    "/*",
+    "\"",
+    "4294967295",
+    "\u{fe4}\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    /// Nothing that is read ends in a panic or does not end; what cannot be
+    /// run is an error that names the script.
+    #[test]
+    fn any_text_is_run_or_refused(text in "\\PC{0,200}|[ -~\n]{0,300}") {
+        if let Err(error) = run_drill(&text, "any.pkt", &DrillRequest::default()) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    /// The same for scripts that are almost right.
+    #[test]
+    fn a_damaged_drill_is_run_or_refused(
+        which in any::<prop::sample::Index>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..12, 0..PIECES.len()), 1..6),
+        profile in prop::sample::select(vec!["rfc", "ns2"]),
+        scheme in prop::sample::select(vec!["sack", "dcr-frto-ld", "ncr-careful", "frto-ns2"]),
+    ) {
+        let all = drills();
+        let mut text: Vec<char> = which.get(&all).1.chars().collect();
+        for (at, length, piece) in damage {
+            let at = at.index(text.len() + 1);
+            let end = (at + length).min(text.len());
+            text.splice(at..end, PIECES[piece].chars());
+        }
+        let text: String = text.into_iter().collect();
+        let request = DrillRequest {
+            profile: Some(profile.into()),
+            scheme: Some(scheme.into()),
+            ..DrillRequest::default()
+        };
+        match run_drill(&text, "any.pkt", &request) {
+            Ok(runs) => for run in runs {
+                let lines = text.lines().count() as u32;
+                prop_assert!(run.failure.is_none_or(|f| (1..=lines).contains(&f.line)));
+            },
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 }

@@ -255,7 +255,7 @@ impl Runner<'_> {
         }
         if !connection.write(bytes) {
             let what = format!("{} of {bytes} bytes", call.name);
-            return self.refuse(line, what, "accepted are a million segments in all");
+            return self.refuse(line, what, "accepted are 100000 segments in all");
         }
         Ok(i64::try_from(bytes).map_err(|_| "EINVAL"))
     }

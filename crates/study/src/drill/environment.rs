@@ -222,14 +222,28 @@ impl<'a> Environment<'a> {
         commands: &str,
         started: bool,
     ) -> Result<(), StudyError> {
+        // A backslash at its end joins a line with the next.
+        let mut open = false;
+        let mut whole: Vec<(u32, String)> = Vec::new();
         for (line, text) in (first..).zip(commands.lines()) {
-            let text = text.split(" #").next().unwrap_or_default();
-            for command in text.split([';', '&']) {
-                let words: Vec<_> = command.split_whitespace().collect();
+            let (text, continues) = match text.strip_suffix('\\') {
+                Some(text) => (text, true),
+                None => (text.split(" #").next().unwrap_or_default(), false),
+            };
+            match whole.last_mut().filter(|_| open) {
+                Some((_, start)) => start.extend([" ", text]),
+                None => whole.push((line, text.into())),
+            }
+            open = continues;
+        }
+        for (line, text) in whole {
+            for command in text.replace("&&", ";").split(';') {
+                let words = words(command);
                 if let [program, arguments @ ..] = &words[..] {
-                    if !program.starts_with('#') {
-                        self.command(line, program, arguments, started)?;
+                    if program.starts_with('#') {
+                        break;
                     }
+                    self.command(line, program, arguments, started)?;
                 }
             }
         }
@@ -269,7 +283,8 @@ impl<'a> Environment<'a> {
             }
             ("sysctl" | "set_sysctls.py", _) => {
                 for word in arguments {
-                    if !word.starts_with('-') && !word.starts_with('>') {
+                    // Neither a flag of the program nor where its output goes.
+                    if !(word.starts_with('-') || word.contains('>') || *word == "/dev/null") {
                         self.sysctl(line, word)?;
                     }
                 }
@@ -408,6 +423,16 @@ impl<'a> Environment<'a> {
     }
 }
 
+/// The words of a command; what stands in double quotes is part of one.
+fn words(command: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let words = command.split(|c: char| {
+        quoted ^= c == '"';
+        c.is_whitespace() && !quoted
+    });
+    words.filter(|w| !w.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,7 +457,7 @@ mod tests {
         let mut e = environment();
         let commands =
             "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_reordering=5\n\
-                        set_sysctls.py /proc/sys/net/ipv4/tcp_timestamps=0\n\
+                        set_sysctls.py \\\n /proc/sys/net/ipv4/tcp_timestamps=0\n\
                         ip route change 10.0.0.0/8 dev tun0 initcwnd 3 rto_min 5ms";
         assert_eq!(
             e.commands(1, commands, false).map_err(|e| e.to_string()),
@@ -444,7 +469,7 @@ mod tests {
         // The caller's choice stands.
         assert_eq!(e.built.profile.get("min_rto"), "1 s");
         let notes: Vec<_> = e.notes.iter().map(|n| n.line).collect();
-        assert_eq!(notes, [1, 4]);
+        assert_eq!(notes, [1, 5]);
     }
 
     #[test]
@@ -471,7 +496,13 @@ mod tests {
                 said(commands)
             );
         }
-        assert!(said("sysctl -q net.ipv4.tcp_congestion_control=reno").is_empty());
+        for accepted in [
+            "sysctl -q net.ipv4.tcp_congestion_control=reno",
+            "sysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\" > /dev/null 2>&1",
+            "sysctl net.ipv4.tcp_sack=1 && sysctl net.ipv4.tcp_ecn=0 # off",
+        ] {
+            assert_eq!(said(accepted), "");
+        }
         let late = environment().commands(9, "sysctl net.ipv4.tcp_sack=0", true);
         assert!(late.is_err_and(|e| e.to_string().contains("before the connection")));
     }

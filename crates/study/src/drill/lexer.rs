@@ -103,7 +103,7 @@ pub(super) fn lex<'a>(name: &str, text: &'a str) -> Result<Vec<Lexeme<'a>>, Dril
         let token = if first.is_whitespace() {
             cursor.skip(first.len_utf8());
             continue;
-        } else if rest.starts_with("//") {
+        } else if rest.starts_with("//") || first == '#' {
             cursor.take_while(|c| c != '\n');
             continue;
         } else if rest.starts_with("/*") {
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_through_comments_and_blocks() {
-        let text = "/* two\nlines */ `a\nb` // end\n%{ c\n}% word";
+        let text = "/* two\nlines */ `a\nb` // end\n%{ c\n}% word # 1\n# 2";
         let lines: Vec<_> = lex("x.pkt", text)
             .unwrap_or_default()
             .iter()

@@ -23,6 +23,8 @@ pub(super) struct Runner<'a> {
     /// When the event before was, to which relative times refer.
     base: Instant,
     waiting: Option<Waiting<'a>>,
+    /// The line and the text of what was not met, where a statement has several lines.
+    missed: Option<(u32, String)>,
 }
 
 /// What the application has.
@@ -61,6 +63,7 @@ impl<'a> Runner<'a> {
             now: Instant::ZERO,
             base: Instant::ZERO,
             waiting: None,
+            missed: None,
         }
     }
 
@@ -98,9 +101,11 @@ impl<'a> Runner<'a> {
 
     fn failure(&self, statement: &Statement, expected: String, seen: String) -> Failure {
         let nothing = || vec![("time", self.present().to_string())];
+        let whole = || (statement.line, statement.text.clone());
+        let (line, statement) = self.missed.clone().unwrap_or_else(whole);
         Failure {
-            line: statement.line,
-            statement: statement.text.clone(),
+            line,
+            statement,
             expected,
             seen,
             state: self
@@ -412,8 +417,10 @@ impl<'a> Runner<'a> {
                     .iter()
                     .map(|&field| format!("{} = {}", field_name(field), connection.value(field)))
                     .collect();
-                let expected = format!("{} (line {})", check.text, check.line);
-                return Ok(Err((expected, seen.join(", "))));
+                let expected = check.text.trim_start_matches("assert").trim_start();
+                let outcome = Err((expected.to_string(), seen.join(", ")));
+                self.missed = Some((check.line, check.text.clone()));
+                return Ok(outcome);
             }
         }
         Ok(Ok(()))

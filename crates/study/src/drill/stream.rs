@@ -18,7 +18,7 @@ pub(super) struct Stream {
 }
 
 /// More than any script needs; there is an entry for each segment.
-const MOST_SEGMENTS: u64 = 1_000_000;
+const MOST_SEGMENTS: u64 = 100_000;
 
 impl Stream {
     pub(super) fn new(mss: u64, nagle: bool) -> Self {
