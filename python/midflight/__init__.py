@@ -3,7 +3,8 @@
 The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
-`trace_long_flow` lists the events of one. `reproduce` makes a study.
+`trace_long_flow` lists the events of one. `run_drill` runs a script in packetdrill's notation
+against the sender. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         parse_link,
         policies,
         responses,
+        run_drill,
         run_long_flows,
         run_sweeps,
         schemes,
@@ -66,6 +68,7 @@ __all__ = [
     "policies",
     "reproduce",
     "responses",
+    "run_drill",
     "run_long_flows",
     "run_sweeps",
     "schemes",

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 /// File, text.
 fn drills() -> Vec<(String, String)> {
     fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
-        let entries = std::fs::read_dir(directory).unwrap_or_else(|e| panic!("{directory:?}: {e}"));
+        let entries =
+            std::fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
         for entry in entries.flatten() {
             let path = entry.path();
             if path.is_dir() {
@@ -25,7 +26,8 @@ fn drills() -> Vec<(String, String)> {
     collect(&root, &mut found);
     found.sort();
     let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let name = path.strip_prefix(&root).unwrap_or(&path);
         (name.display().to_string(), text)
     };
@@ -85,7 +87,7 @@ fn the_standards_have_their_drills() {
 fn a_handoff_policy_changes_no_drill() {
     let policies = schemes().into_iter().filter(|s| {
         let policy = |part: &&str| midflight_control::policy::Policy::named(part).is_some();
-        !s.parts.is_empty() && s.parts.iter().all(|p| policy(&p))
+        !s.parts.is_empty() && s.parts.iter().all(policy)
     });
     let mut compared = 0;
     for scheme in policies {

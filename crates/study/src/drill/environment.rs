@@ -82,7 +82,7 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
     (
         "tcp_slow_start_after_idle",
-        Sysctl::Without(&["0"], "a restart of slow start after an idle time"),
+        Sysctl::Without(&["0"], "restart of slow start after an idle time"),
     ),
     (
         "tcp_thin_linear_timeouts",
@@ -296,7 +296,12 @@ impl<'a> Environment<'a> {
                     "ip tcp_metrics has no effect: nothing is kept from one connection to another",
                 );
             }
-            ("tc", _) => self.note(line, "tc has no effect: there is no device here"),
+            ("tc" | "ethtool", _) => {
+                self.note(
+                    line,
+                    format!("{file} has no effect: there is no device here"),
+                );
+            }
             _ if file.starts_with("sysctl_restore_") => {
                 self.note(
                     line,

@@ -203,7 +203,9 @@ fn statements(code: &str, first: u32) -> Vec<(String, u32)> {
     let mut depth = 0_u32;
     let mut quote = None;
     let mut comment = false;
+    let mut previous = ' ';
     for c in code.chars() {
+        let before = std::mem::replace(&mut previous, c);
         if c == '\n' {
             line += 1;
             comment = false;
@@ -224,6 +226,9 @@ fn statements(code: &str, first: u32) -> Vec<(String, u32)> {
             }
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
+            // At the end of a line it joins the next.
+            '\\' => continue,
+            '\n' if before == '\\' => continue,
             ';' | '\n' if depth == 0 => {
                 found.push((std::mem::take(&mut current), starts));
                 continue;
@@ -500,7 +505,8 @@ mod tests {
 
     #[test]
     fn statements_end_at_lines_and_semicolons_outside_parentheses() {
-        let code = "\nassert (tcpi_snd_cwnd ==\n 10), 'a; b'; assert tcpi_snd_ssthresh == 8 # (\n";
+        let code =
+            "\nassert (tcpi_snd_cwnd ==\n 10), 'a; b'; assert tcpi_snd_ssthresh \\\n== 8 # (\n";
         let (checks, _) = read_code("x.pkt", 3, code).unwrap_or_default();
         let lines: Vec<_> = checks.iter().map(|c| c.line).collect();
         assert_eq!(lines, [4, 5]);
