@@ -188,6 +188,19 @@ fn what_the_caller_sets_stands_before_header_and_script() {
 }
 
 #[test]
+fn a_sender_that_cannot_be_built_is_refused_where_it_is_asked_for() {
+    let text = format!("// A title.\n// midflight: recovery=sac\n{OPENED}");
+    let said = |request: &DrillRequest| with(request, &text).err().unwrap_or_default();
+    let own = said(&DrillRequest::default());
+    assert!(own.starts_with("x.pkt:2: a sender of this line is refused: recovery"));
+    let given = DrillRequest {
+        scheme: Some("vegas".into()),
+        ..DrillRequest::default()
+    };
+    assert!(said(&given).starts_with("there is no scheme \"vegas\""));
+}
+
+#[test]
 fn a_client_that_blocks_returns_when_the_handshake_is_done() {
     let script = |end: &str| {
         format!(

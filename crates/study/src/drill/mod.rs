@@ -102,9 +102,26 @@ pub struct DrillRequest {
     pub tolerance: Option<Duration>,
 }
 
+impl DrillRequest {
+    /// Names the line of the script where a sender that cannot be built was
+    /// asked for, if the caller had no say in it.
+    fn explain(&self, name: &str, line: Option<u32>, error: StudyError) -> StudyError {
+        let silent = self.scheme.is_none() && self.profile.is_none() && self.knobs.is_empty();
+        match line.filter(|_| silent) {
+            Some(line) => {
+                let what = "a sender of this line".into();
+                DrillError::refused(name, line, what, &error.to_string()).into()
+            }
+            None => error,
+        }
+    }
+}
+
 /// One configuration that a script is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Configuration {
+    /// The line that asks for it.
+    line: Option<u32>,
     scheme: Option<String>,
     profile: Option<String>,
     knobs: Knobs,
@@ -158,7 +175,8 @@ pub fn run_drill(
         {
             continue;
         }
-        let built = Scheme::named(&scheme)?.build(&profile, &knobs)?;
+        let built = Scheme::named(&scheme).and_then(|s| s.build(&profile, &knobs));
+        let built = built.map_err(|error| request.explain(name, header.line, error))?;
         let pinned = request.knobs.iter().map(|(knob, _)| knob.clone()).collect();
         let mut environment = Environment::new(name, &scheme, pinned, built);
         environment.flags(&script.flags, request.tolerance)?;
@@ -183,7 +201,10 @@ fn configurations(name: &str, text: &str) -> Result<Vec<Configuration>, DrillErr
             "a script has one, with alternatives behind commas: recovery=sack,newreno",
         ));
     }
-    let mut all = vec![Configuration::default()];
+    let mut all = vec![Configuration {
+        line: Some(line),
+        ..Configuration::default()
+    }];
     for word in header.split_whitespace() {
         let Some((key, values)) = word
             .split_once('=')
