@@ -374,6 +374,14 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         said.starts_with("x.pkt:4: ") && said.contains("timestamps"),
         "{said}"
     );
+    let client =
+        "`sysctl net.ipv4.tcp_timestamps=0`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+                  0...1 connect(3, ..., ...) = 0";
+    let said = with(&eifel, client).err().unwrap_or_default();
+    assert!(
+        said.starts_with("x.pkt:3: ") && said.contains("timestamps"),
+        "{said}"
+    );
     // A timer that would go on for days.
     let knobs = vec![
         ("min_rto".into(), "1 us".into()),

@@ -221,8 +221,8 @@ impl Runner<'_> {
         }
         self.wait_until_now(line)?;
         let now = self.present();
-        let opened = Connection::open(&self.environment, now, None, self.sockets.nagle)?;
-        self.connection = Some(opened);
+        let opened = Connection::open(&self.environment, now, None, self.sockets.nagle);
+        self.connection = Some(self.explain(line, opened)?);
         self.sockets.connected = self.sockets.listening;
         Ok(if call.returns.is_some() {
             Ok(0)

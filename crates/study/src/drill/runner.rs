@@ -260,11 +260,15 @@ impl<'a> Runner<'a> {
     }
 
     /// Names the line at which a sender cannot go without something.
-    fn explain<T>(&self, line: u32, outcome: Result<T, StudyError>) -> Result<T, StudyError> {
+    pub(super) fn explain<T>(
+        &self,
+        line: u32,
+        outcome: Result<T, StudyError>,
+    ) -> Result<T, StudyError> {
         outcome.or_else(|error| match error {
             StudyError::Config(error) => self.refuse(
                 line,
-                "a connection without what this SYN leaves out".into(),
+                "a connection without what was not agreed on".into(),
                 &error.to_string(),
             ),
             other => Err(other),
