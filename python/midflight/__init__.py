@@ -4,7 +4,8 @@ The functions here are the Rust core's: `handoff` runs one connection for each s
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `reproduce` makes a study.
+that changes its base station. `run_drill` runs a script in packetdrill's notation against the
+sender. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         parse_link,
         policies,
         responses,
+        run_drill,
         run_long_flows,
         run_roaming,
         run_sweeps,
@@ -74,6 +76,7 @@ __all__ = [
     "policies",
     "reproduce",
     "responses",
+    "run_drill",
     "run_long_flows",
     "run_roaming",
     "run_sweeps",

@@ -66,6 +66,36 @@ class Profile(TypedDict):
     name: str
     summary: str
 
+@type_check_only
+class DrillNote(TypedDict):
+    """Something in a script that has no effect here, or another than elsewhere."""
+
+    line: int
+    text: str
+
+@type_check_only
+class DrillFailure(TypedDict):
+    """An expectation that was not met, and the sender's state then."""
+
+    line: int
+    statement: str
+    expected: str
+    seen: str
+    state: dict[str, str]
+
+@type_check_only
+class Drill(TypedDict):
+    """One run of a script."""
+
+    scheme: str
+    profile: str
+    knobs: dict[str, str]
+    passed: bool
+    segments: int
+    end_ns: int
+    notes: list[DrillNote]
+    failure: DrillFailure | None
+
 @final
 class Table:
     """Columns of equal length. Speaks the Arrow PyCapsule interface."""
@@ -125,6 +155,24 @@ def sender_states() -> list[str]:
 
 def sender_transitions() -> list[tuple[str, str, str]]:
     """Return the ways between the states of a sender: from, trigger, to."""
+
+def run_drill(
+    text: str,
+    name: str,
+    *,
+    scheme: str | None = None,
+    profile: Literal["ns2", "rfc"] | str | None = None,
+    knobs: Mapping[str, str] | None = None,
+    tolerance_ns: int | None = None,
+) -> list[Drill]:
+    """Run a script in packetdrill's notation, once for each sender that its header names.
+
+    `name` is what messages call the script. What is given here has precedence over what the script
+    says; `tolerance_ns` is how early or late a segment may be.
+    """
+
+def drill_fields() -> list[tuple[str, str]]:
+    """Return the fields of Linux's `tcp_info` that a script may ask for: name and meaning."""
 
 def bdp_packets(of: Link) -> int:
     """Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets."""

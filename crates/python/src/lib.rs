@@ -1,5 +1,6 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
+mod drill;
 mod roaming;
 mod table;
 
@@ -779,6 +780,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(trace_flow, m)?)?;
     m.add_function(wrap_pyfunction!(sender_states, m)?)?;
     m.add_function(wrap_pyfunction!(sender_transitions, m)?)?;
+    m.add_function(wrap_pyfunction!(drill::run_drill, m)?)?;
+    m.add_function(wrap_pyfunction!(drill::drill_fields, m)?)?;
     m.add_function(wrap_pyfunction!(run_all, m)?)?;
     m.add_function(wrap_pyfunction!(parse_link, m)?)?;
     m.add_function(wrap_pyfunction!(parse_duration, m)?)?;

@@ -3,6 +3,8 @@ use midflight_sim::WorldError;
 use midflight_tcp::ConfigError;
 use midflight_units::{Instant, UnitError};
 
+use crate::drill::DrillError;
+
 /// Why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
@@ -83,6 +85,9 @@ pub enum StudyError {
         /// The accepted range.
         accepted: &'static str,
     },
+    /// A drill that cannot be run.
+    #[error(transparent)]
+    Drill(#[from] DrillError),
     /// Nothing to do.
     #[error("no {what} was given; at least one is needed")]
     Nothing {

@@ -1,6 +1,7 @@
 //! Questions asked of the simulator: a handoff between two access links, at
 //! many instants and with many schemes, measured; or one run, traced.
 
+mod drill;
 mod error;
 mod execution;
 mod flow_metrics;
@@ -13,6 +14,10 @@ mod scheme;
 mod sweep;
 mod trace;
 
+pub use drill::{
+    drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
+    Note as DrillNote,
+};
 pub use error::StudyError;
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};

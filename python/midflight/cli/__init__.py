@@ -1,4 +1,4 @@
-"""The command line: `midflight handoff`, `flow`, `roam`, `reproduce`, `calibrate` and `list`.
+"""The command line: `midflight handoff`, `flow`, `roam`, `drill`, `reproduce`, `calibrate` and `list`.
 
 Every error that a user can make is one line on standard error and exit status 2. Standard output
 holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from midflight.cli.calibrate import calibrate
+from midflight.cli.drill import drill
 from midflight.cli.flow import flow
 from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command()(handoff)
 app.command()(flow)
 app.command()(roam)
+app.command()(drill)
 app.command()(reproduce)
 app.command()(calibrate)
 app.command("list")(list_registry)

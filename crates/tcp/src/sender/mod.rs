@@ -43,9 +43,14 @@ impl Sender {
         self.core.set_policies(policies);
     }
 
-    /// Limits the flow to segments below `end` (the SYN counts).
+    /// Limits the flow to segments below `end` (the SYN counts). What a higher
+    /// end allows may go at once.
     pub fn set_end(&mut self, end: Seq) {
+        let more = end > self.core.end;
         self.core.end = end;
+        if more {
+            self.recovery.on_turn(&self.core, Turn::Again);
+        }
     }
 
     /// Starts the connection: the SYN may go.
@@ -193,6 +198,11 @@ impl Sender {
     /// The state as a policy sees it.
     pub fn view(&self) -> SenderView {
         self.core.view()
+    }
+
+    /// Which of its states it is in.
+    pub fn state(&self) -> State {
+        self.core.state()
     }
 
     /// Duplicate ACKs counted since the last advance.

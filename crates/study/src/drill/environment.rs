@@ -1,0 +1,527 @@
+//! What a script sets up around the connection: packetdrill's flags and shell
+//! commands, of which only the settings that the sender has can take effect.
+//! No shell is run; a command that is not known is refused.
+
+use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_units::Duration;
+
+use super::{shorten, DrillError, Note};
+use crate::error::StudyError;
+use crate::scheme::Built;
+
+/// packetdrill's tolerance.
+const TOLERANCE: Duration = Duration::from_millis(4);
+/// Bytes of an IPv4 and a TCP header without options.
+const HEADERS: u64 = 40;
+/// The tick of Linux's timestamps.
+const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+
+/// The sender to be, and how it is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Environment<'a> {
+    name: &'a str,
+    /// Settings that the caller gave, which a script does not change.
+    pinned: Vec<String>,
+    pub(super) built: Built,
+    /// SACK is offered.
+    pub(super) sack: bool,
+    /// Timestamps are offered.
+    pub(super) timestamps: bool,
+    /// Window scaling is offered.
+    pub(super) window_scaling: bool,
+    /// Bytes of our largest segment without options.
+    pub(super) mss: u64,
+    pub(super) tolerance: Duration,
+    /// The tick of our timestamps; their values are compared if the script says it.
+    pub(super) timestamp_tick: Duration,
+    pub(super) timestamps_compared: bool,
+    pub(super) notes: Vec<Note>,
+}
+
+/// What becomes of a sysctl.
+#[derive(Clone, Copy)]
+enum Sysctl {
+    /// Sets SACK, timestamps or window scaling.
+    Offer(for<'e, 'a> fn(&'e mut Environment<'a>) -> &'e mut bool),
+    /// Sets a setting of the profile; its value has this unit behind it.
+    Setting(&'static str, &'static str),
+    /// The sender has not got it: only these values are true of it.
+    Without(&'static [&'static str], &'static str),
+    /// It changes nothing that a script sees here.
+    NoEffect(&'static str),
+    /// A congestion control.
+    Congestion,
+}
+
+const BUFFERS: &str = "no buffer is limited here";
+const GATHERS: &str = "segments are neither gathered nor paced here";
+const PERSISTS: &str = "the sender never gives up here";
+
+const SYSCTLS: &[(&str, Sysctl)] = &[
+    ("tcp_sack", Sysctl::Offer(|e| &mut e.sack)),
+    ("tcp_timestamps", Sysctl::Offer(|e| &mut e.timestamps)),
+    (
+        "tcp_window_scaling",
+        Sysctl::Offer(|e| &mut e.window_scaling),
+    ),
+    ("tcp_reordering", Sysctl::Setting("dup_threshold", "")),
+    ("tcp_rto_min_us", Sysctl::Setting("min_rto", "us")),
+    ("tcp_rto_max_ms", Sysctl::Setting("max_rto", "ms")),
+    ("tcp_congestion_control", Sysctl::Congestion),
+    (
+        "tcp_early_retrans",
+        Sysctl::Without(&["0"], "early retransmit and tail loss probes"),
+    ),
+    ("tcp_recovery", Sysctl::Without(&["0"], "RACK")),
+    (
+        "tcp_fack",
+        Sysctl::Without(&["0"], "forward acknowledgement"),
+    ),
+    ("tcp_ecn", Sysctl::Without(&["0", "2"], "ECN")),
+    ("tcp_fastopen", Sysctl::Without(&["0"], "TCP Fast Open")),
+    ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
+    (
+        "tcp_slow_start_after_idle",
+        Sysctl::Without(&["0"], "restart of slow start after an idle time"),
+    ),
+    (
+        "tcp_thin_linear_timeouts",
+        Sysctl::Without(&["0"], "linear timeouts"),
+    ),
+    (
+        "tcp_frto",
+        Sysctl::NoEffect("F-RTO is a part of schemes here: --scheme frto"),
+    ),
+    (
+        "tcp_dsack",
+        Sysctl::NoEffect("nothing arrives here that could be reported"),
+    ),
+    (
+        "tcp_no_metrics_save",
+        Sysctl::NoEffect("nothing is kept from one connection to another"),
+    ),
+    ("tcp_rmem", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_wmem", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_moderate_rcvbuf", Sysctl::NoEffect(BUFFERS)),
+    ("rmem_max", Sysctl::NoEffect(BUFFERS)),
+    ("wmem_max", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_limit_output_bytes", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_notsent_lowat", Sysctl::NoEffect(BUFFERS)),
+    ("tcp_tso_win_divisor", Sysctl::NoEffect(GATHERS)),
+    ("tcp_min_tso_segs", Sysctl::NoEffect(GATHERS)),
+    ("tcp_autocorking", Sysctl::NoEffect(GATHERS)),
+    ("tcp_pacing_ss_ratio", Sysctl::NoEffect(GATHERS)),
+    ("tcp_pacing_ca_ratio", Sysctl::NoEffect(GATHERS)),
+    ("tcp_syn_retries", Sysctl::NoEffect(PERSISTS)),
+    ("tcp_synack_retries", Sysctl::NoEffect(PERSISTS)),
+    ("tcp_retries1", Sysctl::NoEffect(PERSISTS)),
+    ("tcp_retries2", Sysctl::NoEffect(PERSISTS)),
+    ("tcp_orphan_retries", Sysctl::NoEffect(PERSISTS)),
+    (
+        "tcp_fin_timeout",
+        Sysctl::NoEffect("a connection that is over is not looked at here"),
+    ),
+    (
+        "tcp_syncookies",
+        Sysctl::NoEffect("one connection fills no queue"),
+    ),
+];
+
+impl<'a> Environment<'a> {
+    pub(super) fn new(name: &'a str, pinned: Vec<String>, built: Built) -> Self {
+        let profile = &built.profile;
+        Self {
+            name,
+            pinned,
+            sack: profile.sender.recovery.uses_sack(),
+            timestamps: profile.receiver.timestamps,
+            window_scaling: true,
+            mss: 1500 - HEADERS,
+            tolerance: TOLERANCE,
+            timestamp_tick: TIMESTAMP_TICK,
+            timestamps_compared: false,
+            notes: Vec::new(),
+            built,
+        }
+    }
+
+    pub(super) fn note(&mut self, line: u32, text: impl Into<String>) {
+        let note = Note {
+            line,
+            text: text.into(),
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, DrillError> {
+        Err(DrillError::refused(self.name, line, what, why))
+    }
+
+    /// Takes the flags of a script; `tolerance` is the caller's.
+    ///
+    /// # Errors
+    /// [`DrillError`] for a flag, or a value of one, that means nothing here.
+    pub(super) fn flags(
+        &mut self,
+        flags: &[(u32, String, Option<String>)],
+        tolerance: Option<Duration>,
+    ) -> Result<(), DrillError> {
+        for (line, flag, value) in flags {
+            let line = *line;
+            let number = value.as_deref().and_then(|v| v.parse::<u64>().ok());
+            let whole = |most: u64| {
+                number.filter(|n| (1..=most).contains(n)).ok_or_else(|| {
+                    let found = format!("--{flag}={}", value.as_deref().unwrap_or_default());
+                    let accepted = format!("a whole number from 1 to {most}");
+                    DrillError::syntax(self.name, line, found, &accepted)
+                })
+            };
+            match flag.as_str() {
+                "tolerance_usecs" => self.tolerance = Duration::from_micros(whole(10_000_000)?),
+                "tcp_ts_tick_usecs" => {
+                    self.timestamp_tick = Duration::from_micros(whole(1_000_000)?);
+                    self.timestamps_compared = true;
+                }
+                "mtu" => self.mss = whole(65_535)?.saturating_sub(HEADERS).max(1),
+                "ip_version" if value.as_deref() == Some("ipv6") => {
+                    // Twenty bytes more (RFC 8200 section 3).
+                    self.mss = self.mss.saturating_sub(20).max(1);
+                }
+                "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip"
+                | "bind_port" | "connect_port" | "speed" | "persistent_tun_dev" => {
+                    self.note(line, format!("--{flag} has no effect: there are no addresses, ports and devices here"));
+                }
+                "verbose" | "debug" | "non_fatal" => {
+                    self.note(line, format!("--{flag} has no effect here"));
+                }
+                _ => {
+                    return self.refuse(
+                        line,
+                        format!("the flag --{flag}"),
+                        "accepted are --tolerance_usecs=N, --tcp_ts_tick_usecs=N, --mtu=N and --ip_version",
+                    )
+                }
+            }
+        }
+        if let Some(tolerance) = tolerance {
+            self.tolerance = tolerance;
+        }
+        Ok(())
+    }
+
+    /// Takes shell commands, before the connection is `started` or after.
+    ///
+    /// # Errors
+    /// [`DrillError`] for a command that is not known, or comes too late.
+    pub(super) fn commands(
+        &mut self,
+        first: u32,
+        commands: &str,
+        started: bool,
+    ) -> Result<(), StudyError> {
+        // A backslash at its end joins a line with the next.
+        let mut open = false;
+        let mut whole: Vec<(u32, String)> = Vec::new();
+        for (line, text) in (first..).zip(commands.lines()) {
+            let (text, continues) = match text.strip_suffix('\\') {
+                Some(text) => (text, true),
+                None => (text.split(" #").next().unwrap_or_default(), false),
+            };
+            match whole.last_mut().filter(|_| open) {
+                Some((_, start)) => start.extend([" ", text]),
+                None => whole.push((line, text.into())),
+            }
+            open = continues;
+        }
+        for (line, text) in whole {
+            for command in text.replace("&&", ";").split(';') {
+                let words = words(command);
+                if let [program, arguments @ ..] = &words[..] {
+                    if program.starts_with('#') {
+                        break;
+                    }
+                    self.command(line, program, arguments, started)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn command(
+        &mut self,
+        line: u32,
+        program: &str,
+        arguments: &[&str],
+        started: bool,
+    ) -> Result<(), StudyError> {
+        let file = program.rsplit('/').next().unwrap_or(program);
+        let settings = matches!(file, "sysctl" | "set_sysctls.py" | "defaults.sh")
+            || (file == "ip" && arguments.first() == Some(&"route"));
+        if settings && started {
+            let what = shorten(&format!("{program} {}", arguments.join(" ")));
+            return Ok(self.refuse(
+                line,
+                what,
+                "settings are made before the connection starts",
+            )?);
+        }
+        match (file, arguments) {
+            ("defaults.sh", []) => {
+                self.note(
+                    line,
+                    format!(
+                        "{program} is not run; profile {} has its place, with the SACK, timestamps, \
+                         window of 10 and threshold of 3 that packetdrill's usual defaults \
+                         ask for if the profile is rfc, and without their CUBIC, RACK-TLP, PRR, F-RTO \
+                         and minimum RTO of 200 ms",
+                        self.built.profile.name
+                    ),
+                );
+            }
+            ("sysctl" | "set_sysctls.py", _) => {
+                for word in arguments {
+                    // Neither a flag of the program nor where its output goes.
+                    if !(word.starts_with('-') || word.contains('>') || *word == "/dev/null") {
+                        self.sysctl(line, word)?;
+                    }
+                }
+            }
+            ("ip", ["route", words @ ..]) => self.route(line, words)?,
+            ("ip", ["tcp_metrics", ..]) => {
+                self.note(
+                    line,
+                    "ip tcp_metrics has no effect: nothing is kept from one connection to another",
+                );
+            }
+            ("tc" | "ethtool", _) => {
+                self.note(
+                    line,
+                    format!("{file} has no effect: there is no device here"),
+                );
+            }
+            _ if file.starts_with("sysctl_restore_") => {
+                self.note(
+                    line,
+                    format!("{program} has no effect: there is nothing to restore"),
+                );
+            }
+            _ => {
+                let what = shorten(&format!("the command {program} {}", arguments.join(" ")));
+                self.refuse(
+                    line,
+                    what,
+                    "no shell is run; accepted are sysctl, set_sysctls.py, ip route with initcwnd or rto_min, and a bare defaults.sh",
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `net.ipv4.name=value`, or a file below `/proc/sys` in the name's place.
+    fn sysctl(&mut self, line: u32, word: &str) -> Result<(), StudyError> {
+        let word = word.trim_matches(['"', '\'']);
+        let Some((path, value)) = word.split_once('=') else {
+            return Ok(self.refuse(line, format!("the sysctl \"{word}\""), "write name=value")?);
+        };
+        let value = value.trim_matches(['"', '\'']);
+        let name = path.rsplit(['.', '/']).next().unwrap_or(path);
+        let Some((_, sysctl)) = SYSCTLS.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<_> = SYSCTLS.iter().map(|(name, _)| *name).collect();
+            let why = format!("known are {}", known.join(", "));
+            return Ok(self.refuse(line, format!("the sysctl {path}"), &why)?);
+        };
+        let what = || format!("the sysctl {path}={value}");
+        match *sysctl {
+            Sysctl::Offer(field) => match value {
+                "0" => *field(self) = false,
+                "1" | "2"
+                    if name == "tcp_sack" && !self.built.profile.sender.recovery.uses_sack() =>
+                {
+                    let why = "this sender's recovery does without SACK; choose recovery=sack";
+                    self.refuse(line, what(), why)?;
+                }
+                "1" | "2" => *field(self) = true,
+                _ => self.refuse(line, what(), "accepted is 0 or 1")?,
+            },
+            Sysctl::Setting(setting, unit) => {
+                self.set(line, &what(), setting, &format!("{value}{unit}"))?;
+            }
+            Sysctl::Without(values, has_not) if !values.contains(&value) => {
+                let why = format!(
+                    "the sender has no {has_not}; accepted is {name}={}",
+                    values[0]
+                );
+                self.refuse(line, what(), &why)?;
+            }
+            Sysctl::Without(..) => {}
+            Sysctl::NoEffect(why) => self.note(line, format!("{name} has no effect: {why}")),
+            Sysctl::Congestion => self.congestion(line, value)?,
+        }
+        Ok(())
+    }
+
+    /// `ip route change ... initcwnd 3 rto_min 5ms`
+    fn route(&mut self, line: u32, words: &[&str]) -> Result<(), StudyError> {
+        let mut found = false;
+        for pair in words.windows(2) {
+            let setting = match pair[0] {
+                "initcwnd" => "initial_window",
+                "rto_min" => "min_rto",
+                _ => continue,
+            };
+            found = true;
+            // Linux's `lock` says that the path's metrics have no say.
+            let value = if pair[1] == "lock" {
+                words.last().copied().unwrap_or_default()
+            } else {
+                pair[1]
+            };
+            self.set(line, &format!("{} {value}", pair[0]), setting, value)?;
+        }
+        if !found {
+            let what = shorten(&format!("the command ip route {}", words.join(" ")));
+            self.refuse(
+                line,
+                what,
+                "of a route's parameters initcwnd and rto_min are known",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, line: u32, what: &str, setting: &str, value: &str) -> Result<(), StudyError> {
+        if self.pinned.iter().any(|name| name == setting) {
+            self.note(
+                line,
+                format!("{what} has no effect: {setting} was given from outside"),
+            );
+            return Ok(());
+        }
+        if let Err(error) = self.built.profile.set(setting, value) {
+            self.refuse(line, what.to_string(), &error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the sender has the congestion control of this name.
+    ///
+    /// # Errors
+    /// [`DrillError`] if it has not.
+    pub(super) fn congestion(&mut self, line: u32, name: &str) -> Result<(), DrillError> {
+        let own = self.built.profile.sender.congestion.info().name;
+        if name == own {
+            return Ok(());
+        }
+        let known: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();
+        let why = if known.contains(&name) {
+            format!("this sender has {own}; choose it with --set congestion={name}")
+        } else {
+            format!("there are {}", known.join(", "))
+        };
+        self.refuse(line, format!("the congestion control \"{name}\""), &why)
+    }
+}
+
+/// The words of a command; what stands in double quotes is part of one.
+fn words(command: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let words = command.split(|c: char| {
+        quoted ^= c == '"';
+        c.is_whitespace() && !quoted
+    });
+    words.filter(|w| !w.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::Scheme;
+
+    fn environment() -> Environment<'static> {
+        let built = Scheme::named("sack").and_then(|s| s.build("rfc", &[]));
+        Environment::new(
+            "x.pkt",
+            vec!["min_rto".into()],
+            built.unwrap_or_else(|e| unreachable!("{e}")),
+        )
+    }
+
+    fn said(commands: &str) -> String {
+        let outcome = environment().commands(3, commands, false);
+        outcome.map_or_else(|e| e.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn what_the_sender_has_is_set() {
+        let mut e = environment();
+        let commands =
+            "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_reordering=5\n\
+                        set_sysctls.py \\\n /proc/sys/net/ipv4/tcp_timestamps=0\n\
+                        ip route change 10.0.0.0/8 dev tun0 initcwnd 3 rto_min 5ms";
+        assert_eq!(
+            e.commands(1, commands, false).map_err(|e| e.to_string()),
+            Ok(())
+        );
+        assert!(!e.sack && !e.timestamps);
+        assert_eq!(e.built.profile.sender.dup_threshold, 5);
+        assert_eq!(e.built.profile.sender.initial_window, 3.0);
+        // The caller's choice stands.
+        assert_eq!(e.built.profile.get("min_rto"), "1 s");
+        let notes: Vec<_> = e.notes.iter().map(|n| n.line).collect();
+        assert_eq!(notes, [1, 5]);
+    }
+
+    #[test]
+    fn what_it_has_not_is_refused_by_name_and_line() {
+        for (commands, words) in [
+            ("\nrm -rf /", "x.pkt:4: the command rm -rf /"),
+            ("sysctl net.ipv4.tcp_early_retrans=4", "tail loss probes"),
+            ("sysctl net.ipv4.tcp_congestion_control=cubic", "\"cubic\""),
+            (
+                "sysctl net.ipv4.tcp_congestion_control=westwood",
+                "--set congestion=westwood",
+            ),
+            (
+                "sysctl net.ipv4.tcp_unheard_of=1",
+                "net.ipv4.tcp_unheard_of",
+            ),
+            ("sysctl net.ipv4.tcp_reordering=none", "dup_threshold"),
+            ("ip route change dev tun0 mtu 500", "initcwnd"),
+            ("./other.sh", "no shell is run"),
+        ] {
+            assert!(
+                said(commands).contains(words),
+                "{commands}: {}",
+                said(commands)
+            );
+        }
+        for accepted in [
+            "sysctl -q net.ipv4.tcp_congestion_control=reno",
+            "sysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\" > /dev/null 2>&1",
+            "sysctl net.ipv4.tcp_sack=1 && sysctl net.ipv4.tcp_ecn=0 # off",
+        ] {
+            assert_eq!(said(accepted), "");
+        }
+        let late = environment().commands(9, "sysctl net.ipv4.tcp_sack=0", true);
+        assert!(late.is_err_and(|e| e.to_string().contains("before the connection")));
+    }
+
+    #[test]
+    fn flags_are_taken_or_refused() {
+        let mut e = environment();
+        let flags = [("tolerance_usecs", "500"), ("mtu", "1040")]
+            .map(|(name, value)| (1, name.to_string(), Some(value.to_string())));
+        assert_eq!(e.flags(&flags, None), Ok(()));
+        assert_eq!((e.tolerance, e.mss), (Duration::from_micros(500), 1000));
+        assert_eq!(e.flags(&flags, Some(Duration::ZERO)), Ok(()));
+        assert_eq!(e.tolerance, Duration::ZERO);
+        let refused = e.flags(&[(7, "wire_client".into(), None)], None);
+        assert!(
+            refused.is_err_and(|e| e.to_string().starts_with("x.pkt:7: the flag --wire_client"))
+        );
+        let wrong = e.flags(&[(7, "mtu".into(), Some("x".into()))], None);
+        assert!(wrong.is_err_and(|e| e.to_string().contains("--mtu=x")));
+    }
+}

@@ -1,0 +1,533 @@
+//! What stands in a code block: assertions over the fields of the sender, in
+//! the part of Python that they need. Nothing else is evaluated.
+
+use super::report::{Field, FIELDS};
+use super::{shorten, DrillError};
+
+/// An assertion of a script.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    pub(super) line: u32,
+    /// As it was written, without its message.
+    pub(super) text: String,
+    expression: Expression,
+    /// The fields it asks for.
+    pub(super) fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+enum Expression {
+    Number(f64),
+    Field(Field),
+    Not(Box<Expression>),
+    Negative(Box<Expression>),
+    Binary(Operator, Box<Expression>, Box<Expression>),
+    /// Comparisons in a row, as in `5 <= x < 8`.
+    Compare(Box<Expression>, Vec<(Operator, Expression)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Plus,
+    Minus,
+    Times,
+    Divide,
+    DivideWhole,
+    Remainder,
+}
+
+/// Parentheses and signs one inside another.
+const DEEPEST: usize = 64;
+
+/// Words of one assertion, so that what it is read into is not too deep either.
+const MOST_WORDS: usize = 1_000;
+
+/// The names of Linux's `enum tcp_ca_state`.
+pub(super) const CA_STATES: [(&str, u32); 5] = [
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+];
+
+impl Check {
+    /// Whether it holds.
+    pub(super) fn holds(&self, value: impl Fn(Field) -> f64) -> bool {
+        self.expression.evaluate(&value) != 0.0
+    }
+}
+
+impl Expression {
+    fn evaluate(&self, value: &impl Fn(Field) -> f64) -> f64 {
+        let truth = |holds: bool| f64::from(u8::from(holds));
+        match self {
+            Self::Number(number) => *number,
+            Self::Field(field) => value(*field),
+            Self::Not(inner) => truth(inner.evaluate(value) == 0.0),
+            Self::Negative(inner) => -inner.evaluate(value),
+            Self::Binary(operator, left, right) => {
+                let left = left.evaluate(value);
+                // As in Python, the value of the operand that decides.
+                match operator {
+                    Operator::Or if left != 0.0 => return left,
+                    Operator::And if left == 0.0 => return left,
+                    _ => {}
+                }
+                operator.apply(left, right.evaluate(value))
+            }
+            Self::Compare(first, rest) => {
+                let mut left = first.evaluate(value);
+                for (operator, next) in rest {
+                    let right = next.evaluate(value);
+                    if operator.apply(left, right) == 0.0 {
+                        return 0.0;
+                    }
+                    left = right;
+                }
+                1.0
+            }
+        }
+    }
+}
+
+impl Operator {
+    /// Division by zero gives what IEEE says, and an assertion on it fails.
+    fn apply(self, left: f64, right: f64) -> f64 {
+        let truth = |holds: bool| f64::from(u8::from(holds));
+        match self {
+            Self::Or | Self::And => right,
+            Self::Equal => truth(left == right),
+            Self::NotEqual => truth(left != right),
+            Self::Less => truth(left < right),
+            Self::LessOrEqual => truth(left <= right),
+            Self::Greater => truth(left > right),
+            Self::GreaterOrEqual => truth(left >= right),
+            Self::Plus => left + right,
+            Self::Minus => left - right,
+            Self::Times => left * right,
+            Self::Divide => left / right,
+            Self::DivideWhole => (left / right).floor(),
+            // The sign is the divisor's, as in Python.
+            Self::Remainder => left - right * (left / right).floor(),
+        }
+    }
+}
+
+/// Reads a code block that starts on `line`. What it prints is left out, with
+/// the lines on which it would.
+///
+/// # Errors
+/// [`DrillError`] for anything but assertions over known fields.
+pub(super) fn read_code(
+    name: &str,
+    line: u32,
+    code: &str,
+) -> Result<(Vec<Check>, Vec<u32>), DrillError> {
+    let mut checks = Vec::new();
+    let mut prints = Vec::new();
+    for (statement, line) in statements(code, line) {
+        let statement = statement.trim();
+        let first = statement
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .next();
+        match first {
+            _ if statement.is_empty() => {}
+            Some("print") => prints.push(line),
+            Some("assert") => {
+                // Behind a comma there is a message, which says nothing more.
+                let text = statement[..statement_end(statement)].trim_end();
+                let words = words(name, line, text)?;
+                if words.len() > MOST_WORDS {
+                    let what = format!("an assertion of {} words", words.len());
+                    return Err(DrillError::refused(name, line, what, "accepted are 1000"));
+                }
+                let mut reader = Reader {
+                    name,
+                    line,
+                    words: &words[1..],
+                    at: 0,
+                    fields: Vec::new(),
+                };
+                let expression = reader.either(0)?;
+                if reader.peek().is_some() {
+                    return Err(reader.unexpected("an operator, or a comma and a message"));
+                }
+                checks.push(Check {
+                    line,
+                    text: text.into(),
+                    expression,
+                    fields: reader.fields,
+                });
+            }
+            _ => {
+                return Err(DrillError::refused(
+                    name,
+                    line,
+                    format!("the code \"{}\"", shorten(statement)),
+                    "code blocks hold assertions: assert tcpi_snd_cwnd == 10",
+                ))
+            }
+        }
+    }
+    Ok((checks, prints))
+}
+
+/// Where the message of an assertion starts.
+fn statement_end(statement: &str) -> usize {
+    let mut depth = 0_i32;
+    for (at, c) in statement.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    statement.len()
+}
+
+/// The statements of a block, with the lines on which they start: up to a
+/// semicolon or the end of a line that is not in parentheses or quotes.
+fn statements(code: &str, first: u32) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    let (mut current, mut line, mut starts) = (String::new(), first, first);
+    let mut depth = 0_u32;
+    let mut quote = None;
+    let mut comment = false;
+    let mut previous = ' ';
+    for c in code.chars() {
+        let before = std::mem::replace(&mut previous, c);
+        if c == '\n' {
+            line += 1;
+            comment = false;
+        }
+        if comment {
+            continue;
+        }
+        if current.trim().is_empty() {
+            starts = line;
+        }
+        match c {
+            _ if quote == Some(c) => quote = None,
+            '"' | '\'' if quote.is_none() => quote = Some(c),
+            _ if quote.is_some() => {}
+            '#' => {
+                comment = true;
+                continue;
+            }
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            // At the end of a line it joins the next.
+            '\\' => continue,
+            '\n' if before == '\\' => continue,
+            ';' | '\n' if depth == 0 => {
+                found.push((std::mem::take(&mut current), starts));
+                continue;
+            }
+            _ => {}
+        }
+        current.push(c);
+    }
+    found.push((current, starts));
+    found
+}
+
+/// A word of the code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Word<'a> {
+    Number(f64),
+    Name(&'a str),
+    Text,
+    Symbol(&'a str),
+}
+
+const SYMBOLS: [&str; 15] = [
+    "==", "!=", "<=", ">=", "//", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",",
+];
+
+fn words<'a>(name: &str, line: u32, statement: &'a str) -> Result<Vec<Word<'a>>, DrillError> {
+    let mut found = Vec::new();
+    let mut rest = statement.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let taken = if first == '"' || first == '\'' {
+            let inner = &rest[1..];
+            let end = inner.find(first).map_or(inner.len(), |at| at + 1);
+            found.push(Word::Text);
+            1 + end
+        } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+            found.push(Word::Symbol(symbol));
+            symbol.len()
+        } else if first.is_ascii_alphanumeric() || first == '_' || first == '.' {
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
+                .unwrap_or(rest.len());
+            let word = &rest[..end];
+            found.push(if first.is_ascii_digit() || first == '.' {
+                Word::Number(read_number(name, line, word)?)
+            } else {
+                Word::Name(word)
+            });
+            end
+        } else {
+            return Err(DrillError::syntax(
+                name,
+                line,
+                format!("\"{first}\" in a code block"),
+                "numbers, fields, and the operators == != < <= > >= + - * / // % and or not",
+            ));
+        };
+        rest = rest[taken..].trim_start();
+    }
+    Ok(found)
+}
+
+fn read_number(name: &str, line: u32, word: &str) -> Result<f64, DrillError> {
+    let whole = word
+        .strip_prefix("0x")
+        .map(|digits| u64::from_str_radix(digits, 16).map(|n| n as f64).ok());
+    whole.unwrap_or_else(|| word.parse().ok()).ok_or_else(|| {
+        DrillError::syntax(
+            name,
+            line,
+            format!("the number \"{word}\""),
+            "10, 0x1f, 0.5",
+        )
+    })
+}
+
+/// Reads one expression, by the precedences of Python.
+struct Reader<'a> {
+    name: &'a str,
+    line: u32,
+    words: &'a [Word<'a>],
+    at: usize,
+    fields: Vec<Field>,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<Word<'a>> {
+        self.words.get(self.at).copied()
+    }
+
+    fn takes(&mut self, word: Word<'_>) -> bool {
+        let is_next = self.peek() == Some(word);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn unexpected(&self, accepted: &str) -> DrillError {
+        let found = match self.peek() {
+            None => "the end of the statement".into(),
+            Some(Word::Number(number)) => format!("\"{number}\""),
+            Some(Word::Text) => "a text".into(),
+            Some(Word::Name(text) | Word::Symbol(text)) => format!("\"{text}\""),
+        };
+        DrillError::syntax(
+            self.name,
+            self.line,
+            format!("{found} in an assertion"),
+            accepted,
+        )
+    }
+
+    fn deeper(&self, depth: usize) -> Result<usize, DrillError> {
+        if depth >= DEEPEST {
+            return Err(DrillError::refused(
+                self.name,
+                self.line,
+                "the assertion".into(),
+                "its parentheses are nested too deeply",
+            ));
+        }
+        Ok(depth + 1)
+    }
+
+    fn either(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let mut left = self.both(depth)?;
+        while self.takes(Word::Name("or")) {
+            let right = self.both(depth)?;
+            left = Expression::Binary(Operator::Or, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn both(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let mut left = self.negation(depth)?;
+        while self.takes(Word::Name("and")) {
+            let right = self.negation(depth)?;
+            left = Expression::Binary(Operator::And, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn negation(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        if self.takes(Word::Name("not")) {
+            let depth = self.deeper(depth)?;
+            return Ok(Expression::Not(Box::new(self.negation(depth)?)));
+        }
+        self.comparison(depth)
+    }
+
+    fn comparison(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        const COMPARISONS: [(&str, Operator); 6] = [
+            ("==", Operator::Equal),
+            ("!=", Operator::NotEqual),
+            ("<=", Operator::LessOrEqual),
+            (">=", Operator::GreaterOrEqual),
+            ("<", Operator::Less),
+            (">", Operator::Greater),
+        ];
+        let first = self.sum(depth)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = self.one_of(&COMPARISONS) {
+            rest.push((operator, self.sum(depth)?));
+        }
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            Expression::Compare(Box::new(first), rest)
+        })
+    }
+
+    fn one_of(&mut self, operators: &[(&str, Operator)]) -> Option<Operator> {
+        let found = operators
+            .iter()
+            .find(|(symbol, _)| self.peek() == Some(Word::Symbol(symbol)))?;
+        self.at += 1;
+        Some(found.1)
+    }
+
+    fn sum(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let mut left = self.product(depth)?;
+        while let Some(operator) = self.one_of(&[("+", Operator::Plus), ("-", Operator::Minus)]) {
+            let right = self.product(depth)?;
+            left = Expression::Binary(operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        const PRODUCTS: [(&str, Operator); 4] = [
+            ("*", Operator::Times),
+            ("//", Operator::DivideWhole),
+            ("/", Operator::Divide),
+            ("%", Operator::Remainder),
+        ];
+        let mut left = self.operand(depth)?;
+        while let Some(operator) = self.one_of(&PRODUCTS) {
+            let right = self.operand(depth)?;
+            left = Expression::Binary(operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Expression, DrillError> {
+        let depth = self.deeper(depth)?;
+        let expression = match self.peek() {
+            Some(Word::Symbol("-")) => {
+                self.at += 1;
+                return Ok(Expression::Negative(Box::new(self.operand(depth)?)));
+            }
+            Some(Word::Symbol("(")) => {
+                self.at += 1;
+                let inner = self.either(depth)?;
+                if self.peek() != Some(Word::Symbol(")")) {
+                    return Err(self.unexpected("a closing parenthesis"));
+                }
+                inner
+            }
+            Some(Word::Number(number)) => Expression::Number(number),
+            Some(Word::Name(word)) => self.named(word)?,
+            _ => return Err(self.unexpected("a number, a field or a parenthesis")),
+        };
+        self.at += 1;
+        Ok(expression)
+    }
+
+    fn named(&mut self, word: &str) -> Result<Expression, DrillError> {
+        if let Some((_, value)) = CA_STATES.iter().find(|(name, _)| *name == word) {
+            return Ok(Expression::Number(f64::from(*value)));
+        }
+        if let Some((field, ..)) = FIELDS.iter().find(|(_, name, _)| *name == word) {
+            if !self.fields.contains(field) {
+                self.fields.push(*field);
+            }
+            return Ok(Expression::Field(*field));
+        }
+        let known: Vec<_> = FIELDS.iter().map(|(_, name, _)| *name).collect();
+        Err(DrillError::Field {
+            file: self.name.into(),
+            line: self.line,
+            name: word.into(),
+            known: known.join(", "),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(code: &str) -> Option<bool> {
+        let (checks, _) = read_code("x.pkt", 1, code).ok()?;
+        let value = |field| match field {
+            Field::Cwnd => 10.0,
+            Field::Ssthresh => 7.0,
+            _ => 0.0,
+        };
+        Some(checks.iter().all(|c| c.holds(value)))
+    }
+
+    #[test]
+    fn precedence_is_that_of_python() {
+        assert_eq!(holds("assert 1 + 2 * 3 == 7 and not 2 > 3"), Some(true));
+        assert_eq!(holds("assert not 1 == 2 or 1 / 0 == 3"), Some(true));
+        assert_eq!(
+            holds("assert -7 % 3 == 2 and -7 // 2 == -4 and 7 / 2 == 3.5"),
+            Some(true)
+        );
+        assert_eq!(holds("assert 5 <= tcpi_snd_cwnd < 10"), Some(false));
+        assert_eq!(
+            holds("assert 5 <= tcpi_snd_cwnd <= 10, tcpi_snd_cwnd"),
+            Some(true)
+        );
+        assert_eq!(holds("assert 10 - 2 - 3 == 5"), Some(true));
+    }
+
+    #[test]
+    fn statements_end_at_lines_and_semicolons_outside_parentheses() {
+        let code =
+            "\nassert (tcpi_snd_cwnd ==\n 10), 'a; b'; assert tcpi_snd_ssthresh \\\n== 8 # (\n";
+        let (checks, _) = read_code("x.pkt", 3, code).unwrap_or_default();
+        let lines: Vec<_> = checks.iter().map(|c| c.line).collect();
+        assert_eq!(lines, [4, 5]);
+        assert_eq!(holds(code), Some(false));
+        assert_eq!(checks[1].text, "assert tcpi_snd_ssthresh == 8");
+    }
+
+    #[test]
+    fn other_code_is_refused_by_name() {
+        let said = |code: &str| {
+            let read = read_code("x.pkt", 9, code);
+            read.map_or_else(|e| e.to_string(), |_| String::new())
+        };
+        assert!(said("import os").contains("x.pkt:9: the code \"import os\""));
+        assert!(said("assert tcpi_lost == 0").contains("tcpi_lost"));
+        assert!(said("assert tcpi_lost == 0").contains("tcpi_snd_cwnd"));
+        assert!(said("assert (1").contains("closing parenthesis"));
+        assert!(said("assert 1 == 1 2").contains("\"2\""));
+        assert!(said(&format!("assert {}1", "(".repeat(99))).contains("too deeply"));
+        assert!(said(&format!("assert {}1", "not ".repeat(99))).contains("too deeply"));
+        assert!(said(&format!("assert 1{}", " + 1".repeat(99_999))).contains("words"));
+        assert_eq!(said("print(tcpi_snd_cwnd)"), "");
+    }
+}

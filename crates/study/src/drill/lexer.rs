@@ -1,0 +1,226 @@
+//! The words of a script. Notation: packetdrill's lexical structure, in its
+//! `Syntax.md`.
+
+use super::DrillError;
+
+/// A word of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// Digits, with a decimal point or without.
+    Number(&'a str),
+    /// Letters, digits and underscores.
+    Word(&'a str),
+    /// What stands between double quotes.
+    Text(&'a str),
+    /// What stands between back quotes: shell commands.
+    Command(&'a str),
+    /// What stands between `%{` and `}%`.
+    Code(&'a str),
+    /// `--name` or `--name=value`.
+    Flag(&'a str, Option<&'a str>),
+    /// `...`
+    Ellipsis,
+    /// Any other character.
+    Symbol(char),
+}
+
+/// A word and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lexeme<'a> {
+    pub(super) token: Token<'a>,
+    pub(super) line: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// A cursor over the text.
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Goes over `bytes` bytes, which end at a character's end.
+    fn skip(&mut self, bytes: usize) -> &'a str {
+        let taken = &self.text[self.at..self.at + bytes];
+        self.line += taken.bytes().filter(|&b| b == b'\n').count() as u32;
+        self.at += bytes;
+        taken
+    }
+
+    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        self.skip(end)
+    }
+
+    /// What stands before `close`, which is gone over too.
+    fn until(&mut self, open: usize, close: &str) -> Option<&'a str> {
+        let inner = self.rest().get(open..)?;
+        let length = inner.find(close)?;
+        self.skip(open + length + close.len());
+        Some(&inner[..length])
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Whether a number starts here: a digit, or a point and a digit, after a sign or not.
+fn starts_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let digits = digits.strip_prefix('.').unwrap_or(digits);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Cuts a script into words; comments and space are left out.
+///
+/// # Errors
+/// [`DrillError::Syntax`] when a quotation, a code block or a comment does not end.
+pub(super) fn lex<'a>(name: &str, text: &'a str) -> Result<Vec<Lexeme<'a>>, DrillError> {
+    let mut cursor = Cursor {
+        text,
+        at: 0,
+        line: 1,
+    };
+    let mut words = Vec::new();
+    while let Some(first) = cursor.peek() {
+        let (line, start) = (cursor.line, cursor.at);
+        let rest = cursor.rest();
+        let open = |what: &str, accepted: &str| {
+            DrillError::syntax(name, line, format!("{what} that does not end"), accepted)
+        };
+        let token = if first.is_whitespace() {
+            cursor.skip(first.len_utf8());
+            continue;
+        } else if rest.starts_with("//") || first == '#' {
+            cursor.take_while(|c| c != '\n');
+            continue;
+        } else if rest.starts_with("/*") {
+            cursor
+                .until(2, "*/")
+                .ok_or_else(|| open("a comment", "*/ at its end"))?;
+            continue;
+        } else if rest.starts_with("%{") {
+            Token::Code(
+                cursor
+                    .until(2, "}%")
+                    .ok_or_else(|| open("a code block", "}% at its end"))?,
+            )
+        } else if first == '`' {
+            Token::Command(
+                cursor
+                    .until(1, "`")
+                    .ok_or_else(|| open("a command", "a back quote at its end"))?,
+            )
+        } else if first == '"' {
+            Token::Text(
+                cursor
+                    .until(1, "\"")
+                    .ok_or_else(|| open("a text", "a quotation mark at its end"))?,
+            )
+        } else if rest.starts_with("...") {
+            cursor.skip(3);
+            Token::Ellipsis
+        } else if rest.starts_with("--") {
+            cursor.skip(2);
+            let flag = cursor.take_while(is_word);
+            let value = cursor.rest().starts_with('=').then(|| {
+                cursor.skip(1);
+                cursor.take_while(|c| !c.is_whitespace())
+            });
+            Token::Flag(flag, value)
+        } else if starts_number(rest) {
+            number(&mut cursor)
+        } else if is_word(first) {
+            Token::Word(cursor.take_while(is_word))
+        } else {
+            cursor.skip(first.len_utf8());
+            Token::Symbol(first)
+        };
+        words.push(Lexeme {
+            token,
+            line,
+            start,
+            end: cursor.at,
+        });
+    }
+    Ok(words)
+}
+
+/// A number, or a word that starts with a digit.
+fn number<'a>(cursor: &mut Cursor<'a>) -> Token<'a> {
+    let start = cursor.at;
+    if cursor.peek() == Some('-') {
+        cursor.skip(1);
+    }
+    cursor.take_while(|c| c.is_ascii_digit());
+    let fraction = cursor.rest().strip_prefix('.');
+    if fraction.is_some_and(|f| f.starts_with(|c: char| c.is_ascii_digit())) {
+        cursor.skip(1);
+        cursor.take_while(|c| c.is_ascii_digit());
+    } else if !cursor.take_while(is_word).is_empty() {
+        return Token::Word(&cursor.text[start..cursor.at]);
+    }
+    Token::Number(&cursor.text[start..cursor.at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token<'_>> {
+        lex("x.pkt", text)
+            .unwrap_or_default()
+            .iter()
+            .map(|l| l.token)
+            .collect()
+    }
+
+    #[test]
+    fn times_and_ranges_of_times_are_told_from_ellipses() {
+        use Token::{Ellipsis, Number, Symbol};
+        assert_eq!(tokens("0...0.2"), [Number("0"), Ellipsis, Number("0.2")]);
+        assert_eq!(
+            tokens("+.3~+.303 >"),
+            [
+                Symbol('+'),
+                Number(".3"),
+                Symbol('~'),
+                Symbol('+'),
+                Number(".303"),
+                Symbol('>')
+            ]
+        );
+        assert_eq!(tokens("(-1)")[1], Number("-1"));
+    }
+
+    #[test]
+    fn lines_are_counted_through_comments_and_blocks() {
+        let text = "/* two\nlines */ `a\nb` // end\n%{ c\n}% word # 1\n# 2";
+        let lines: Vec<_> = lex("x.pkt", text)
+            .unwrap_or_default()
+            .iter()
+            .map(|l| l.line)
+            .collect();
+        assert_eq!(lines, [2, 4, 5]);
+    }
+
+    #[test]
+    fn what_does_not_end_is_an_error_with_its_line() {
+        for text in ["\n`a", "\n%{ a", "\n\"a", "\n/* a"] {
+            let said = lex("x.pkt", text).map_or_else(|e| e.to_string(), |_| String::new());
+            assert!(said.starts_with("x.pkt:2: "), "{said}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Drills: scripts in packetdrill's notation (Cardwell et al., "packetdrill:
+//! Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
+//! 2013), run against our sender in virtual time.
+//!
+//! A script says what arrives and what the application does, and expects what
+//! the sender sends and how its state is. One connection, which sends; what
+//! the sender has not (data that arrives, ECN, resets, urgent data, several
+//! connections) is refused by file and line.
+
+mod call;
+mod connection;
+mod environment;
+mod expression;
+mod lexer;
+mod parser;
+mod report;
+mod runner;
+mod script;
+mod stream;
+
+use midflight_units::Duration;
+
+pub use report::{drill_fields, DrillRun, Failure, Note};
+
+use crate::error::StudyError;
+use crate::scheme::{Knobs, Scheme};
+use environment::Environment;
+use runner::Runner;
+
+/// Why a script cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DrillError {
+    /// Text that is not in the notation.
+    #[error("{file}:{line}: {found} is not understood; accepted is {accepted}")]
+    Syntax {
+        /// The script.
+        file: String,
+        /// The line.
+        line: u32,
+        /// What was read.
+        found: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+    /// Something that the sender, or the way it is fed, has not.
+    #[error("{file}:{line}: {what} is refused: {why}")]
+    Refused {
+        /// The script.
+        file: String,
+        /// The line.
+        line: u32,
+        /// What was read.
+        what: String,
+        /// Why, and what would be accepted.
+        why: String,
+    },
+    /// A field that a simulated sender has not.
+    #[error("{file}:{line}: \"{name}\" is not known of this sender; there are {known}")]
+    Field {
+        /// The script.
+        file: String,
+        /// The line.
+        line: u32,
+        /// The name that was read.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+}
+
+impl DrillError {
+    fn syntax(file: &str, line: u32, found: String, accepted: &str) -> Self {
+        Self::Syntax {
+            file: file.into(),
+            line,
+            found,
+            accepted: accepted.into(),
+        }
+    }
+
+    fn refused(file: &str, line: u32, what: String, why: &str) -> Self {
+        Self::Refused {
+            file: file.into(),
+            line,
+            what,
+            why: why.into(),
+        }
+    }
+}
+
+/// How to run a script. What is given here has precedence over its header.
+#[derive(Clone, Debug, Default)]
+pub struct DrillRequest {
+    /// The scheme; the plain sender if there is none here or in the header.
+    pub scheme: Option<String>,
+    /// The profile; `rfc` if there is none here or in the header.
+    pub profile: Option<String>,
+    /// Settings by name.
+    pub knobs: Knobs,
+    /// By how much a segment may be early or late; packetdrill's 4 ms if there
+    /// is none here or among the script's flags.
+    pub tolerance: Option<Duration>,
+}
+
+impl DrillRequest {
+    /// Names the line of the script where a sender that cannot be built was
+    /// asked for, if the caller had no say in it.
+    fn explain(&self, name: &str, line: Option<u32>, error: StudyError) -> StudyError {
+        let silent = self.scheme.is_none() && self.profile.is_none() && self.knobs.is_empty();
+        match line.filter(|_| silent) {
+            Some(line) => {
+                let what = "a sender of this line".into();
+                DrillError::refused(name, line, what, &error.to_string()).into()
+            }
+            None => error,
+        }
+    }
+}
+
+/// One configuration that a script is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Configuration {
+    /// The line that asks for it.
+    line: Option<u32>,
+    scheme: Option<String>,
+    profile: Option<String>,
+    knobs: Knobs,
+}
+
+/// What opens the line of a script that says which senders it is for.
+const HEADER: &str = "// midflight:";
+
+/// Configurations that one header may ask for.
+const MOST_CONFIGURATIONS: usize = 64;
+
+/// Runs a script once for each configuration that its header asks for. `name`
+/// is what messages call it.
+///
+/// # Errors
+/// [`StudyError::Drill`] when the script cannot be read or asks for something
+/// that is refused; other [`StudyError`]s for schemes, profiles and settings.
+pub fn run_drill(
+    text: &str,
+    name: &str,
+    request: &DrillRequest,
+) -> Result<Vec<DrillRun>, StudyError> {
+    let mut notes = Vec::new();
+    let script = parser::parse(name, text, &mut notes)?;
+    let mut runs = Vec::new();
+    for header in configurations(name, text)? {
+        let mut knobs = header.knobs;
+        for (knob, value) in &request.knobs {
+            match knobs.iter_mut().find(|(name, _)| name == knob) {
+                Some(known) => known.1.clone_from(value),
+                None => knobs.push((knob.clone(), value.clone())),
+            }
+        }
+        let scheme = request.scheme.clone().or(header.scheme);
+        let profile = request.profile.clone().or(header.profile);
+        let scheme = scheme.unwrap_or_else(|| "sack".into());
+        let profile = profile.unwrap_or_else(|| "rfc".into());
+        let run = DrillRun {
+            knobs: knobs.clone(),
+            notes: notes.clone(),
+            failure: None,
+            segments: 0,
+            end: midflight_units::Instant::ZERO,
+            scheme: scheme.clone(),
+            profile: profile.clone(),
+        };
+        // Two values of a setting may come to the same configuration by --set.
+        if runs
+            .iter()
+            .any(|r: &DrillRun| (&r.scheme, &r.profile, &r.knobs) == (&scheme, &profile, &knobs))
+        {
+            continue;
+        }
+        let built = Scheme::named(&scheme).and_then(|s| s.build(&profile, &knobs));
+        let built = built.map_err(|error| request.explain(name, header.line, error))?;
+        let pinned = request.knobs.iter().map(|(knob, _)| knob.clone()).collect();
+        let mut environment = Environment::new(name, pinned, built);
+        environment.flags(&script.flags, request.tolerance)?;
+        runs.push(Runner::new(name, &script, environment).run(run)?);
+    }
+    Ok(runs)
+}
+
+/// Reads the header: words `key=value` or `key=value,value`, of which every
+/// combination is a configuration. Without one there is the plain one.
+fn configurations(name: &str, text: &str) -> Result<Vec<Configuration>, DrillError> {
+    let lines = (1..).zip(text.lines());
+    let mut headers = lines.filter_map(|(n, line)| Some((n, line.trim().strip_prefix(HEADER)?)));
+    let Some((line, header)) = headers.next() else {
+        return Ok(vec![Configuration::default()]);
+    };
+    if let Some((second, _)) = headers.next() {
+        return Err(DrillError::refused(
+            name,
+            second,
+            format!("a second line \"{HEADER}\""),
+            "a script has one, with alternatives behind commas: recovery=sack,newreno",
+        ));
+    }
+    let mut all = vec![Configuration {
+        line: Some(line),
+        ..Configuration::default()
+    }];
+    for word in header.split_whitespace() {
+        let Some((key, values)) = word
+            .split_once('=')
+            .filter(|(k, v)| !k.is_empty() && !v.is_empty())
+        else {
+            return Err(DrillError::syntax(
+                name,
+                line,
+                format!("\"{word}\""),
+                "profile=NAME, scheme=NAME or SETTING=VALUE, alternatives behind commas",
+            ));
+        };
+        let values: Vec<_> = values.split(',').collect();
+        if all.len() * values.len() > MOST_CONFIGURATIONS {
+            return Err(DrillError::refused(
+                name,
+                line,
+                format!("\"{word}\""),
+                "that would be more than 64 configurations",
+            ));
+        }
+        let with = |configuration: &Configuration, value: &str| {
+            let mut configuration = configuration.clone();
+            match key {
+                "scheme" => configuration.scheme = Some(value.into()),
+                "profile" => configuration.profile = Some(value.into()),
+                _ => configuration.knobs.push((key.into(), value.into())),
+            }
+            configuration
+        };
+        all = all
+            .iter()
+            .flat_map(|c| values.iter().map(move |value| with(c, value)))
+            .collect();
+    }
+    Ok(all)
+}
+
+/// A text on one line, cut if it is long.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST {
+        return line;
+    }
+    line.chars().take(MOST - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_lists_the_configurations_a_script_is_for() {
+        let read = |text: &str| configurations("x.pkt", text).map_err(|e| e.to_string());
+        assert_eq!(read("0 close(3) = 0").map(|c| c.len()), Ok(1));
+        let all = read("// A title.\n// midflight: profile=rfc recovery=sack,newreno min_rto=1s\n");
+        let all = all.unwrap_or_default();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[1].knobs[0], ("recovery".into(), "newreno".into()));
+        assert_eq!(all[1].profile.as_deref(), Some("rfc"));
+        assert!(read("\n// midflight: fast").is_err_and(|e| e.starts_with("x.pkt:2: \"fast\"")));
+        let twice = "// midflight: a=1\n// midflight: a=2";
+        assert!(read(twice).is_err_and(|e| e.starts_with("x.pkt:2: a second line")));
+        let many = format!("// midflight: a={}", "1,".repeat(70));
+        assert!(read(&many).is_err_and(|e| e.contains("more than 64")));
+    }
+}

@@ -1,0 +1,558 @@
+//! From words to statements. Notation: packetdrill's grammar, in its
+//! `Syntax.md`, as far as one TCP connection needs it.
+
+use midflight_units::Duration;
+
+use super::expression::read_code;
+use super::lexer::{lex, Lexeme, Token};
+use super::script::{Action, Call, Options, Script, SegmentSpec, Statement, When};
+use super::{shorten, DrillError, Note};
+
+/// No script goes on longer; the timers of a sender would fire for ever.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Reads a script; notes name what it says that has no effect here.
+///
+/// # Errors
+/// [`DrillError`] names file, line, what was read and what would be accepted.
+pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Script, DrillError> {
+    let words = lex(name, text)?;
+    let mut parser = Parser {
+        name,
+        text,
+        words: &words,
+        at: 0,
+        notes,
+    };
+    let mut script = Script::default();
+    while let Some(Token::Flag(flag, value)) = parser.peek() {
+        let line = parser.line();
+        parser.at += 1;
+        let value = value.map(|v| v.trim_matches('"').to_string());
+        script.flags.push((line, flag.to_string(), value));
+    }
+    while parser.peek().is_some() {
+        let statement = parser.statement()?;
+        script.statements.push(statement);
+    }
+    if script.statements.is_empty() {
+        return Err(DrillError::syntax(
+            name,
+            1,
+            "a script without an event".into(),
+            "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
+        ));
+    }
+    Ok(script)
+}
+
+struct Parser<'a, 'n> {
+    name: &'a str,
+    text: &'a str,
+    words: &'a [Lexeme<'a>],
+    at: usize,
+    notes: &'n mut Vec<Note>,
+}
+
+impl<'a> Parser<'a, '_> {
+    fn peek(&self) -> Option<Token<'a>> {
+        self.words.get(self.at).map(|w| w.token)
+    }
+
+    fn ahead(&self, by: usize) -> Option<Token<'a>> {
+        self.words.get(self.at + by).map(|w| w.token)
+    }
+
+    /// The line of the next word, or of the last.
+    fn line(&self) -> u32 {
+        let word = self.words.get(self.at).or(self.words.last());
+        word.map_or(1, |w| w.line)
+    }
+
+    fn takes(&mut self, token: Token<'_>) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn unexpected<T>(&self, accepted: &str) -> Result<T, DrillError> {
+        let found = match self.words.get(self.at) {
+            None => "the end of the script".into(),
+            Some(word) => format!("\"{}\"", shorten(&self.text[word.start..word.end])),
+        };
+        Err(DrillError::syntax(self.name, self.line(), found, accepted))
+    }
+
+    fn refuse<T>(&self, what: &str, why: &str) -> Result<T, DrillError> {
+        Err(DrillError::refused(
+            self.name,
+            self.line(),
+            what.into(),
+            why,
+        ))
+    }
+
+    fn expect(&mut self, symbol: char, accepted: &str) -> Result<(), DrillError> {
+        if self.takes(Token::Symbol(symbol)) {
+            return Ok(());
+        }
+        self.unexpected(accepted)
+    }
+
+    /// A whole number that is not negative.
+    fn whole(&mut self, what: &str) -> Result<u64, DrillError> {
+        let number = match self.peek() {
+            Some(Token::Number(digits)) => digits.parse().ok(),
+            Some(Token::Word(word)) => word
+                .strip_prefix("0x")
+                .and_then(|digits| u64::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        // What a sequence number, a window or a timestamp can be.
+        match number.filter(|&n: &u64| u32::try_from(n).is_ok()) {
+            Some(number) => {
+                self.at += 1;
+                Ok(number)
+            }
+            None => self.unexpected(what),
+        }
+    }
+
+    fn statement(&mut self) -> Result<Statement, DrillError> {
+        let (line, first) = (self.line(), self.at);
+        // The commands at the start and at the end of a script have no time.
+        let when = if matches!(self.peek(), Some(Token::Command(_))) {
+            When::After(Duration::ZERO, Duration::ZERO)
+        } else {
+            self.when()?
+        };
+        let action = match self.peek() {
+            Some(Token::Symbol(direction @ ('<' | '>'))) => {
+                self.at += 1;
+                let segment = self.segment(direction == '<')?;
+                if direction == '<' {
+                    Action::Arrives(segment)
+                } else {
+                    Action::Expects(segment)
+                }
+            }
+            Some(Token::Command(commands)) => {
+                self.at += 1;
+                Action::Commands(commands.into())
+            }
+            Some(Token::Code(code)) => {
+                let (checks, prints) = read_code(self.name, self.line(), code)?;
+                self.at += 1;
+                for line in prints {
+                    let text = "print prints nothing here".into();
+                    self.notes.push(Note { line, text });
+                }
+                Action::Checks(checks)
+            }
+            Some(Token::Word(_) | Token::Ellipsis) => Action::Call(self.call()?),
+            _ => {
+                return self.unexpected(
+                    "a segment (< or >), a system call, `commands` or %{ assertions }%",
+                )
+            }
+        };
+        let (start, end) = (self.words[first].start, self.words[self.at - 1].end);
+        Ok(Statement {
+            line,
+            text: self.text[start..end].into(),
+            when,
+            action,
+        })
+    }
+
+    // ---- times ------------------------------------------------------------
+
+    fn when(&mut self) -> Result<When, DrillError> {
+        const ACCEPTED: &str = "the time of an event: 0.1, +0, +.1, +.1~+.2 or *";
+        if self.takes(Token::Symbol('*')) {
+            return Ok(When::Any);
+        }
+        let relative = self.takes(Token::Symbol('+'));
+        let from = self.time(ACCEPTED)?;
+        let until = if self.takes(Token::Symbol('~')) {
+            if self.takes(Token::Symbol('+')) != relative {
+                return self
+                    .unexpected("a range whose two times are both relative or both absolute");
+            }
+            self.time(ACCEPTED)?
+        } else {
+            from
+        };
+        if until < from {
+            self.at -= 1;
+            return self.unexpected("a range that does not end before it starts");
+        }
+        Ok(if relative {
+            When::After(from, until)
+        } else {
+            When::At(from, until)
+        })
+    }
+
+    fn time(&mut self, accepted: &str) -> Result<Duration, DrillError> {
+        let Some(Token::Number(digits)) = self.peek() else {
+            return self.unexpected(accepted);
+        };
+        match seconds(digits).filter(|&t| t <= LONGEST) {
+            Some(time) => {
+                self.at += 1;
+                Ok(time)
+            }
+            None => self.unexpected("a time in seconds, from 0 to 86400"),
+        }
+    }
+
+    // ---- segments -----------------------------------------------------------
+
+    fn segment(&mut self, arrives: bool) -> Result<SegmentSpec, DrillError> {
+        let mut segment = SegmentSpec::default();
+        self.ip_information()?;
+        self.flags(&mut segment)?;
+        segment.from = self.whole("the first sequence number of a segment, as in 1:1001(1000)")?;
+        self.expect(':', "a range of sequence numbers, as in 1:1001(1000)")?;
+        segment.to = self.whole("the end of a range of sequence numbers, as in 1:1001(1000)")?;
+        self.expect('(', "the bytes of a segment, as in 1:1001(1000)")?;
+        let bytes = self.whole("the bytes of a segment, as in 1:1001(1000)")?;
+        if segment.from.checked_add(bytes) != Some(segment.to) {
+            self.at -= 1;
+            return self.unexpected("as many bytes as the range of sequence numbers has");
+        }
+        self.expect(')', "a closing parenthesis")?;
+        if self.takes(Token::Word("ack")) {
+            segment.ack = Some(self.whole("an ACK number")?);
+        }
+        if self.takes(Token::Word("win")) {
+            segment.window = Some(self.whole("a window in bytes, as the header carries it")?);
+        }
+        if matches!(self.peek(), Some(Token::Word("urg"))) {
+            return self.refuse("urg", "the sender has no urgent data");
+        }
+        if self.takes(Token::Symbol('<')) {
+            segment.options = self.options()?;
+        } else {
+            segment.options.stated = true;
+        }
+        if segment.dot != segment.ack.is_some() {
+            return self.refuse(
+                &segment.to_string(),
+                "a segment has the flag . exactly when it has an ACK number",
+            );
+        }
+        if arrives && segment.window.is_none() {
+            return self.refuse(
+                &segment.to_string(),
+                "a segment that arrives says its window: win 257",
+            );
+        }
+        Ok(segment)
+    }
+
+    fn ip_information(&mut self) -> Result<(), DrillError> {
+        match (self.peek(), self.ahead(1), self.ahead(2)) {
+            (Some(Token::Symbol('[')), Some(Token::Word("noecn")), Some(Token::Symbol(']'))) => {
+                self.at += 3;
+                Ok(())
+            }
+            (Some(Token::Symbol('[' | '(')), _, _) => self.refuse(
+                "what is said of the IP header",
+                "the sender has no IP header; ECN is not modelled",
+            ),
+            (Some(Token::Word(what @ ("icmp" | "udp" | "ipv4" | "ipv6" | "gre"))), _, _) => {
+                self.refuse(what, "there is one TCP connection and nothing else")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flags(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
+        const ACCEPTED: &str = "flags: S, S., ., P., F. or FP.";
+        let letters = match self.peek() {
+            Some(Token::Word(letters)) => {
+                self.at += 1;
+                letters
+            }
+            Some(Token::Symbol('.')) => "",
+            _ => return self.unexpected(ACCEPTED),
+        };
+        for letter in letters.chars() {
+            match letter {
+                'S' => segment.syn = true,
+                'F' => segment.fin = true,
+                'P' => segment.push = true,
+                'E' | 'W' | 'A' => {
+                    self.at -= 1;
+                    return self.refuse(&format!("the flag {letter}"), "ECN is not modelled");
+                }
+                'R' | 'U' => {
+                    self.at -= 1;
+                    return self.refuse(
+                        &format!("the flag {letter}"),
+                        "the sender knows no resets and no urgent data",
+                    );
+                }
+                _ => {
+                    self.at -= 1;
+                    return self.unexpected(ACCEPTED);
+                }
+            }
+        }
+        segment.dot = self.takes(Token::Symbol('.'));
+        Ok(())
+    }
+
+    /// The options of a segment, behind the opening bracket.
+    fn options(&mut self) -> Result<Options, DrillError> {
+        let mut options = Options::default();
+        if self.takes(Token::Ellipsis) {
+            self.expect('>', "a closing bracket")?;
+            return Ok(options);
+        }
+        options.stated = true;
+        loop {
+            match self.peek() {
+                Some(Token::Word(word)) => {
+                    self.at += 1;
+                    self.option(word, &mut options)?;
+                }
+                _ => return self.unexpected("an option: mss, wscale, sackOK, sack, TS, nop, eol"),
+            }
+            if self.takes(Token::Symbol('>')) {
+                return Ok(options);
+            }
+            self.expect(',', "a comma, or a closing bracket")?;
+        }
+    }
+
+    fn option(&mut self, word: &str, options: &mut Options) -> Result<(), DrillError> {
+        match word {
+            "nop" | "eol" => {}
+            "sackOK" => options.sack_permitted = true,
+            "mss" => options.mss = Some(self.whole("a segment size in bytes")?),
+            "wscale" => {
+                let scale = self.whole("a window scale from 0 to 14")?;
+                if scale > 14 {
+                    self.at -= 1;
+                    return self.unexpected("a window scale from 0 to 14 (RFC 7323 section 2.3)");
+                }
+                options.window_scale = Some(scale);
+            }
+            "TS" => {
+                if !self.takes(Token::Word("val")) {
+                    return self.unexpected("TS val 100 ecr 0");
+                }
+                let value = self.whole("the value of a timestamp")?;
+                if !self.takes(Token::Word("ecr")) {
+                    return self.unexpected("TS val 100 ecr 0");
+                }
+                let echo = self.whole("the echo of a timestamp")?;
+                options.timestamps = Some((value, echo));
+            }
+            "sack" => {
+                while let Some(Token::Number(_)) = self.peek() {
+                    let left = self.whole("the left edge of a block")?;
+                    self.expect(':', "the edges of a block, as in 1001:2001")?;
+                    let right = self.whole("the right edge of a block")?;
+                    options.sack.push((left, right));
+                }
+                if !(1..=4).contains(&options.sack.len()) {
+                    return self.unexpected("one to four blocks, as in sack 1001:2001 3001:4001");
+                }
+            }
+            _ => {
+                self.at -= 1;
+                return self.refuse(
+                    &format!("the option {word}"),
+                    "accepted are mss, wscale, sackOK, sack, TS, nop and eol",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    // ---- system calls -------------------------------------------------------
+
+    fn call(&mut self) -> Result<Call, DrillError> {
+        let mut call = Call::default();
+        if self.takes(Token::Ellipsis) {
+            self.takes(Token::Symbol('+'));
+            call.returns = Some(self.time("the time at which the call returns")?);
+        }
+        let Some(Token::Word(name)) = self.peek() else {
+            return self.unexpected("the name of a system call");
+        };
+        self.at += 1;
+        call.name = name.into();
+        self.expect('(', "the arguments of a system call, in parentheses")?;
+        call.arguments = self.arguments()?;
+        self.expect('=', "what the call returns, as in = 0")?;
+        match self.peek() {
+            Some(Token::Ellipsis) => {}
+            Some(Token::Number(digits)) if digits.parse::<i64>().is_ok() => {
+                call.result = digits.parse().ok();
+            }
+            Some(Token::Word(word)) if word.starts_with("0x") => {
+                call.result = i64::from_str_radix(&word[2..], 16).ok();
+            }
+            _ => return self.unexpected("what the call returns, a whole number"),
+        }
+        self.at += 1;
+        if let Some(Token::Word(error)) = self.peek() {
+            call.error = Some(error.into());
+            self.at += 1;
+        }
+        if self.takes(Token::Symbol('(')) {
+            // A note for people, such as (Operation now in progress).
+            while !self.takes(Token::Symbol(')')) {
+                if self.peek().is_none() {
+                    return self.unexpected("a closing parenthesis");
+                }
+                self.at += 1;
+            }
+        }
+        Ok(call)
+    }
+
+    /// The arguments of a call up to its closing parenthesis, each as text.
+    fn arguments(&mut self) -> Result<Vec<String>, DrillError> {
+        let mut arguments = vec![String::new()];
+        let mut depth = 0_usize;
+        loop {
+            let Some(word) = self.words.get(self.at) else {
+                return self.unexpected("a closing parenthesis");
+            };
+            self.at += 1;
+            match word.token {
+                Token::Symbol(')') if depth == 0 => break,
+                Token::Symbol(',') if depth == 0 => {
+                    arguments.push(String::new());
+                    continue;
+                }
+                Token::Symbol('(' | '[' | '{') => depth += 1,
+                Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if let Some(argument) = arguments.last_mut() {
+                argument.push_str(&self.text[word.start..word.end]);
+            }
+        }
+        if arguments.len() == 1 && arguments[0].is_empty() {
+            arguments.clear();
+        }
+        Ok(arguments)
+    }
+}
+
+/// Seconds with decimals, exact to the nanosecond.
+fn seconds(digits: &str) -> Option<Duration> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole: u64 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().ok()?
+    };
+    let nanos: String = fraction
+        .chars()
+        .chain("000000000".chars())
+        .take(9)
+        .collect();
+    let nanos = whole
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanos.parse().ok()?)?;
+    Some(Duration::from_nanos(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Script, String> {
+        parse("x.pkt", text, &mut Vec::new()).map_err(|e| e.to_string())
+    }
+
+    fn only(text: &str) -> Statement {
+        read(text)
+            .ok()
+            .and_then(|s| s.statements.into_iter().next())
+            .unwrap_or_else(|| unreachable!("{text}"))
+    }
+
+    #[test]
+    fn every_form_of_time_is_read() {
+        let ms = Duration::from_millis;
+        for (text, when) in [
+            ("0 close(3) = 0", When::At(ms(0), ms(0))),
+            ("0.200 close(3) = 0", When::At(ms(200), ms(200))),
+            ("+.1 close(3) = 0", When::After(ms(100), ms(100))),
+            ("+0~+.1 close(3) = 0", When::After(ms(0), ms(100))),
+            ("1~1.5 close(3) = 0", When::At(ms(1000), ms(1500))),
+            ("* close(3) = 0", When::Any),
+        ] {
+            assert_eq!(only(text).when, when, "{text}");
+        }
+        assert!(read("+0~.1 close(3) = 0").is_err_and(|e| e.contains("both relative")));
+        assert!(read("2~1 close(3) = 0").is_err_and(|e| e.contains("before it starts")));
+        assert!(read("-1 close(3) = 0").is_err_and(|e| e.contains("from 0 to 86400")));
+        assert!(read("99999999 close(3) = 0").is_err_and(|e| e.contains("from 0 to 86400")));
+    }
+
+    #[test]
+    fn a_segment_is_read_with_its_options() {
+        let text =
+            "+0 < . 1:1(0) ack 1001 win 257 <nop,nop,TS val 7 ecr 9,sack 2001:3001 4001:5001>";
+        let Action::Arrives(segment) = only(text).action else {
+            unreachable!()
+        };
+        assert_eq!((segment.ack, segment.window), (Some(1001), Some(257)));
+        assert_eq!(segment.options.timestamps, Some((7, 9)));
+        assert_eq!(segment.options.sack, [(2001, 3001), (4001, 5001)]);
+        let Action::Expects(segment) = only("+0 > FP. 1:1001(1000) ack 1 <...>").action else {
+            unreachable!()
+        };
+        assert!(segment.fin && segment.push && segment.dot && !segment.options.stated);
+    }
+
+    #[test]
+    fn a_call_is_read_with_its_arguments_and_its_error() {
+        let Action::Call(call) =
+            only("0...0.2 connect(3, {a = htons(80), b}, ...) = -1 EINPROGRESS (Operation now)")
+                .action
+        else {
+            unreachable!()
+        };
+        assert_eq!(call.arguments, ["3", "{a=htons(80),b}", "..."]);
+        assert_eq!(
+            (call.result, call.error.as_deref()),
+            (Some(-1), Some("EINPROGRESS"))
+        );
+        assert_eq!(call.returns, Some(Duration::from_millis(200)));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_its_line() {
+        for (text, words) in [
+            ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
+            ("\n+0 < . 1:1(0) ack 1", "win 257"),
+            ("\n+0 > SEW 0:0(0)", "ECN"),
+            ("\n+0 > R 0:0(0)", "resets"),
+            ("\n+0 > [ect0] . 1:1(0) ack 1", "ECN"),
+            ("\n+0 < icmp unreachable", "one TCP connection"),
+            ("\n+0 > S 0:0(0) <mss 1460,md5 x>", "the option md5"),
+            ("\n+0 > S 0:0(0) <wscale 15>", "0 to 14"),
+            ("\n+0 < . 1:1(0) ack 1 win 9 <sack>", "one to four"),
+            ("\nhello", "\"hello\""),
+            ("\n+0 ", "end of the script"),
+            ("\n+0 close(3", "closing parenthesis"),
+        ] {
+            let said = read(text).err().unwrap_or_default();
+            assert!(
+                said.starts_with("x.pkt:2: ") && said.contains(words),
+                "{text}: {said}"
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a script says, statement by statement.
+
+use std::fmt;
+
+use midflight_units::Duration;
+
+use super::expression::Check;
+
+/// A script as it was read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Script {
+    /// Flags of the header, with their lines.
+    pub(super) flags: Vec<(u32, String, Option<String>)>,
+    pub(super) statements: Vec<Statement>,
+}
+
+/// One event of a script.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub(super) line: u32,
+    /// As it was written.
+    pub(super) text: String,
+    pub(super) when: When,
+    pub(super) action: Action,
+}
+
+/// When an event is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Between two times since the start of the script.
+    At(Duration, Duration),
+    /// Between two times since the event before.
+    After(Duration, Duration),
+    /// At any time.
+    Any,
+}
+
+/// What is to happen.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// A segment arrives.
+    Arrives(SegmentSpec),
+    /// A segment is expected to go out.
+    Expects(SegmentSpec),
+    /// A system call returns.
+    Call(Call),
+    /// Shell commands.
+    Commands(String),
+    /// What is asserted of the sender.
+    Checks(Vec<Check>),
+}
+
+/// A segment as a script writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentSpec {
+    pub(super) syn: bool,
+    pub(super) fin: bool,
+    pub(super) push: bool,
+    /// The flags say that there is an ACK.
+    pub(super) dot: bool,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) ack: Option<u64>,
+    pub(super) window: Option<u64>,
+    pub(super) options: Options,
+}
+
+/// The TCP options of a segment as a script writes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Options {
+    /// The script says which options there are; with `<...>` any will do.
+    pub(super) stated: bool,
+    pub(super) mss: Option<u64>,
+    pub(super) window_scale: Option<u64>,
+    pub(super) sack_permitted: bool,
+    /// Value and echo of the timestamps option.
+    pub(super) timestamps: Option<(u64, u64)>,
+    /// Edges of the SACK blocks.
+    pub(super) sack: Vec<(u64, u64)>,
+}
+
+/// A system call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) name: String,
+    pub(super) arguments: Vec<String>,
+    /// The value it returns; none where any will do.
+    pub(super) result: Option<i64>,
+    /// The error it returns with.
+    pub(super) error: Option<String>,
+    /// When a call that blocks returns: since the start of the script, or since
+    /// the event before where the call's own time is so.
+    pub(super) returns: Option<Duration>,
+}
+
+impl fmt::Display for SegmentSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flags = [(self.fin, "F"), (self.syn, "S"), (self.dot, ".")];
+        for (_, letter) in flags.iter().filter(|(set, _)| *set) {
+            f.write_str(letter)?;
+        }
+        let bytes = self.to.saturating_sub(self.from);
+        write!(f, " {}:{}({bytes})", self.from, self.to)?;
+        if let Some(ack) = self.ack {
+            write!(f, " ack {ack}")?;
+        }
+        if let Some((value, echo)) = self.options.timestamps {
+            write!(f, " <TS val {value} ecr {echo}>")?;
+        }
+        if self.options.sack_permitted {
+            f.write_str(" <sackOK>")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,444 @@
+//! What a script may say, how a failure is told, and what is refused by file and line.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_study::{run_drill, DrillRequest, DrillRun};
+use midflight_units::Duration;
+
+/// A connection that is accepted at 0.1 s, on seven lines.
+const OPENED: &str = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 500
++0 accept(3, ..., ...) = 4
+";
+
+fn with(request: &DrillRequest, text: &str) -> Result<DrillRun, String> {
+    let mut runs = run_drill(text, "x.pkt", request).map_err(|e| e.to_string())?;
+    assert_eq!(runs.len(), 1);
+    Ok(runs.remove(0))
+}
+
+fn run(more: &str) -> Result<DrillRun, String> {
+    with(&DrillRequest::default(), &format!("{OPENED}{more}"))
+}
+
+fn passes(more: &str) -> DrillRun {
+    let run = run(more).unwrap_or_else(|e| panic!("{more}: {e}"));
+    assert_eq!(run.failure, None, "{more}");
+    run
+}
+
+/// Line, expected, seen.
+fn fails(more: &str) -> (u32, String, String) {
+    let run = run(more).unwrap_or_else(|e| panic!("{more}: {e}"));
+    let failure = run.failure.unwrap_or_else(|| panic!("{more} passes"));
+    (failure.line, failure.expected, failure.seen)
+}
+
+#[test]
+fn a_failure_tells_line_statement_expectation_sight_and_state() {
+    let run = run(
+        "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:1001(1000) ack 1\n+.5 > . 1:1001(1000) ack 1",
+    );
+    let failure = run
+        .ok()
+        .and_then(|r| r.failure)
+        .unwrap_or_else(|| panic!("it passes"));
+    assert_eq!(failure.line, 10);
+    assert_eq!(failure.statement, "+.5 > . 1:1001(1000) ack 1");
+    assert_eq!(
+        failure.expected,
+        ". 1:1001(1000) ack 1 at 0.6 s, to within 4 ms"
+    );
+    assert_eq!(failure.seen, ". 1001:2001(1000) ack 1 at 0.1 s");
+    let state: Vec<_> = failure
+        .state
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    assert_eq!(
+        state,
+        [
+            "time 0.1 s",
+            "state slow-start",
+            "cwnd 10",
+            "ssthresh 1000000",
+            "snd_una 1 (segment 1)",
+            "snd_nxt 2001 (segment 3)",
+            "snd_max 2001 (segment 3)",
+            "pipe 2",
+            "dupacks 0",
+            "rto 1 s",
+            "timer due at 1.1 s",
+        ]
+    );
+}
+
+#[test]
+fn what_differs_is_named() {
+    let write = "+0 write(4, ..., 2000) = 2000\n";
+    for (line, expected, seen) in [
+        ("+0 > . 1:1001(1000) ack 2", "ack 2", ". 1:1001(1000) ack 1"),
+        ("+0 > F. 1:2001(2000) ack 1", "with FIN", "with no FIN"),
+        (
+            "+0 > . 1:3001(3000) ack 1",
+            "1:3001",
+            "1:2001(2000) ack 1 and no more until 0.104 s",
+        ),
+        (
+            "+0 > . 1:1501(1500) ack 1",
+            "1:1501",
+            "1:2001(2000) ack 1 at 0.1 s",
+        ),
+        ("+.1 > . 1:2001(2000) ack 1", "at 0.2 s", "at 0.1 s"),
+        (
+            "+.1~+.2 > . 1:2001(2000) ack 1",
+            "from 0.2 s to 0.3 s",
+            "at 0.1 s",
+        ),
+        (
+            "+0 > . 1:2001(2000) ack 1 <nop,nop,TS val 1 ecr 2>",
+            "with timestamps",
+            "no timestamps",
+        ),
+        (
+            "+0 > . 1:2001(2000) ack 1 <sack 1:2>",
+            "with SACK blocks",
+            "no SACK blocks",
+        ),
+        ("+0 > S 0:0(0)", "S 0:0(0)", ". 1:1001(1000) ack 1"),
+        (
+            "+0 %{ assert tcpi_unacked == 3 }%",
+            "tcpi_unacked == 3",
+            "tcpi_unacked = 2",
+        ),
+        (
+            "+0 write(4, ..., 10) = 5",
+            "write returns 5",
+            "write returns 10",
+        ),
+        (
+            "+0 write(4, ..., 10) = -1 EAGAIN",
+            "write returns -1 EAGAIN",
+            "write returns 10",
+        ),
+    ] {
+        let (at, wanted, got) = fails(&format!("{write}{line}"));
+        assert_eq!(at, 9, "{line}");
+        assert!(
+            wanted.contains(expected) && got.contains(seen),
+            "{line}: {wanted}; {got}"
+        );
+    }
+    let (at, _, got) = fails("+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n+.5 write(4, ..., 1) = 1");
+    assert_eq!((at, got.as_str()), (10, "write returns -1 EPIPE"));
+}
+
+#[test]
+fn segments_in_a_row_may_be_expected_as_one_or_one_by_one() {
+    let write = "+0 write(4, ..., 3000) = 3000\n";
+    passes(&format!("{write}+0 > P. 1:3001(3000) ack 1"));
+    passes(&format!(
+        "{write}+0 > . 1:1001(1000) ack 1\n* > P. 1001:3001(2000) ack 1"
+    ));
+    let left = passes(&format!("{write}+0 > . 1:1001(1000) ack 1"));
+    assert!(left
+        .notes
+        .iter()
+        .any(|n| n.line == 9 && n.text.contains("2 segments")));
+}
+
+#[test]
+fn the_tolerance_is_the_script_s_unless_the_caller_has_another() {
+    let late = "+0 write(4, ..., 1000) = 1000\n+.003 > P. 1:1001(1000) ack 1";
+    passes(late);
+    let strict = format!("--tolerance_usecs=2000\n{OPENED}{late}");
+    let failed = |request: &DrillRequest| with(request, &strict).is_ok_and(|r| r.failure.is_some());
+    assert!(failed(&DrillRequest::default()));
+    let tolerance = Some(Duration::from_millis(5));
+    assert!(!failed(&DrillRequest {
+        tolerance,
+        ..DrillRequest::default()
+    }));
+}
+
+#[test]
+fn what_the_caller_sets_stands_before_header_and_script() {
+    let text =
+        format!("// midflight: min_rto=300ms\n`ip route change dev tun0 rto_min 500ms`\n{OPENED}");
+    let rto = |knobs: &[(&str, &str)], rto: u64| {
+        let request = DrillRequest {
+            knobs: knobs
+                .iter()
+                .map(|(k, v)| (k.to_string(), v.to_string()))
+                .collect(),
+            ..DrillRequest::default()
+        };
+        let run = with(
+            &request,
+            &format!("{text}+0 %{{ assert tcpi_rto == {rto} }}%"),
+        );
+        assert_eq!(run.map(|r| r.failure), Ok(None), "{knobs:?}");
+    };
+    rto(&[], 500_000);
+    rto(&[("min_rto", "400 ms")], 400_000);
+}
+
+#[test]
+fn a_sender_that_cannot_be_built_is_refused_where_it_is_asked_for() {
+    let text = format!("// A title.\n// midflight: recovery=sac\n{OPENED}");
+    let said = |request: &DrillRequest| with(request, &text).err().unwrap_or_default();
+    let own = said(&DrillRequest::default());
+    assert!(own.starts_with("x.pkt:2: a sender of this line is refused: recovery"));
+    let given = DrillRequest {
+        scheme: Some("vegas".into()),
+        ..DrillRequest::default()
+    };
+    assert!(said(&given).starts_with("there is no scheme \"vegas\""));
+}
+
+#[test]
+fn a_client_that_blocks_returns_when_the_handshake_is_done() {
+    let script = |end: &str| {
+        format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...{end} connect(3, ..., ...) = 0\n\
+             0 > S 0:0(0) <...>\n.1 < S. 0:0(0) ack 1 win 9000 <mss 1000>\n.1 > . 1:1(0) ack 1\n\
+             +0 write(3, ..., 500) = 500\n+0 > P. 1:501(500) ack 1\n"
+        )
+    };
+    let outcome = |end: &str, more: &str| {
+        let run = with(&DrillRequest::default(), &(script(end) + more));
+        run.map(|r| r.failure.map(|f| (f.line, f.expected, f.seen)))
+    };
+    assert_eq!(outcome("0.1", ""), Ok(None));
+    let late = outcome("0.05", "").unwrap_or_else(|e| panic!("{e}"));
+    assert!(late.is_some_and(|(line, expected, _)| line == 4 && expected.contains("0.05 s")));
+    // A SYN that nobody answers, and a server that nobody calls.
+    let alone = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...1 connect(3, ..., ...) = 0\n+3 close(3) = 0";
+    let alone = with(&DrillRequest::default(), alone);
+    assert!(alone.is_err_and(|e| e.starts_with("x.pkt:3: close before the handshake")));
+    let server = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0 listen(3, 1) = 0\n0...1 accept(3, ..., ...) = 4";
+    let server = with(&DrillRequest::default(), server).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        server.failure.map(|f| (f.line, f.seen)),
+        Some((3, "it waits for the handshake".into()))
+    );
+}
+
+#[test]
+fn options_are_agreed_on_by_both_sides() {
+    let agreed = |peer: &str, ours: &str, recovery: &str| {
+        let text = OPENED
+            .replace("<mss 1000,nop,wscale 7>", &format!("<{peer}>"))
+            .replace("<...>", &format!("<{ours}>"));
+        let request = DrillRequest {
+            knobs: vec![("recovery".into(), recovery.into())],
+            ..DrillRequest::default()
+        };
+        with(
+            &request,
+            &text.replace("win 500\n", "win 500 <nop,nop,TS val 9 ecr 7>\n"),
+        )
+    };
+    let all = "mss 1000,sackOK,TS val 5 ecr 0,nop,wscale 7";
+    let answered = "mss 1460,sackOK,TS val 7 ecr 5,nop,wscale 8";
+    let clean = |run: Result<DrillRun, String>| {
+        run.map(|r| (r.failure.map(|f| (f.expected, f.seen)), r.notes.len()))
+    };
+    assert_eq!(clean(agreed(all, answered, "sack")), Ok((None, 0)));
+    assert_eq!(
+        clean(agreed(
+            "mss 1000,TS val 5 ecr 0",
+            "mss 1460,TS val 7 ecr 5",
+            "sack"
+        )),
+        Ok((None, 1))
+    );
+    let seen = |run: Result<DrillRun, String>| run.ok().and_then(|r| r.failure).map(|f| f.seen);
+    let said = seen(agreed(all, answered, "newreno")).unwrap_or_default();
+    assert!(said.contains("no sackOK"), "{said}");
+    let said = seen(agreed(all, &answered.replace("ecr 5", "ecr 6"), "sack")).unwrap_or_default();
+    assert!(said.contains("ecr 5"), "{said}");
+}
+
+#[test]
+fn the_values_of_timestamps_are_held_to_their_tick_if_the_script_says_it() {
+    let script = |flag: &str, second: u32| {
+        format!(
+            "{flag}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0 listen(3, 1) = 0\n\
+             0 < S 0:0(0) win 65535 <mss 1000,TS val 5 ecr 0>\n\
+             +0 > S. 0:0(0) ack 1 <mss 1460,TS val 100 ecr 5>\n\
+             +.1 < . 1:1(0) ack 1 win 65535 <TS val 6 ecr 100>\n+0 accept(3, ..., ...) = 4\n\
+             +0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1 <TS val {second} ecr 6>"
+        )
+    };
+    let failed = |flag, second| {
+        let run = with(&DrillRequest::default(), &script(flag, second));
+        run.map(|r| r.failure.map(|f| f.seen.contains("TS val 200")))
+    };
+    assert_eq!(failed("--tcp_ts_tick_usecs=1000", 200), Ok(None));
+    assert_eq!(failed("--tcp_ts_tick_usecs=1000", 250), Ok(Some(true)));
+    assert_eq!(failed("", 250), Ok(None));
+    // One value cannot stand for two times.
+    assert_eq!(failed("", 100), Ok(Some(false)));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name_file_and_line() {
+    let sent = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
+    for (more, words) in [
+        (
+            "+0 poll([{fd=4}], 1, 0) = 0",
+            "x.pkt:8: the call poll is refused",
+        ),
+        (
+            "+0 read(4, ..., 1000) = 1000",
+            "x.pkt:8: read that waits for data",
+        ),
+        ("+0 write(4, ..., 9, MSG_MORE) = 9", "MSG_MORE"),
+        (
+            "+0 write(9, ..., 9) = 9",
+            "x.pkt:8: write(9 is refused: there is no such socket",
+        ),
+        ("+0 write(4, ..., x) = 9", "\"x\" as an argument of write"),
+        (
+            "+0 write(4, ..., 99999999999) = 1",
+            "accepted are 100000 segments",
+        ),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
+            "the option TCP_CORK",
+        ),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"cubic\", 5) = 0",
+            "the congestion control \"cubic\"",
+        ),
+        (
+            "+0 getsockopt(4, SOL_TCP, TCP_INFO, ..., ...) = 0",
+            "getsockopt with TCP_INFO",
+        ),
+        (
+            "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5",
+            "a second socket",
+        ),
+        ("+0 accept(3, ..., ...) = 5", "a second connection"),
+        ("+0 shutdown(4, SHUT_RD) = 0", "SHUT_RD"),
+        (
+            "+0 < P. 1:101(100) ack 1 win 500",
+            "x.pkt:8: data that arrives, 1:101",
+        ),
+        ("+0 < . 0:0(0) ack 1 win 500", "it is not in sequence"),
+        ("+0 < S 0:0(0) win 500", "this connection has its SYN"),
+        (
+            "+0 < . 1:1(0) ack 5001 win 500",
+            "it acknowledges what was never sent",
+        ),
+        (
+            "+0 `sysctl -q net.ipv4.tcp_sack=0`",
+            "before the connection starts",
+        ),
+        (
+            "+0 %{ assert tcpi_pacing_rate > 0 }%",
+            "\"tcpi_pacing_rate\" is not known",
+        ),
+    ] {
+        let said = run(more).err().unwrap_or_else(|| panic!("{more} is run"));
+        assert!(
+            said.starts_with("x.pkt:8: ") && said.contains(words),
+            "{more}: {said}"
+        );
+    }
+    for (more, words) in [
+        ("+.1 < . 1:1(0) ack 500 win 500", "counts whole segments"),
+        (
+            "+.1 < . 1:1(0) ack 2501 win 0\n+0 write(4, ..., 9000) = 9000",
+            "x.pkt:11: write into a window of zero is refused",
+        ),
+    ] {
+        let said = run(&format!("{sent}{more}"))
+            .err()
+            .unwrap_or_else(|| panic!("{more} is run"));
+        assert!(said.contains(words), "{more}: {said}");
+    }
+    let said = with(&DrillRequest::default(), "0 < S 0:0(0) win 1\n")
+        .err()
+        .unwrap_or_default();
+    assert_eq!(said, "x.pkt:1: S 0:0(0) is refused: nobody listens yet");
+    let early = "0 %{ assert tcpi_rtt == 0 }%";
+    assert!(with(&DrillRequest::default(), early).is_err_and(|e| e.contains("no connection yet")));
+    // A sender that lives by an option that the other side has not got.
+    let eifel = DrillRequest {
+        scheme: Some("eifel".into()),
+        ..DrillRequest::default()
+    };
+    let said = with(&eifel, OPENED).err().unwrap_or_default();
+    assert!(
+        said.starts_with("x.pkt:4: ") && said.contains("timestamps"),
+        "{said}"
+    );
+    let client =
+        "`sysctl net.ipv4.tcp_timestamps=0`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+                  0...1 connect(3, ..., ...) = 0";
+    let said = with(&eifel, client).err().unwrap_or_default();
+    assert!(
+        said.starts_with("x.pkt:3: ") && said.contains("timestamps"),
+        "{said}"
+    );
+    // A timer that would go on for days.
+    let knobs = vec![
+        ("min_rto".into(), "1 us".into()),
+        ("max_rto".into(), "1 us".into()),
+    ];
+    let request = DrillRequest {
+        knobs,
+        ..DrillRequest::default()
+    };
+    let said = with(
+        &request,
+        &format!(
+            "{}+0 write(4, ..., 9) = 9\n+9999 close(4) = 0",
+            OPENED.replace("+.1", "+0")
+        ),
+    );
+    assert!(said.is_err_and(|e| e.contains("expired too often")));
+}
+
+#[test]
+fn what_has_no_effect_is_noted_with_its_line() {
+    let run =
+        passes("+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9], 4) = 0\n+0 %{ print(tcpi_rto) }%");
+    let notes: Vec<_> = run
+        .notes
+        .iter()
+        .map(|n| (n.line, n.text.as_str()))
+        .collect();
+    assert_eq!(
+        notes[1],
+        (8, "SO_SNDBUF has no effect: no buffer is limited here")
+    );
+    assert_eq!(notes[2], (9, "print prints nothing here"));
+}
+
+#[test]
+fn nagle_holds_a_short_segment_and_nodelay_does_not() {
+    let held =
+        "+0 write(4, ..., 300) = 300\n+0 > P. 1:301(300) ack 1\n+0 write(4, ..., 300) = 300\n";
+    passes(&format!(
+        "{held}+.1 < . 1:1(0) ack 301 win 500\n+0 > P. 301:601(300) ack 1"
+    ));
+    passes(&format!(
+        "{held}+.05 setsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], 4) = 0\n+0 > P. 301:601(300) ack 1"
+    ));
+}
+
+#[test]
+fn a_fin_goes_after_the_data_and_is_acknowledged() {
+    passes(
+        "+0 write(4, ..., 1500) = 1500\n+0 > P. 1:1501(1500) ack 1\n+0 close(4) = 0\n\
+         +0 > F. 1501:1501(0) ack 1\n+.1 < . 1:1(0) ack 1501 win 500\n+1 > F. 1501:1501(0) ack 1\n\
+         +.1 < F. 1:1(0) ack 1502 win 500\n+0 > . 1502:1502(0) ack 2\n+0 %{ assert tcpi_unacked == 0 }%",
+    );
+}
