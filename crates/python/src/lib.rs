@@ -1,6 +1,7 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
 mod drill;
+mod long_flow;
 mod roaming;
 mod table;
 
@@ -17,9 +18,8 @@ use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
-    read_loss, read_reordering, run_long_flows, run_sweeps, schemes, trace_long_flow, Cause,
-    CrossTraffic, Execution, FlowRow, FlowRun, Handoff, HandoffKind, HandoffRow, Handover,
-    StudyError, TraceRow, TraceRun, MODEL_VERSION,
+    run_sweeps, schemes, Execution, Handoff, HandoffKind, HandoffRow, StudyError, TraceRow,
+    TraceRun, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -28,6 +28,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::long_flow::{run_flows, trace_flow, LongFlow, Radio};
 use crate::roaming::{run_nodes, trace_node, Roaming};
 use crate::table::Table;
 
@@ -459,13 +460,6 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     t.build()
 }
 
-/// The last hop while a mobile node is in a network.
-#[pyclass(frozen, module = "midflight")]
-#[derive(Clone)]
-struct Radio {
-    radio: midflight_study::Radio,
-}
-
 /// What happens to a packet in Python: "lose", or nanoseconds by which it is late.
 #[derive(FromPyObject)]
 enum Fate {
@@ -484,207 +478,6 @@ fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
         })),
     };
     script.into_iter().map(fate).collect()
-}
-
-#[pymethods]
-impl Radio {
-    #[new]
-    #[pyo3(signature = (link, *, limit = 50, loss = None, reordering = None, script = vec![]))]
-    fn new(
-        link: Link,
-        limit: u32,
-        loss: Option<&str>,
-        reordering: Option<&str>,
-        script: Vec<(u64, Fate)>,
-    ) -> PyResult<Self> {
-        let radio = midflight_study::Radio {
-            link: self::link(link)?,
-            limit,
-            loss: loss.map(read_loss).transpose().map_err(refuse)?,
-            reordering: reordering
-                .map(read_reordering)
-                .transpose()
-                .map_err(refuse)?,
-            script: fates(script)?,
-        };
-        Ok(Self { radio })
-    }
-}
-
-/// A long-lived flow to a mobile node, one run for each number in `runs`,
-/// measured in the intervals that end at `marks_ns`; the last one ends the run.
-/// At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`, of
-/// which the sender is told unless `notify` is off.
-#[pyclass(frozen, module = "midflight")]
-struct LongFlow {
-    flow: midflight_study::LongFlow,
-}
-
-#[pymethods]
-impl LongFlow {
-    #[new]
-    #[pyo3(signature = (*, radio, scheme, marks_ns, then = None, at_ns = None, pause_ns = 0,
-        wired = Link::Numbers(20_000_000, 1_000_000), wired_limit = 30, cross_flows = 0,
-        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notify = true, notify_delay_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
-        seed = 1, runs = vec![0]))]
-    #[pyo3(
-        text_signature = "(*, radio, scheme, marks_ns, then=None, at_ns=None, pause_ns=0, \
-        wired=(20_000_000, 1_000_000), wired_limit=30, cross_flows=0, cross_delay_ns=13_000_000, \
-        cross_spread_ns=0, overhead_ns=0, notify=True, notify_delay_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
-    )]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "keyword arguments of a Python class"
-    )]
-    fn new(
-        radio: &Bound<'_, Radio>,
-        scheme: String,
-        marks_ns: Vec<u64>,
-        then: Option<&Bound<'_, Radio>>,
-        at_ns: Option<u64>,
-        pause_ns: u64,
-        wired: Link,
-        wired_limit: u32,
-        cross_flows: u32,
-        cross_delay_ns: u64,
-        cross_spread_ns: u64,
-        overhead_ns: u64,
-        notify: bool,
-        notify_delay_ns: u64,
-        profile: &str,
-        knobs: BTreeMap<String, String>,
-        seed: u64,
-        runs: Vec<u64>,
-    ) -> PyResult<Self> {
-        let handover = match (then, at_ns) {
-            (None, None) => None,
-            (Some(second), Some(at)) => Some(Handover {
-                at: Instant::from_nanos(at),
-                pause: Duration::from_nanos(pause_ns),
-                second: second.get().radio.clone(),
-                notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            }),
-            _ => return Err(PyTypeError::new_err(
-                "a handover needs both then (the radio link after it) and at_ns (when it starts)",
-            )),
-        };
-        let flow = midflight_study::LongFlow {
-            wired: link(wired)?,
-            wired_limit,
-            radio: radio.get().radio.clone(),
-            handover,
-            cross: CrossTraffic {
-                flows: cross_flows,
-                delay: Duration::from_nanos(cross_delay_ns),
-                spread: Duration::from_nanos(cross_spread_ns),
-            },
-            overhead: Duration::from_nanos(overhead_ns),
-            scheme,
-            profile: profile.into(),
-            knobs: knobs.into_iter().collect(),
-            seed,
-            runs,
-            marks: marks_ns.into_iter().map(Instant::from_nanos).collect(),
-        };
-        Ok(Self { flow })
-    }
-}
-
-/// Runs long-lived flows; one table for each, with one row for each run and
-/// interval. `progress` is as for `run_sweeps`.
-#[pyfunction(name = "run_long_flows")]
-#[pyo3(signature = (flows, *, threads = 0, progress = None))]
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments of a Python function"
-)]
-fn run_flows(
-    py: Python<'_>,
-    flows: Vec<PyRef<'_, LongFlow>>,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<Table>> {
-    let flows: Vec<_> = flows.iter().map(|f| f.flow.clone()).collect();
-    let how = Execution {
-        threads,
-        ..Execution::default()
-    };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
-        run_long_flows(&flows, how, go_on)
-    })?;
-    let each = flows.iter().zip(&tables);
-    each.map(|(flow, runs)| flow_table(flow, runs)).collect()
-}
-
-fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Table> {
-    let rows: Vec<&FlowRow> = runs.iter().flat_map(|run| &run.rows).collect();
-    let intervals = flow.marks.len();
-    let mut t = Table::builder();
-    let count = |f: &dyn Fn(&FlowRow) -> u64| rows.iter().map(|r| f(r) as i64).collect();
-    let of_run = |place: usize| flow.runs[place / intervals] as i64;
-    t.int("run", (0..rows.len()).map(of_run).collect());
-    let interval = |place: usize| (place % intervals) as i64;
-    t.int("interval", (0..rows.len()).map(interval).collect());
-    t.int("from_ns", count(&|r| r.from.as_nanos()));
-    t.int("until_ns", count(&|r| r.until.as_nanos()));
-    t.int("acked", count(&|r| r.acked));
-    t.int("sent", count(&|r| r.sent));
-    t.int("rexmits", count(&|r| r.rexmits));
-    t.int("timeouts", count(&|r| r.timeouts.into()));
-    t.int("spurious_timeouts", count(&|r| r.spurious_timeouts.into()));
-    t.int("detected_timeouts", count(&|r| r.detected_timeouts.into()));
-    t.int("fast_rexmits", count(&|r| r.fast_rexmits.into()));
-    t.int(
-        "false_fast_rexmits",
-        count(&|r| r.false_fast_rexmits.into()),
-    );
-    t.int(
-        "undone_fast_rexmits",
-        count(&|r| r.undone_fast_rexmits.into()),
-    );
-    t.int("drops_queue", count(&|r| r.drops_queue));
-    t.int("drops_wired", count(&|r| r.drops_wired));
-    t.int("drops_radio", count(&|r| r.drops_radio));
-    t.int("reordered", count(&|r| r.reordered));
-    for truth in Cause::ALL {
-        for taken in Cause::ALL {
-            let name = format!("{}_as_{}", truth.name(), taken.name());
-            let cell = move |r: &FlowRow| r.confusion[truth as usize][taken as usize].into();
-            t.int(&name, count(&cell));
-        }
-        let name = format!("{}_unanswered", truth.name());
-        t.int(&name, count(&move |r| r.unanswered[truth as usize].into()));
-    }
-    t.int("wired_offered", count(&|r| r.wired_offered));
-    t.int("wired_dropped", count(&|r| r.wired_dropped));
-    let digest = |place: usize| runs[place / intervals].digest.to_string();
-    t.text("digest", (0..rows.len()).map(digest).collect());
-    t.build()
-}
-
-/// Every event of the flow in one of its runs, from `from_ns` to `until_ns`, or
-/// only those of these names.
-#[pyfunction(name = "trace_long_flow")]
-#[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments of a Python function"
-)]
-fn trace_flow(
-    py: Python<'_>,
-    flow: &Bound<'_, LongFlow>,
-    run: u64,
-    from_ns: u64,
-    until_ns: Option<u64>,
-    events: Vec<String>,
-) -> PyResult<Table> {
-    let flow = flow.get().flow.clone();
-    let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
-    let until = until_ns.map_or(end, Instant::from_nanos);
-    let from = Instant::from_nanos(from_ns);
-    let traced = py.detach(|| trace_long_flow(&flow, run, from, until, &events));
-    let (rows, digest) = traced.map_err(refuse)?;
-    trace_table(&rows, &digest)
 }
 
 fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {

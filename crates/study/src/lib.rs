@@ -34,4 +34,4 @@ pub use sweep::{run_sweeps, Sweep};
 pub use trace::{trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "2";
+pub const MODEL_VERSION: &str = "3";

@@ -1,4 +1,4 @@
-"""The command line: `midflight handoff`, `flow`, `roam`, `drill`, `reproduce`, `calibrate` and `list`.
+"""The command line: `midflight handoff`, `flow`, `roam`, `drill`, `reproduce`, `calibrate`, `list`.
 
 Every error that a user can make is one line on standard error and exit status 2. Standard output
 holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
