@@ -4,10 +4,17 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
 
+use midflight_sim::{Observer, World};
+use midflight_units::Instant;
+use rayon::prelude::*;
+
 use crate::error::StudyError;
 
 /// Most threads that are started.
 const MOST_THREADS: usize = 256;
+
+/// Events between two looks at whether to stop.
+pub(crate) const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// How long the caller is left without a word.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -76,6 +83,39 @@ pub(crate) fn in_parallel<T: Send>(
     })
 }
 
+/// Makes side by side every run that `items` ask for, each by its number; for
+/// each item its runs in that order. `run` gets the item's place and the number.
+///
+/// # Errors
+/// What `run` says; [`StudyError::Interrupted`] when told to stop.
+pub(crate) fn each_run<T, R: Send>(
+    items: &[T],
+    numbers: impl Fn(&T) -> &[u64],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+    run: impl Fn(usize, u64, &Progress) -> Result<R, StudyError> + Sync,
+) -> Result<Vec<Vec<R>>, StudyError> {
+    let jobs: Vec<(usize, u64)> = items
+        .iter()
+        .enumerate()
+        .flat_map(|(place, item)| numbers(item).iter().map(move |&number| (place, number)))
+        .collect();
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runs: Vec<R> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
+        let each = jobs.par_iter().with_max_len(1).map(|&(place, number)| {
+            let made = run(place, number, progress)?;
+            progress.done(1);
+            Ok(made)
+        });
+        each.collect()
+    })?;
+    let mut runs = runs.into_iter();
+    let of_item = |item| runs.by_ref().take(numbers(item).len()).collect();
+    Ok(items.iter().map(of_item).collect())
+}
+
 /// Between those who run and the caller.
 pub(crate) struct Progress<'a> {
     stop: &'a AtomicBool,
@@ -92,6 +132,27 @@ impl Progress<'_> {
             return Err(StudyError::Interrupted);
         }
         Ok(())
+    }
+
+    /// Everything that happens in a world before `until`.
+    ///
+    /// # Errors
+    /// The world's; [`StudyError::Interrupted`] when told to stop.
+    pub(crate) fn play<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        until: Instant,
+    ) -> Result<(), StudyError> {
+        loop {
+            for _ in 0..EVENTS_AT_A_TIME {
+                let next = world.next_event();
+                if next.at() >= until {
+                    return Ok(());
+                }
+                world.process(next)?;
+            }
+            self.go_on()?;
+        }
     }
 
     /// So many runs are done.

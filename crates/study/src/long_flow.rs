@@ -21,14 +21,13 @@ use midflight_sim::{
     LinkSetting, NodeId, Observer, Overhead, World,
 };
 use midflight_units::{Duration, Instant, Rate};
-use rayon::prelude::*;
 
 use crate::error::StudyError;
-use crate::execution::{in_parallel, Execution, Progress};
+use crate::execution::{each_run, Execution, Progress};
 use crate::flow_metrics::{self, FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{Recorder, TraceRow};
+use crate::trace::{play, Recorder, TraceRow};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,9 +142,6 @@ impl Observer for Watch {
         self.metrics.record(now, flow, event);
     }
 }
-
-/// Events between two looks at whether to stop.
-const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// The measurements of one run.
 #[derive(Clone, Debug)]
@@ -366,16 +362,7 @@ impl LongFlow {
     fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<FlowRun, StudyError> {
         let mut world = self.world(built, run, Watch::default())?;
         for &mark in &self.marks {
-            'interval: loop {
-                for _ in 0..EVENTS_AT_A_TIME {
-                    let next = world.next_event();
-                    if next.at() >= mark {
-                        break 'interval;
-                    }
-                    world.process(next)?;
-                }
-                progress.go_on()?;
-            }
+            progress.play(&mut world, mark)?;
             let counts = world.link_counts(link_id(WIRED));
             let (watch, _) = world.watch(FlowId::default());
             watch
@@ -404,17 +391,8 @@ pub fn trace_long_flow(
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = flow.check()?;
     let recorder = Recorder::new(&built.profile, link_name, from, only);
-    let mut world = flow.world(&built, run, (Digest::default(), recorder))?;
-    loop {
-        let next = world.next_event();
-        if next.at() >= until {
-            break;
-        }
-        world.observer().1.check_length(until)?;
-        world.process(next)?;
-    }
-    let (watch, _) = world.watch(FlowId::default());
-    Ok((watch.1.take_rows(), watch.0.to_string()))
+    let world = flow.world(&built, run, (Digest::default(), recorder))?;
+    play(world, until)
 }
 
 /// Runs flows side by side; for each flow its runs, in the order of their
@@ -431,25 +409,7 @@ pub fn run_long_flows(
         .iter()
         .map(LongFlow::check)
         .collect::<Result<_, _>>()?;
-    let jobs: Vec<(usize, u64)> = flows
-        .iter()
-        .enumerate()
-        .flat_map(|(i, flow)| flow.runs.iter().map(move |&run| (i, run)))
-        .collect();
-    if jobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let runs: Vec<FlowRun> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
-        let each = jobs.par_iter().with_max_len(1).map(|&(i, run)| {
-            let done = flows[i].run(&built[i], run, progress)?;
-            progress.done(1);
-            Ok(done)
-        });
-        each.collect()
-    })?;
-    let mut runs = runs.into_iter();
-    let tables = flows
-        .iter()
-        .map(|flow| runs.by_ref().take(flow.runs.len()).collect());
-    Ok(tables.collect())
+    let run =
+        |place: usize, run, progress: &Progress| flows[place].run(&built[place], run, progress);
+    each_run(flows, |flow| &flow.runs, how, go_on, run)
 }

@@ -12,16 +12,13 @@ use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::error::StudyError;
-use crate::execution::{in_parallel, Execution, Progress};
+use crate::execution::{in_parallel, Execution, Progress, EVENTS_AT_A_TIME};
 use crate::handoff::Handoff;
 use crate::metrics::{HandoffMetrics, HandoffRow};
 use crate::scheme::{Knobs, Scheme};
 
 /// Handoff instants for which copies of a past are held at once.
 const BATCH: usize = 16;
-
-/// Events between two looks at whether to stop.
-const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// What to run: one row for every scheme and instant.
 #[derive(Clone, Debug)]

@@ -60,7 +60,8 @@ pub(crate) struct Recorder {
     una: Seq,
     max: Seq,
     target: Option<Seq>,
-    packets: u64,
+    /// Whether, and this many new segments after the make, the run is done.
+    packets: Option<u64>,
     /// The sender has opinions on losses and timeouts worth telling.
     opinions: bool,
     /// Rows of timeouts that await their judgement.
@@ -87,7 +88,7 @@ impl Recorder {
             una: 0,
             max: 0,
             target: None,
-            packets: 0,
+            packets: None,
             opinions: has_opinions(profile),
             timeouts: Vec::new(),
         }
@@ -97,9 +98,9 @@ impl Recorder {
         self.only.is_empty() || self.only.iter().any(|listed| listed == event)
     }
 
-    /// The events so far.
-    pub(crate) fn take_rows(&mut self) -> Vec<TraceRow> {
-        std::mem::take(&mut self.rows)
+    /// Whether as many packets as asked for are acknowledged.
+    fn is_done(&self) -> bool {
+        self.target.is_some_and(|target| self.una >= target)
     }
 
     /// Whether there are more events than a trace can have until `end`.
@@ -222,7 +223,7 @@ impl Observer for Recorder {
             }
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => {
-                self.target = Some(self.max + self.packets);
+                self.target = self.packets.map(|packets| self.max + packets);
                 self.push(now, "make", 0.0, "");
             }
             Event::Notice => self.push(now, "notice", 0.0, ""),
@@ -276,6 +277,27 @@ impl Observer for Recorder {
     }
 }
 
+/// Lists what happens in a world before `until`, and the digest of that.
+///
+/// # Errors
+/// [`StudyError::TraceTooLong`], or the world's.
+pub(crate) fn play(
+    mut world: World<(Digest, Recorder)>,
+    until: Instant,
+) -> Result<(Vec<TraceRow>, String), StudyError> {
+    loop {
+        let next = world.next_event();
+        let recorder = &world.observer().1;
+        if next.at() >= until || recorder.is_done() {
+            break;
+        }
+        recorder.check_length(until)?;
+        world.process(next)?;
+    }
+    let ((digest, recorder), _) = world.watch(FlowId::default());
+    Ok((std::mem::take(&mut recorder.rows), digest.to_string()))
+}
+
 /// Runs once and returns every event in order, with the digest of the run.
 ///
 /// # Errors
@@ -284,7 +306,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
     let Built { profile, policies } =
         Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
     let recorder = Recorder {
-        packets: run.packets,
+        packets: Some(run.packets),
         ..Recorder::new(&profile, name_of, Instant::ZERO, &[])
     };
     let mut world: World<(Digest, Recorder)> =
@@ -296,16 +318,5 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         run.handoff.plan(&mut world, at)?;
     }
     world.hold_routes_until(Instant::NEVER);
-    loop {
-        let recorder = &world.observer().1;
-        let next = world.next_event();
-        let reached = recorder.target.is_some_and(|target| recorder.una >= target);
-        if reached || next.at() >= run.end {
-            break;
-        }
-        recorder.check_length(run.end)?;
-        world.process(next)?;
-    }
-    let (digest, recorder) = world.observer();
-    Ok((recorder.rows.clone(), digest.to_string()))
+    play(world, run.end)
 }

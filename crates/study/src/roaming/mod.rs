@@ -24,16 +24,15 @@ use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Digest, Event, FlowId, LossModel, Observer, Scripted, World};
 use midflight_tcp::{Ack, SackBlocks, Says};
 use midflight_units::{Duration, Instant};
-use rayon::prelude::*;
 
 pub use self::metrics::RoamingRow;
 
 use self::metrics::RoamingMetrics;
 use self::network::Network;
 use crate::error::StudyError;
-use crate::execution::{in_parallel, Execution, Progress};
+use crate::execution::{each_run, Execution, Progress};
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{Recorder, TraceRow};
+use crate::trace::{play, Recorder, TraceRow};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,8 +149,6 @@ const FIXED_START: Duration = Duration::from_secs(1);
 pub(crate) const MOST_STATIONS: u8 = 8;
 const MOST_FIXED: u8 = 200;
 const MOST_HANDOVERS: u64 = 1_000_000;
-/// Events between two looks at whether to stop.
-const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// One handover of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -393,11 +390,11 @@ impl Roaming {
         let mut station = 0;
         for (mark, next) in moves.iter().map(|m| (m.at, m.to)).chain([(self.end, 0)]) {
             while let Some(at) = forged.due_before(mark) {
-                go_on_until(&mut world, at, progress)?;
+                progress.play(&mut world, at)?;
                 let ack = forged.ack(world.sender(FlowId::default()));
                 world.schedule(at, Action::Forge(FlowId::default(), ack))?;
             }
-            go_on_until(&mut world, mark, progress)?;
+            progress.play(&mut world, mark)?;
             let acked: Vec<_> = (0..world.flows())
                 .map(|f| world.sender(World::<Watch>::flow_id(f)).view().snd_una)
                 .collect();
@@ -410,24 +407,6 @@ impl Roaming {
             rows: watch.metrics.take_rows(),
             digest: watch.digest,
         })
-    }
-}
-
-/// Everything that happens before `until`.
-fn go_on_until<O: Observer>(
-    world: &mut World<O>,
-    until: Instant,
-    progress: &Progress,
-) -> Result<(), StudyError> {
-    loop {
-        for _ in 0..EVENTS_AT_A_TIME {
-            let next = world.next_event();
-            if next.at() >= until {
-                return Ok(());
-            }
-            world.process(next)?;
-        }
-        progress.go_on()?;
     }
 }
 
@@ -495,17 +474,8 @@ pub fn trace_roaming(
     let built = roaming.check()?;
     let moves = roaming.moves(&built.profile.receiver.signal, run);
     let recorder = Recorder::new(&built.profile, network::link_name, from, only);
-    let mut world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
-    loop {
-        let next = world.next_event();
-        if next.at() >= until {
-            break;
-        }
-        world.observer().1.check_length(until)?;
-        world.process(next)?;
-    }
-    let (watch, _) = world.watch(FlowId::default());
-    Ok((watch.1.take_rows(), watch.0.to_string()))
+    let world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
+    play(world, until)
 }
 
 /// Runs mobile nodes side by side; for each its runs, in the order of their
@@ -519,25 +489,7 @@ pub fn run_roaming(
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<RoamingRun>>, StudyError> {
     let built: Vec<Built> = nodes.iter().map(Roaming::check).collect::<Result<_, _>>()?;
-    let jobs: Vec<(usize, u64)> = nodes
-        .iter()
-        .enumerate()
-        .flat_map(|(i, node)| node.runs.iter().map(move |&run| (i, run)))
-        .collect();
-    if jobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let runs: Vec<RoamingRun> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
-        let each = jobs.par_iter().with_max_len(1).map(|&(i, run)| {
-            let done = nodes[i].run(&built[i], run, progress)?;
-            progress.done(1);
-            Ok(done)
-        });
-        each.collect()
-    })?;
-    let mut runs = runs.into_iter();
-    let tables = nodes
-        .iter()
-        .map(|node| runs.by_ref().take(node.runs.len()).collect());
-    Ok(tables.collect())
+    let run =
+        |place: usize, run, progress: &Progress| nodes[place].run(&built[place], run, progress);
+    each_run(nodes, |node| &node.runs, how, go_on, run)
 }
