@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from midflight.cli.flow_tables import (
+    columns,
+    link_values,
+    run_values,
+    segment_bits,
+    write_csv,
+    write_trace,
+)
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
+from midflight.cli.options import (
+    JsonOption,
+    KnobsOption,
+    ProfileOption,
+    RunsOption,
+    SchemesOption,
+    ThreadsOption,
+)
 from midflight.cli.output import (
     UserError,
     align,
@@ -20,7 +35,6 @@ from midflight.cli.output import (
     note,
     progress_display,
     time_text,
-    write_trace,
 )
 
 if TYPE_CHECKING:
@@ -131,12 +145,10 @@ class Request(NamedTuple):
         again = self.at_ns + self.pause_ns
         return during(self.radio, 0, self.at_ns) + during(self.then, again, end)
 
+    @property
     def segment_bits(self) -> int:
         """Return the size of a data segment on the wire."""
-        from midflight import _core
-
-        of_profile = {one["name"]: one["values"] for one in _core.settings()}["segment_bytes"]
-        return 8 * int(self.knobs.get("segment_bytes", of_profile.get(self.profile, 0)))
+        return segment_bits(self.profile, self.knobs)
 
     def values(self) -> dict[str, Any]:
         return {
@@ -241,32 +253,10 @@ def flow(
             "a packet at the wired link, such as 400us, keeps flows from falling into step.",
         ),
     ] = "0ms",
-    scheme: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A sender, see `midflight list schemes`, or several joined by +, such as "
-            "dcr+frto. May be repeated.  [default: sack]",
-        ),
-    ] = None,
-    profile: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
-        ),
-    ] = "ns2",
-    knobs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
-            "May be repeated.",
-        ),
-    ] = None,
-    runs: Annotated[
-        str, typer.Option(metavar="N", help="Runs of each scheme, which differ by what is random.")
-    ] = "10",
+    scheme: SchemesOption = None,
+    profile: ProfileOption = "ns2",
+    knobs: KnobsOption = None,
+    runs: RunsOption = "10",
     seed: Annotated[
         str,
         typer.Option(metavar="N", help="Of what is random; all schemes meet the same radio."),
@@ -280,9 +270,7 @@ def flow(
             "[default: start and end of the handover]",
         ),
     ] = None,
-    threads: Annotated[
-        str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
-    ] = "0",
+    threads: ThreadsOption = "0",
     csv_file: Annotated[
         str | None,
         typer.Option(
@@ -299,9 +287,7 @@ def flow(
             help="Write every event of run 0; for a single scheme; - is standard output.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate a long-lived flow over a lossy radio link, which another one may replace.
 
@@ -397,7 +383,7 @@ def flow(
                 progress=lambda done, total: progress("runs", done, total),
             )
         if csv_to is not None:
-            write_csv(request, tables, csv_to)
+            write_csv(request.schemes, tables, request.segment_bits, csv_to)
         if trace_to is not None:
             write_trace(_core.trace_long_flow(flows[0]), trace_to)
     if as_json:
@@ -455,40 +441,6 @@ def read_marks(end_ns: int, until: str | None, handover: Sequence[int]) -> list[
     return sorted({*marks, end_ns})
 
 
-def link_values(link: tuple[int, int]) -> dict[str, int]:
-    """Return a link as values for JSON."""
-    return {"rate_bit_s": link[0], "delay_ns": link[1]}
-
-
-def columns(request: Request, table: Table) -> dict[str, list[Any]]:
-    """Return the columns of a scheme's runs; instants in seconds, throughput in kbit/s."""
-    found: dict[str, list[Any]] = {}
-    bits = request.segment_bits()
-    for name in table.column_names:
-        values = table.column(name)
-        if name.endswith("_ns"):
-            name, values = f"{name[:-3]}_s", [value / 1e9 for value in values]
-        found[name] = values
-        if name == "until_s":
-            of = zip(table.column("acked"), found["from_s"], values, strict=True)
-            found["throughput_kbit_s"] = [
-                acked * bits / (until - start) / 1e3 for acked, start, until in of
-            ]
-    return found
-
-
-def write_csv(request: Request, tables: Sequence[Table], file: IO[str]) -> None:
-    """Write one row per scheme, run and interval."""
-    writer = csv.writer(file, lineterminator="\n")
-    for number, (scheme, table) in enumerate(zip(request.schemes, tables, strict=True)):
-        found = columns(request, table)
-        if number == 0:
-            writer.writerow(["scheme", *found])
-        for row in zip(*found.values(), strict=True):
-            cells = (f"{value:.12g}" if isinstance(value, float) else value for value in row)
-            writer.writerow([scheme, *cells])
-
-
 def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
     """Yield for each scheme the means of each interval, and the suspected losses of all.
 
@@ -503,7 +455,7 @@ def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, 
         # A row for each run, a column for each interval.
         found = {
             name: np.array(values).reshape(request.runs, -1)
-            for name, values in columns(request, table).items()
+            for name, values in columns(table, request.segment_bits).items()
             if name != "digest"
         }
         intervals = []
@@ -619,14 +571,9 @@ def as_values(request: Request, tables: Sequence[Table]) -> dict[str, Any]:
     """Return request, summary and runs as values for JSON; times of runs are in seconds."""
     from midflight import _core
 
-    runs = []
-    for scheme, table in zip(request.schemes, tables, strict=True):
-        found = columns(request, table)
-        for row in zip(*found.values(), strict=True):
-            runs.append({"scheme": scheme, **dict(zip(found, row, strict=True))})
     return {
         "model_version": _core.MODEL_VERSION,
         "request": request.values(),
         "schemes": list(per_scheme(request, tables)),
-        "runs": runs,
+        "runs": run_values(request.schemes, tables, request.segment_bits),
     }

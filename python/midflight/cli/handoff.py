@@ -12,6 +12,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
+from midflight.cli.options import (
+    JsonOption,
+    KnobsOption,
+    ProfileOption,
+    SchemesOption,
+    ThreadsOption,
+)
 from midflight.cli.output import UserError, align, open_result, progress_display, seconds
 
 if TYPE_CHECKING:
@@ -79,20 +86,8 @@ def handoff(
             "bbm (break-before-make: the old link dies, the new one comes up after the gap).",
         ),
     ] = "mbb",
-    scheme: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A sender, see `midflight list schemes`, or several joined by +, such as "
-            "enhanced+dcr-frto. May be repeated.  [default: sack]",
-        ),
-    ] = None,
-    profile: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
-        ),
-    ] = "ns2",
+    scheme: SchemesOption = None,
+    profile: ProfileOption = "ns2",
     gap: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Time without any link; for bbm only.  [default: 500ms]"),
@@ -107,15 +102,7 @@ def handoff(
     no_notice: Annotated[
         bool, typer.Option("--no-notice", help="The sender is not told of the handoff.")
     ] = False,
-    knobs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
-            "May be repeated.",
-        ),
-    ] = None,
+    knobs: KnobsOption = None,
     fixed: Annotated[
         str,
         typer.Option(
@@ -130,9 +117,7 @@ def handoff(
             metavar="TIME", help="Runs that have not finished by then are given up (unfinished)."
         ),
     ] = "1h",
-    threads: Annotated[
-        str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
-    ] = "0",
+    threads: ThreadsOption = "0",
     csv_file: Annotated[
         str | None,
         typer.Option(
@@ -142,9 +127,7 @@ def handoff(
             "names of columns stands for --packets.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate one connection for each scheme and handoff instant.
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from midflight._core import Table
+from typing import IO
 
 __all__ = [
     "Progress",
@@ -27,7 +23,6 @@ __all__ = [
     "seconds",
     "shorten",
     "time_text",
-    "write_trace",
 ]
 
 Progress = Callable[[str, int, int], None]
@@ -145,15 +140,6 @@ def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
     if file is None:
         return nullcontext(None)
     return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
-
-
-def write_trace(table: Table, file: IO[str]) -> None:
-    """Write one row per event."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["time_ns", "event", "value", "detail"])
-    each = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
-    for time_ns, event, value, detail in zip(*each, strict=True):
-        writer.writerow([time_ns, event, f"{value:.12g}", detail])
 
 
 def shorten(text: str, width: int = 90) -> str:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from midflight.cli.flow_tables import (
+    link_values,
+    run_values,
+    segment_bits,
+    write_csv,
+    write_trace,
+)
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
+from midflight.cli.options import (
+    JsonOption,
+    KnobsOption,
+    ProfileOption,
+    RunsOption,
+    SchemesOption,
+    ThreadsOption,
+)
 from midflight.cli.output import (
     UserError,
     align,
@@ -20,7 +34,6 @@ from midflight.cli.output import (
     note,
     progress_display,
     time_text,
-    write_trace,
 )
 
 if TYPE_CHECKING:
@@ -73,12 +86,10 @@ class Request(NamedTuple):
             _core.Roaming(scheme=scheme, runs=runs, **shared) for scheme in shared.pop("schemes")
         ]
 
+    @property
     def segment_bits(self) -> int:
         """Return the size of a data segment on the wire."""
-        from midflight import _core
-
-        of_profile = {one["name"]: one["values"] for one in _core.settings()}["segment_bytes"]
-        return 8 * int(self.knobs.get("segment_bytes", of_profile.get(self.profile, 0)))
+        return segment_bits(self.profile, self.knobs)
 
     def station_of_node(self) -> list[int | None]:
         """Return the base station of each node, None for the mobile one."""
@@ -87,14 +98,7 @@ class Request(NamedTuple):
 
 
 def roam(
-    scheme: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A sender and what its mobile node does, see `midflight list schemes`: tr-acks, "
-            "freeze, ehn ..., or several joined by +. May be repeated.  [default: sack]",
-        ),
-    ] = None,
+    scheme: SchemesOption = None,
     every: Annotated[
         str, typer.Option(metavar="TIME", help="Time between two handovers; 0s for none.")
     ] = "5s",
@@ -172,24 +176,9 @@ def roam(
     signal_delay: Annotated[
         str, typer.Option(metavar="TIME", help="How much later than its registration it is sent.")
     ] = "0ms",
-    profile: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
-        ),
-    ] = "ns2",
-    knobs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
-            "May be repeated.",
-        ),
-    ] = None,
-    runs: Annotated[
-        str, typer.Option(metavar="N", help="Runs of each scheme, which differ by what is random.")
-    ] = "10",
+    profile: ProfileOption = "ns2",
+    knobs: KnobsOption = None,
+    runs: RunsOption = "10",
     seed: Annotated[
         str,
         typer.Option(
@@ -197,9 +186,7 @@ def roam(
         ),
     ] = "1",
     end: Annotated[str, typer.Option(metavar="TIME", help="End of each run.")] = "300s",
-    threads: Annotated[
-        str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
-    ] = "0",
+    threads: ThreadsOption = "0",
     csv_file: Annotated[
         str | None,
         typer.Option(
@@ -218,9 +205,7 @@ def roam(
             "standard output.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate a mobile node that changes its base station every few seconds.
 
@@ -287,7 +272,7 @@ def roam(
                 progress=lambda done, total: progress("runs", done, total),
             )
         if csv_to is not None:
-            write_csv(request, tables, csv_to)
+            write_csv(request.schemes, tables, request.segment_bits, csv_to)
         if trace_to is not None:
             write_trace(_core.trace_roaming(nodes[0]), trace_to)
     if as_json:
@@ -326,35 +311,6 @@ def read_share(option: str, text: str) -> float:
     return share
 
 
-def columns(request: Request, table: Table) -> dict[str, list[Any]]:
-    """Return the columns of a scheme's runs; instants in seconds, throughput in kbit/s."""
-    found: dict[str, list[Any]] = {}
-    bits = request.segment_bits()
-    for name in table.column_names:
-        values = table.column(name)
-        if name.endswith("_ns"):
-            name, values = f"{name[:-3]}_s", [value / 1e9 for value in values]
-        found[name] = values
-        if name == "until_s":
-            of = zip(table.column("acked"), found["from_s"], values, strict=True)
-            found["throughput_kbit_s"] = [
-                acked * bits / (until - start) / 1e3 for acked, start, until in of
-            ]
-    return found
-
-
-def write_csv(request: Request, tables: Sequence[Table], file: IO[str]) -> None:
-    """Write one row per scheme, run, interval and node."""
-    writer = csv.writer(file, lineterminator="\n")
-    for number, (scheme, table) in enumerate(zip(request.schemes, tables, strict=True)):
-        found = columns(request, table)
-        if number == 0:
-            writer.writerow(["scheme", *found])
-        for row in zip(*found.values(), strict=True):
-            cells = (f"{value:.12g}" if isinstance(value, float) else value for value in row)
-            writer.writerow([scheme, *cells])
-
-
 def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
     """Yield for each scheme the means per run of the mobile node and of the nodes at each station.
 
@@ -366,7 +322,7 @@ def per_scheme(request: Request, tables: Sequence[Table]) -> Iterator[dict[str, 
 
     where = request.station_of_node()
     groups = {station: [n for n, at in enumerate(where) if at == station] for station in where}
-    kbit_s = request.segment_bits() / request.end_ns * 1e6
+    kbit_s = request.segment_bits / request.end_ns * 1e6
     for scheme, table in zip(request.schemes, tables, strict=True):
         # Run, interval, node.
         sums = {
@@ -466,22 +422,12 @@ def as_values(request: Request, tables: Sequence[Table]) -> dict[str, Any]:
     """Return request, summary and runs as values for JSON; times of runs are in seconds."""
     from midflight import _core
 
-    runs = []
-    for scheme, table in zip(request.schemes, tables, strict=True):
-        found = columns(request, table)
-        for row in zip(*found.values(), strict=True):
-            runs.append({"scheme": scheme, **dict(zip(found, row, strict=True))})
     links = {
-        name: {"rate_bit_s": link[0], "delay_ns": link[1]}
-        for name, link in (
-            ("backbone", request.backbone),
-            ("access", request.access),
-            ("wireless", request.wireless),
-        )
+        name: link_values(getattr(request, name)) for name in ("backbone", "access", "wireless")
     }
     return {
         "model_version": _core.MODEL_VERSION,
         "request": {**request._asdict(), **links},
         "schemes": list(per_scheme(request, tables)),
-        "runs": runs,
+        "runs": run_values(request.schemes, tables, request.segment_bits),
     }

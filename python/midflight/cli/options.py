@@ -1,0 +1,50 @@
+"""Options that mean the same in every command that runs something."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+__all__ = [
+    "JsonOption",
+    "KnobsOption",
+    "ProfileOption",
+    "RunsOption",
+    "SchemesOption",
+    "ThreadsOption",
+]
+
+SchemesOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheme",
+        metavar="NAME",
+        help="A sender, see `midflight list schemes`, or several joined by +, such as "
+        "enhanced+dcr-frto. May be repeated.  [default: sack]",
+    ),
+]
+ProfileOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
+    ),
+]
+KnobsOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
+        "May be repeated.",
+    ),
+]
+RunsOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="N", help="Runs of each scheme, which differ by what is random.")
+]
+ThreadsOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
+]
+JsonOption: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
+]
