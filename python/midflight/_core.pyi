@@ -40,6 +40,7 @@ class Policy(TypedDict):
     summary: str
     source: str
     knobs: list[Knob]
+    heeds: Literal["notices", "marks"]
 
 @type_check_only
 class Part(TypedDict):

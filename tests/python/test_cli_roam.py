@@ -38,7 +38,7 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
         "up to 50 packets at a link",
         "a handover every 5 s between 2 stations, advertisements every 0.1 s after a blackout of "
         "0.5 s",
-        "warnings come 0.02 s early, 0.2 of signals lost, signals sent 0.05 s late",
+        "warnings come 0.02 s early, 20 % of signals lost, signals sent 0.05 s late",
         "3 runs of 30 s, seed 1, profile ns2 with min_rto=1s",
     ]
     assert (
@@ -111,7 +111,7 @@ def test_a_trace_shows_marks_windows_and_probes(tmp_path: Path) -> None:
         (["--signal-lost", "2"], '--signal-lost "2" is not a share from 0% to 100%'),
         (["--foresight-missed", "nan"], '--foresight-missed "nan" is not a share'),
         (["--foresight-error", "soon"], "--foresight-error"),
-        (["--every", "100ms"], "a time between handovers of 100 ms"),
+        (["--every", "100ms"], "a handover every 100 ms is too often"),
         (["--loss", "foo"], "--loss"),
         (["--back-loss", "foo"], "--back-loss"),
         (["--stations", "9"], '--stations "9"'),

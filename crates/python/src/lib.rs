@@ -12,7 +12,7 @@ use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
-use midflight_control::policy::{a1_min_rto, POLICIES};
+use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
@@ -162,10 +162,16 @@ fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, Py
     Ok(list)
 }
 
-/// All handoff policies: name, summary, source and knobs.
+/// All handoff policies: name, summary, source, knobs and what they act on:
+/// notices of the new link, or handover marks.
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    part_list(py, POLICIES)
+    let list = part_list(py, POLICIES)?;
+    for (entry, info) in list.iter().zip(POLICIES) {
+        let marks = Policy::named(info.name).is_some_and(|p| p.heeds_marks());
+        entry.set_item("heeds", if marks { "marks" } else { "notices" })?;
+    }
+    Ok(list)
 }
 
 /// All congestion controllers: name, summary, source and knobs.

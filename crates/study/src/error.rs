@@ -1,7 +1,7 @@
 use midflight_control::part::KnobError;
 use midflight_sim::WorldError;
 use midflight_tcp::ConfigError;
-use midflight_units::{Instant, UnitError};
+use midflight_units::{Duration, Instant, UnitError};
 
 use crate::drill::DrillError;
 
@@ -27,6 +27,14 @@ pub enum StudyError {
         text: String,
         /// What would be accepted.
         accepted: &'static str,
+    },
+    /// Handovers that overlap.
+    #[error("a handover every {every} is too often: one may take {longest}, which is blackout, advertisement interval, signal delay and the way of the registration together; accepted is more time between them, or less of these")]
+    Handovers {
+        /// Time between two.
+        every: Duration,
+        /// How long one may take.
+        longest: Duration,
     },
     /// Two parts of which a sender has one.
     #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]

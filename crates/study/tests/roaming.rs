@@ -388,7 +388,7 @@ fn what_cannot_be_run_is_refused() {
             Ok(_) => panic!("accepted"),
         }
     };
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         (&|n| n.runs.clear(), "no run"),
         (&|n| n.end = Instant::ZERO, "end of the run"),
         (&|n| n.limit = 0, "queue limit of"),
@@ -403,7 +403,14 @@ fn what_cannot_be_run_is_refused() {
         ),
         (
             &|n| handovers(n).every = ms(200),
-            "between handovers of 200 ms",
+            "a handover every 200 ms is too often",
+        ),
+        (
+            &|n| {
+                n.scheme = "freeze".into();
+                handovers(n).foresight.early = Duration::from_secs(5);
+            },
+            "a warning ahead of a handover by 5.15 s",
         ),
         (
             &|n| n.end = seconds(1e9),

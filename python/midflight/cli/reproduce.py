@@ -89,6 +89,8 @@ def reproduce(
 
 def verdicts(result: StudyResult, *, values: bool = False) -> str:
     """Return the verdict table, with what was measured if `values`, and the counts under it."""
+    from midflight.claims import Verdict
+
     lines = [["claim", "verdict", "what the paper says"]]
     for one in result.claims:
         lines.append([one.id, str(one.verdict), shorten(one.claim.claim)])
@@ -96,7 +98,9 @@ def verdicts(result: StudyResult, *, values: bool = False) -> str:
             text = textwrap.wrap(f"{one.finding.measured}", 100)
             text += textwrap.wrap(f"Note: {one.finding.note}", 100) if one.finding.note else []
             lines += [["", "", line] for line in text]
-    counts = Counter(str(one.verdict) for one in result.claims)
-    tally = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    if not result.claims:
+        return "No claim is about this figure."
+    counts = Counter(one.verdict for one in result.claims)
+    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     claims = "1 claim" if len(result.claims) == 1 else f"{len(result.claims)} claims"
-    return f"{align(lines, right=False)}\n\n{claims}: {tally or 'none'}"
+    return f"{align(lines, right=False)}\n\n{claims}: {tally}"

@@ -192,8 +192,8 @@ def roam(
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Write one row per scheme, run, interval between handovers, and node; - is "
-            "standard output.",
+            help="Write one row per scheme, run, interval between handovers, and node, with the "
+            "columns of `midflight.run_roaming`; - is standard output.",
         ),
     ] = None,
     trace_file: Annotated[
@@ -260,7 +260,7 @@ def roam(
     if trace_file is not None:
         check_traced(request.schemes)
     nodes = request.nodes()
-    for one in idle_knobs(request.schemes, request.knobs):
+    for one in (*idle_knobs(request.schemes, request.knobs), *idle(request)):
         note(one)
 
     # Opened before the runs, so that a place that cannot be written to shows at once.
@@ -281,6 +281,41 @@ def roam(
     else:
         sys.stdout.flush()
         print(summary(request, tables), file=sys.stderr if on_output else sys.stdout)
+
+
+def idle(request: Request) -> Iterator[str]:
+    """Yield a note for each scheme and option that can do nothing here."""
+    from midflight import _core
+
+    parts = {one["name"]: set(one["parts"]) for one in _core.schemes()}
+    signals = {one["name"] for one in _core.signals()} - {"silent"}
+    policies = _core.policies()
+    waits = {one["name"] for one in policies if one["heeds"] == "notices"}
+    heeds = {one["name"] for one in policies if one["heeds"] == "marks"}
+    every: set[str] = set()
+    for scheme in request.schemes:
+        own = set().union(*(parts.get(name, set()) for name in scheme.split("+")))
+        every |= own
+        if own & waits:
+            yield (
+                f"{scheme}: {', '.join(sorted(own & waits))} can do nothing without a notice of "
+                "the new link, and a node that roams sends none"
+            )
+        if own & heeds and "ehn-notify" not in own:
+            yield f"{scheme}: nothing marks a handover for {', '.join(sorted(own & heeds))}"
+    if (request.foresight_error_ns or request.foresight_missed) and "freeze" not in every:
+        yield "--foresight-error and --foresight-missed have no effect: no scheme here foresees"
+    spoiled = request.signal_lost or request.signal_copies != 1 or request.signal_delay_ns
+    if spoiled and not every & signals:
+        yield "--signal-lost, -copies and -delay have no effect: no node here tells its sender"
+    estimates = every & {"westwood", "westwood-plus"} or "westwood" in request.knobs.get(
+        "congestion", ""
+    )
+    if request.knobs.get("ehn_window") == "adjusted" and not estimates:
+        yield (
+            "ehn_window=adjusted is previous without a congestion controller that estimates the "
+            "bandwidth, such as --set congestion=westwood"
+        )
 
 
 def read_loss(option: str, model: str | None) -> str | None:
@@ -357,7 +392,10 @@ def header(request: Request) -> list[str]:
         wireless += f", loses {request.loss}"
     if request.back_loss is not None:
         wireless += f", loses {request.back_loss} on the way back"
-    lines = ["; ".join([*ways, wireless]), f"up to {request.limit} packets at a link"]
+    lines = [
+        "; ".join([*ways, wireless]),
+        f"up to {request.limit} packet{'s' * (request.limit > 1)} at a link",
+    ]
     if request.every_ns is None:
         lines.append("no handovers")
     else:
@@ -371,9 +409,9 @@ def header(request: Request) -> list[str]:
         error = "late" if request.foresight_error_ns > 0 else "early"
         spoiled.append(f"warnings come {time_text(abs(request.foresight_error_ns))} {error}")
     if request.foresight_missed:
-        spoiled.append(f"{request.foresight_missed:.4g} of handovers not foreseen")
+        spoiled.append(f"{100 * request.foresight_missed:.4g} % of handovers not foreseen")
     if request.signal_lost:
-        spoiled.append(f"{request.signal_lost:.4g} of signals lost")
+        spoiled.append(f"{100 * request.signal_lost:.4g} % of signals lost")
     if request.signal_copies != 1:
         spoiled.append(f"{request.signal_copies} copies of a signal")
     if request.signal_delay_ns:

@@ -26,7 +26,8 @@ pub struct Freeze {
 impl Default for Freeze {
     fn default() -> Self {
         Self {
-            warning: Duration::from_millis(100),
+            // A little more than the idle round trip of the network of Izumikawa et al.
+            warning: Duration::from_millis(150),
             freezing: 1,
             thawing: 3,
         }
@@ -41,9 +42,9 @@ impl Part for Freeze {
         knobs: &[
             Knob {
                 name: "freeze_warning",
-                default: "100ms",
+                default: "150ms",
                 accepts: "a time",
-                summary: "how long before it leaves its link the node warns; best a round-trip time",
+                summary: "how long before it leaves its link the node warns; best a little more than the round-trip time",
             },
             Knob {
                 name: "freeze_copies",

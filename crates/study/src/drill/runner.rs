@@ -85,7 +85,12 @@ impl<'a> Runner<'a> {
         }
         let unseen = self.connection.as_ref().map_or(0, |c| c.sent.len());
         if let (None, Some(last), 1..) = (&run.failure, script.statements.last(), unseen) {
-            let text = format!("the script ends, and no line of it expects {unseen} segments that were sent before");
+            let sent = if unseen == 1 {
+                "1 segment that was".into()
+            } else {
+                format!("{unseen} segments that were")
+            };
+            let text = format!("the script ends, and no line of it expects {sent} sent before");
             self.environment.note(last.line, text);
         }
         run.segments = self.connection.as_ref().map_or(0, |c| c.counts.sent);
@@ -145,6 +150,11 @@ impl<'a> Runner<'a> {
             let (outcome, at) = self.expects(statement.line, spec, from, until)?;
             self.base = if is_exact { from } else { at };
             return Ok(outcome);
+        }
+        let now = self.present();
+        if now.since(until) > self.environment.tolerance && now > until {
+            let expected = format!("this happens at {until}");
+            return Ok(Err((expected, format!("it is {now} already"))));
         }
         self.advance(statement.line, from)?;
         let outcome = match &statement.action {

@@ -252,11 +252,20 @@ impl Roaming {
             // One handover is over before the next: the node is back, and its agent knows.
             let longest = h.blackout + h.advertisement + h.signal.delay + self.switch_delay();
             if h.every <= longest {
-                let value = h.every.to_string();
+                return Err(StudyError::Handovers {
+                    every: h.every,
+                    longest,
+                });
+            }
+        }
+        let built = Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?;
+        let warning = built.profile.receiver.signal.warning();
+        if let (Some(h), Some(warning)) = (&self.handovers, warning) {
+            if warning + h.foresight.early >= h.every {
                 return refuse(
-                    "a time between handovers of",
-                    value,
-                    "more than blackout, advertisement interval, signal delay and the way to the new station and back together",
+                    "a warning ahead of a handover by",
+                    (warning + h.foresight.early).to_string(),
+                    "less than the time between two handovers",
                 );
             }
         }
@@ -271,7 +280,7 @@ impl Roaming {
                 "up to 1000000: end the run earlier or move less often",
             );
         }
-        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+        Ok(built)
     }
 
     /// From when a registration leaves the node until the packets that its agent

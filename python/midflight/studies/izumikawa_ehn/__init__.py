@@ -27,7 +27,8 @@ STUDY = Study(
     ),
     summary=(
         "A node that changes its base station every 5 s, on a wireless link that loses packets: "
-        "four TCPs, each as it is, with TR-ACKs, with Freeze-TCP and with EHN; 30 runs each."
+        "four TCPs, each as it is, with TR-ACKs, with Freeze-TCP and with EHN; "
+        "3 to 20 runs of 300 s each."
     ),
     reading=(
         "Figures 7 and beyond are not the paper's. Bars and points are means with 95 % confidence "
