@@ -153,6 +153,7 @@ mod tests {
             bytes: 1500,
             retransmission: false,
             sent: Instant::ZERO,
+            probe: false,
         };
         Announcement {
             key,

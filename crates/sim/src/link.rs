@@ -597,6 +597,7 @@ mod tests {
                 bytes: 1500,
                 retransmission: false,
                 sent: Instant::ZERO,
+                probe: false,
             };
             l.carry(
                 at(us),

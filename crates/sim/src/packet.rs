@@ -28,6 +28,7 @@ pub(crate) struct Packet {
 enum Kind {
     Data,
     Retransmission,
+    WindowProbe,
     Ack,
 }
 
@@ -47,10 +48,10 @@ impl Packet {
             bytes: segment.bytes,
             options: OptionsId::NONE,
             to,
-            kind: if segment.retransmission {
-                Kind::Retransmission
-            } else {
-                Kind::Data
+            kind: match segment.retransmission {
+                true if segment.probe => Kind::WindowProbe,
+                true => Kind::Retransmission,
+                false => Kind::Data,
             },
             rerouted: false,
         }
@@ -73,7 +74,7 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Data | Kind::Retransmission => Payload::Data(self.number),
+            Kind::Data | Kind::Retransmission | Kind::WindowProbe => Payload::Data(self.number),
             Kind::Ack => Payload::Ack(self.number),
         }
     }
@@ -100,8 +101,9 @@ impl Packet {
             kind => Delivery::Segment(Segment {
                 seq: self.number,
                 bytes: self.bytes,
-                retransmission: kind == Kind::Retransmission,
+                retransmission: kind != Kind::Data,
                 sent: self.sent,
+                probe: kind == Kind::WindowProbe,
             }),
         }
     }

@@ -174,7 +174,7 @@ impl Observer for FlowMetrics {
             return;
         }
         match event {
-            Event::Sent(segment) if !segment.is_window_probe() => {
+            Event::Sent(segment) if !segment.probe => {
                 self.row.sent += 1;
                 if segment.retransmission {
                     self.row.rexmits += 1;

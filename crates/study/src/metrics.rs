@@ -346,7 +346,7 @@ impl Observer for HandoffMetrics {
             Event::Sent(segment) => {
                 self.max = self.max.max(segment.seq + 1);
                 if let Some(a) = after {
-                    if !segment.is_window_probe() {
+                    if !segment.probe {
                         a.on_sent(now, segment.retransmission);
                     }
                 }

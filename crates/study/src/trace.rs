@@ -190,7 +190,7 @@ impl Observer for Recorder {
             Event::Sent(s) => {
                 self.max = self.max.max(s.seq + 1);
                 let name = match s.retransmission {
-                    true if s.is_window_probe() => "window_probe",
+                    true if s.probe => "window_probe",
                     true => "rexmit",
                     false => "send",
                 };

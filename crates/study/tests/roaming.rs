@@ -414,7 +414,7 @@ fn what_cannot_be_run_is_refused() {
         ),
         (
             &|n| n.end = seconds(1e9),
-            "number of handovers in a run 200000000",
+            "number of handovers in a run times that of nodes 200000000",
         ),
         (&|n| n.scheme = "ehm".into(), "ehm"),
     ];

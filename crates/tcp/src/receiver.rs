@@ -120,7 +120,7 @@ impl Receiver {
         }
         self.delayed = None;
         // No data has arrived twice with a probe.
-        Some(self.acknowledge(seq, segment.sent, duplicate && !segment.is_window_probe()))
+        Some(self.acknowledge(seq, segment.sent, duplicate && !segment.probe))
     }
 
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
@@ -302,6 +302,7 @@ mod tests {
             bytes: 1500,
             retransmission: false,
             sent: Instant::ZERO,
+            probe: false,
         };
         let ack = r
             .on_segment(Instant::ZERO, &segment)
@@ -347,6 +348,7 @@ mod tests {
                 bytes: 1500,
                 retransmission: false,
                 sent: Instant::ZERO,
+                probe: false,
             };
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)
                 .map(|a| a.ack)

@@ -21,14 +21,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent; also the value of its timestamp option.
     pub sent: Instant,
-}
-
-impl Segment {
-    /// Whether it is a probe of a closed window: it repeats an acknowledged number without data.
-    #[inline]
-    pub fn is_window_probe(&self) -> bool {
-        self.seq > 0 && self.bytes <= ACK_HEADER_BYTES
-    }
+    /// It asks for the window: an acknowledged number again, without data.
+    pub probe: bool,
 }
 
 /// A block of segments above the cumulative ACK (RFC 2018 section 3).

@@ -105,7 +105,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     assert!(!s.sender.on_timer(s.now, &mut s.seen));
     let probe = s.sender.poll_transmit(s.now);
     let probe = probe.unwrap_or_else(|| panic!("no probe"));
-    assert!(probe.is_window_probe());
+    assert!(probe.probe);
     let mut r = receiver("freeze", &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
     let answer = r.on_segment(s.now, &probe);
     let answer = answer.unwrap_or_else(|| panic!("no answer"));
@@ -113,6 +113,52 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     // Data that arrives twice is one.
     let again = take(&mut r, 8).unwrap_or_else(|| panic!("no answer"));
     assert!(!again.sack.is_empty());
+}
+
+/// When nothing but the SYN is acknowledged its number is that of the SYN.
+#[test]
+fn a_probe_after_the_handshake_is_no_syn() {
+    for recovery in ALL {
+        let mut s = start(recovery, &[]);
+        assert_eq!(say(&mut s, 1, Says::ZeroWindow), [], "{recovery}");
+        s.now = s.due();
+        assert!(!s.sender.on_timer(s.now, &mut s.seen));
+        let probe = s.sender.poll_transmit(s.now);
+        let probe = probe.unwrap_or_else(|| panic!("no probe"));
+        assert!(probe.probe && probe.seq == 0, "{recovery}");
+        let answer = receiver("freeze", &[0]).on_segment(s.now, &probe);
+        assert!(answer.is_some_and(|a| a.ack == 1 && a.sack.is_empty()));
+    }
+}
+
+#[test]
+fn the_ack_of_the_syn_may_close_the_window() {
+    for recovery in ALL {
+        let mut s = Hand::closed(&[("recovery", recovery)], 100);
+        assert_eq!(s.send(), [0]);
+        assert_eq!(say(&mut s, 1, Says::ZeroWindow), [], "{recovery}");
+        assert!(s.sender.is_window_closed());
+        assert_eq!(s.timer(), (false, vec![0]), "{recovery}: a probe");
+        assert_eq!(say(&mut s, 1, Says::Nothing)[0], 1, "{recovery}");
+    }
+}
+
+/// A response that waits for a round trip is dropped with the window closed.
+#[test]
+fn a_delayed_response_does_not_cut_a_window_that_is_closed() {
+    for dupack in ["dcr", "ncr-careful"] {
+        let mut s = start("sack", &[("dupack", dupack)]);
+        for d in 1..=3 {
+            let _ = s.sack(1, &[(2, d + 2)]);
+        }
+        let _ = say(&mut s, 1, Says::ZeroWindow);
+        let window = s.window();
+        for _ in 0..4 {
+            assert!(!s.timer().0, "{dupack}");
+        }
+        assert_eq!(s.window(), window, "{dupack}");
+        assert_eq!(s.seen.fast_retransmits, [], "{dupack}");
+    }
 }
 
 #[test]
@@ -270,6 +316,40 @@ fn the_window_before_the_timeouts_comes_back() {
             assert_eq!(s.window(), (8, 4, 8), "{recovery}: after {timeouts}");
             assert_eq!(s.sender.backoff(), 1, "{recovery}");
         }
+    }
+}
+
+/// Duplicates have inflated the window when the timer expires in a fast
+/// recovery: that much it never was.
+#[test]
+fn an_inflated_window_does_not_come_back() {
+    let mut s = heeding("newreno", &[]);
+    for _ in 1..=7 {
+        let _ = s.ack(1);
+    }
+    assert_eq!(s.window(), (4 + 7, 4, s.window().2));
+    let _ = s.ack(2);
+    assert!(s.sender.view().in_fast_recovery, "a partial ACK");
+    assert!(s.window().0 > 4);
+    let _ = s.timeout();
+    let _ = mark(&mut s, 2, 1);
+    assert_eq!((s.window().0, s.window().1), (4, 4));
+}
+
+/// A fast recovery answers an earlier loss, and then the handover makes the
+/// timer expire: the window of the recovery comes back.
+#[test]
+fn a_timeout_after_a_recovery_is_taken_back() {
+    for recovery in ["reno", "newreno", "sack1", "sack"] {
+        let mut s = heeding(recovery, &[]);
+        s.now += ms(200);
+        for d in 1..=3 {
+            let _ = s.sack(1, &[(2, d + 2)]);
+        }
+        let _ = s.timeout();
+        assert_eq!(s.window().0, 1, "{recovery}");
+        let _ = mark(&mut s, 1, 1);
+        assert_eq!((s.window().0, s.window().1), (4, 4), "{recovery}");
     }
 }
 
@@ -482,6 +562,7 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         bytes: 1500,
         retransmission: false,
         sent: Instant::ZERO,
+        probe: false,
     };
     r.on_segment(Instant::from_nanos(seq), &segment)
 }

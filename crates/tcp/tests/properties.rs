@@ -191,6 +191,8 @@ struct Bench {
     sack: bool,
     now: Instant,
     una: Seq,
+    /// The largest window since SND.UNA last advanced, what duplicates added left out.
+    widest: f64,
 }
 
 impl Bench {
@@ -208,6 +210,7 @@ impl Bench {
             sack: recovery.starts_with("sack"),
             now: Instant::ZERO,
             una: 0,
+            widest: 0.0,
         };
         bench.drain();
         bench
@@ -260,6 +263,16 @@ impl Bench {
         }
         let v = self.sender.view();
         assert!(v.snd_una >= self.una, "SND.UNA moved back");
+        let plain = if v.in_fast_recovery {
+            v.cwnd.min(v.ssthresh)
+        } else {
+            v.cwnd
+        };
+        self.widest = if v.snd_una > self.una {
+            plain
+        } else {
+            self.widest.max(plain)
+        };
         self.una = v.snd_una;
         assert!(v.snd_una <= v.snd_max && v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
         assert_eq!(
@@ -271,7 +284,12 @@ impl Bench {
     }
 
     fn ack(&mut self, ack: &Ack) {
+        let before = self.widest.max(1.0);
         self.sender.on_ack(self.now, ack, &mut self.watch);
+        let v = self.sender.view();
+        if matches!(ack.says, Says::Moved(_)) && v.snd_una == self.una && !v.in_fast_recovery {
+            assert!(v.cwnd <= before, "a window that there was not: {}", v.cwnd);
+        }
         self.drain();
     }
 
@@ -354,6 +372,7 @@ impl Bench {
                 bytes: 1500,
                 retransmission: false,
                 sent: Instant::ZERO,
+                probe: false,
             };
             receiver.on_segment(self.now, &old);
         }

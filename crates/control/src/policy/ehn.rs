@@ -37,8 +37,16 @@ struct Stored {
     una: Seq,
     cwnd: f64,
     ssthresh: f64,
-    /// When the first unacknowledged segment had been sent; none if a timeout reduced.
-    sent: Option<Instant>,
+}
+
+impl Stored {
+    fn of(before: &SenderView, cwnd: f64) -> Self {
+        Self {
+            una: before.snd_una,
+            cwnd,
+            ssthresh: before.ssthresh,
+        }
+    }
 }
 
 /// State and knobs of the sender's half of EHN.
@@ -46,7 +54,11 @@ struct Stored {
 pub struct Ehn {
     onward: Onward,
     estimate_rtt: bool,
-    stored: Option<Stored>,
+    /// The pair before the last fast recovery, and when the segment that it is
+    /// about had been sent.
+    before_recovery: Option<(Option<Instant>, Stored)>,
+    /// The pair before the first timeout since SND.UNA last advanced.
+    before_timeout: Option<Stored>,
     /// The number of the last mark that counted, and when it came.
     last: Option<(u32, Instant)>,
 }
@@ -56,7 +68,8 @@ impl Default for Ehn {
         Self {
             onward: Onward::Previous,
             estimate_rtt: false,
-            stored: None,
+            before_recovery: None,
+            before_timeout: None,
             last: None,
         }
     }
@@ -109,25 +122,30 @@ impl Ehn {
         !nothing && !again
     }
 
-    /// The pair before a reduction that the handover caused.
+    /// The pair before a reduction since SND.UNA last advanced that the handover
+    /// caused: a fast recovery for what was sent within a round-trip time before
+    /// the mark, else a timeout.
     fn restored(&self, seen: &MarkSeen, view: &SenderView) -> Option<(f64, f64)> {
-        let stored = self.stored.filter(|s| s.una == seen.una_before)?;
-        let by_handover = stored.sent.is_none_or(|sent| {
-            let rtt = view.srtt.unwrap_or(Duration::ZERO);
-            seen.mark.sent <= sent + rtt
-        });
-        by_handover.then_some((stored.cwnd, stored.ssthresh))
+        let rtt = view.srtt.unwrap_or(Duration::ZERO);
+        let of_handover = |&(sent, _): &(Option<Instant>, Stored)| {
+            sent.is_none_or(|sent| seen.mark.sent <= sent + rtt)
+        };
+        let recovery = self.before_recovery.filter(of_handover);
+        let pairs = [recovery.map(|(_, pair)| pair), self.before_timeout];
+        let last = pairs
+            .into_iter()
+            .flatten()
+            .find(|pair| pair.una == seen.una_before);
+        last.map(|pair| (pair.cwnd, pair.ssthresh))
     }
+}
 
-    fn store(&mut self, before: &SenderView, sent: Option<Instant>) {
-        if self.stored.is_none_or(|s| s.una != before.snd_una) {
-            self.stored = Some(Stored {
-                una: before.snd_una,
-                cwnd: before.cwnd,
-                ssthresh: before.ssthresh,
-                sent,
-            });
-        }
+/// The window without what duplicates have added to it.
+fn deflated(view: &SenderView) -> f64 {
+    if view.in_fast_recovery {
+        view.cwnd.min(view.ssthresh).max(1.0)
+    } else {
+        view.cwnd
     }
 }
 
@@ -141,12 +159,24 @@ impl HandoffPolicy for Ehn {
     }
 
     fn on_timeout(&mut self, before: &SenderView, _view: &SenderView) -> Orders {
-        self.store(before, None);
+        let pair = Stored::of(before, deflated(before));
+        if self
+            .before_timeout
+            .is_none_or(|first| first.una != pair.una)
+        {
+            self.before_timeout = Some(pair);
+        }
         Orders::none()
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
-        self.store(view, view.una_sent);
+        // Entered, but not reduced or inflated yet.
+        let pair = Stored::of(view, view.cwnd);
+        // What reduces after a timeout reduces what that has left.
+        let reduced = |first: Stored| first.una == pair.una;
+        if !self.before_timeout.is_some_and(reduced) {
+            self.before_recovery = Some((view.una_sent, pair));
+        }
         Orders::none()
     }
 
@@ -156,20 +186,16 @@ impl HandoffPolicy for Ehn {
         }
         self.last = Some((seen.mark.number, view.now));
         let restored = self.restored(seen, view);
-        self.stored = None;
-        // A window inflated by duplicates is none to go on with.
-        let deflated = if view.in_fast_recovery {
-            view.cwnd.min(view.ssthresh).max(1.0)
-        } else {
-            view.cwnd
-        };
-        let (cwnd, ssthresh) = restored.unwrap_or((deflated, view.ssthresh));
+        self.before_recovery = None;
+        self.before_timeout = None;
+        let (cwnd, ssthresh) = restored.unwrap_or((deflated(view), view.ssthresh));
         let rtt = view.now.since(seen.mark.sent) * 2;
         let mut orders = Orders::none();
         match (self.onward, view.bandwidth) {
             (Onward::SlowStart, _) => {
                 // The fast retransmission of Caceres & Iftode 1995, which the paper refers to.
-                let half = (cwnd / 2.0).floor().max(2.0);
+                let used = cwnd.min(view.receiver_window as f64);
+                let half = (used / 2.0).floor().max(2.0);
                 orders.push(
                     Order::SetSsthresh(half),
                     "half the window before the handover",

@@ -248,7 +248,7 @@ impl Connection {
     }
 
     fn record(&mut self, segment: Segment) {
-        let (from, to, fin) = if segment.is_window_probe() {
+        let (from, to, fin) = if segment.probe {
             // The last byte that is acknowledged, and none of it.
             let last = self.stream.byte_of(segment.seq + 1).saturating_sub(1);
             (last, last, false)
@@ -258,8 +258,7 @@ impl Connection {
         let is_syn = segment.seq == 0;
         self.counts.sent += 1;
         self.counts.data_sent += u64::from(to > from);
-        self.counts.retransmitted +=
-            u64::from(segment.retransmission && !segment.is_window_probe());
+        self.counts.retransmitted += u64::from(segment.retransmission && !segment.probe);
         self.sent.push_back(Sent {
             at: self.now,
             carries: if is_syn {

@@ -97,9 +97,9 @@ impl RoamingMetrics {
         if at >= self.now[node].from {
             return &mut self.now[node];
         }
-        let interval = self.done.iter().position(|row| at < row.until);
-        let place = interval.map_or(node, |first| first / self.nodes * self.nodes + node);
-        &mut self.done[place]
+        // The first row of the first interval that ends after that.
+        let first = self.done.partition_point(|row| row.until <= at);
+        &mut self.done[first + node]
     }
 }
 
@@ -109,7 +109,7 @@ impl Observer for RoamingMetrics {
         let node = flow.index();
         let row = &mut self.now[node];
         match event {
-            Event::Sent(segment) if !segment.is_window_probe() => {
+            Event::Sent(segment) if !segment.probe => {
                 row.sent += 1;
                 row.rexmits += u64::from(segment.retransmission);
             }

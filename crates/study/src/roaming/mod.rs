@@ -148,7 +148,8 @@ const FIXED_START: Duration = Duration::from_secs(1);
 /// Most stations, and most fixed nodes at one.
 pub(crate) const MOST_STATIONS: u8 = 8;
 const MOST_FIXED: u8 = 200;
-const MOST_HANDOVERS: u64 = 1_000_000;
+/// Most rows of a run, which are kept until it is done.
+const MOST_ROWS: u64 = 1_000_000;
 
 /// One handover of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -272,12 +273,13 @@ impl Roaming {
         let moves = self.handovers.map_or(0, |h| {
             self.end.since(Instant::ZERO).as_nanos() / h.every.as_nanos()
         });
-        if moves > MOST_HANDOVERS {
-            let value = moves.to_string();
+        let nodes = 1 + self.fixed_stations().count() as u64;
+        if moves * nodes > MOST_ROWS {
+            let value = (moves * nodes).to_string();
             return refuse(
-                "the number of handovers in a run",
+                "the number of handovers in a run times that of nodes",
                 value,
-                "up to 1000000: end the run earlier or move less often",
+                "up to 1000000: end the run earlier, move less often, or have fewer fixed nodes",
             );
         }
         Ok(built)

@@ -27,7 +27,7 @@ pub(crate) enum Turn {
     Forget,
     /// The same, but duplicates of the last ACK go on counting.
     Count,
-    /// Everything outstanding goes again; duplicates of what is outstanding are echoes.
+    /// Everything outstanding goes again, for another reason than a timeout.
     Rewind,
 }
 
@@ -548,6 +548,7 @@ impl Core {
             bytes,
             retransmission,
             sent: self.now,
+            probe: false,
         }
     }
 }

@@ -73,7 +73,7 @@ impl Sender {
         }
         if special {
             self.core.consult_mark(ack, stood.0, log);
-            self.core.release();
+            self.core.release(ack);
         }
         self.core.consult_after_ack(ack, stood, log);
         if let Some(turn) = self.core.take_turn() {
@@ -100,7 +100,11 @@ impl Sender {
     /// Time has passed; whether the retransmission timer has expired. Does
     /// nothing before the deadline of [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
-        if self.core.delay_is_over(now) {
+        if self.core.delay_is_over(now) && self.core.is_closed() {
+            self.core.end_delay(now);
+            self.core.end_duplicates();
+            self.core.dupacks = 0;
+        } else if self.core.delay_is_over(now) {
             let states = States::before::<L>(self);
             self.core.end_delay(now);
             self.recovery.retransmit(&mut self.core, log);

@@ -2,6 +2,12 @@
 //! probes of the window, at intervals that double from the retransmission
 //! timeout; the retransmission timer stands still and the congestion window
 //! stays (RFC 1122 section 4.2.2.17: the connection must stay open).
+//!
+//! Differs from RFC 9293, which would have a probe carry an octet or resend what
+//! is outstanding: a probe repeats an acknowledged number without data, as
+//! today's hosts do, and nothing is resent while the window is closed, as
+//! Freeze-TCP relies on. A delayed response to duplicates that comes due
+//! meanwhile is dropped, the duplicates were of before.
 
 use midflight_units::Instant;
 
@@ -27,10 +33,7 @@ impl Core {
         }
         match (self.closed, ack.says == Says::ZeroWindow) {
             (None, true) => {
-                let first = self.rto.timeout();
-                self.frozen = self.timer.map(|(due, _)| due.since(self.now));
-                self.closed = Some(first);
-                self.timer = Some((self.now + first, self.now));
+                self.close_window();
                 !again
             }
             // Answers to probes tell of no loss.
@@ -47,8 +50,20 @@ impl Core {
         }
     }
 
-    /// After an ACK: whether the usual course goes on.
-    pub(crate) fn release(&mut self) {
+    fn close_window(&mut self) {
+        let first = self.rto.timeout();
+        self.frozen = self.timer.map(|(due, _)| due.since(self.now));
+        self.closed = Some(first);
+        self.timer = Some((self.now + first, self.now));
+    }
+
+    /// After an ACK: whether the usual course goes on. The ACK of the SYN may
+    /// have closed the window.
+    pub(crate) fn release(&mut self, ack: &Ack) {
+        let closes = ack.says == Says::ZeroWindow && ack.ack == self.una;
+        if closes && self.una > 0 && !self.is_closed() {
+            self.close_window();
+        }
         self.held = self.una == 0 || self.is_closed();
     }
 
@@ -70,6 +85,7 @@ impl Core {
             bytes: ACK_HEADER_BYTES,
             retransmission: true,
             sent: self.now,
+            probe: true,
         })
     }
 }
