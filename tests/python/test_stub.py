@@ -10,6 +10,9 @@ from typing import Any
 import midflight
 from midflight import _core
 
+# Classes that Python makes objects of.
+CLASSES = {"Sweep", "Radio", "LongFlow", "Roaming"}
+
 
 def stub_names() -> set[str]:
     text = Path(midflight.__file__).with_name("_core.pyi").read_text()
@@ -42,9 +45,9 @@ def test_every_keyword_is_in_the_stub_and_the_other_way_round() -> None:
     tree = ast.parse(Path(midflight.__file__).with_name("_core.pyi").read_text())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     for one in tree.body:
-        if isinstance(one, ast.ClassDef) and one.name in ("Sweep", "Radio", "LongFlow"):
+        if isinstance(one, ast.ClassDef) and one.name in CLASSES:
             (functions[one.name],) = (n for n in one.body if isinstance(n, ast.FunctionDef))
-    assert {"Sweep", "Radio", "LongFlow"} <= functions.keys()
+    assert functions.keys() >= CLASSES
     for name, node in functions.items():
         known = set(inspect.signature(getattr(_core, name)).parameters)
         assert stub_arguments(node) == known, name
@@ -62,3 +65,16 @@ def test_handoff_takes_what_a_sweep_and_its_runs_take() -> None:
 def test_every_public_name_can_be_had() -> None:
     for name in midflight.__all__:
         assert getattr(midflight, name) is not None
+
+
+def test_help_says_what_the_stub_says() -> None:
+    tree = ast.parse(Path(midflight.__file__).with_name("_core.pyi").read_text())
+    told = 0
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name == "MidflightError":
+            continue
+        of = getattr(_core, node.name, None)
+        if of is not None:
+            assert inspect.getdoc(of) == ast.get_docstring(node), node.name
+            told += 1
+    assert told > 20

@@ -9,8 +9,10 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::refuse;
 
-/// Runs a script once for each sender that its header names; `name` is what
-/// messages call it.
+/// Run a script in packetdrill's notation, once for each sender that its header names.
+///
+/// `name` is what messages call the script. What is given here has precedence over what the script
+/// says; `tolerance_ns` is how early or late a segment may be.
 #[pyfunction]
 #[pyo3(signature = (text, name, *, scheme=None, profile=None, knobs=None, tolerance_ns=None))]
 pub(crate) fn run_drill<'py>(
@@ -76,7 +78,7 @@ fn drill_entry(py: Python<'_>, run: DrillRun) -> PyResult<Bound<'_, PyDict>> {
     Ok(entry)
 }
 
-/// The fields of Linux's `tcp_info` that a script may ask for: name and meaning.
+/// Return the fields of Linux's `tcp_info` that a script may ask for: name and meaning.
 #[pyfunction]
 pub(crate) fn drill_fields() -> Vec<(&'static str, &'static str)> {
     fields().collect()

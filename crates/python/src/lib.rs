@@ -69,7 +69,7 @@ fn link(of: Link) -> PyResult<LinkInfo> {
     })
 }
 
-/// Reads a link such as "6400 kbit/s, 9 ms"; returns bit/s and nanoseconds.
+/// Read "6400 kbit/s, 9 ms" as (bit/s, nanoseconds).
 #[pyfunction]
 fn parse_link(text: &str) -> PyResult<(u64, u64)> {
     read_link(text)
@@ -84,7 +84,7 @@ fn read_link(text: &str) -> PyResult<(u64, u64)> {
     Ok((rate.as_bps(), delay.as_nanos()))
 }
 
-/// Reads a duration such as "500ms"; returns nanoseconds.
+/// Read "500ms" as nanoseconds.
 #[pyfunction]
 fn parse_duration(text: &str) -> PyResult<u64> {
     Duration::from_str(text)
@@ -92,14 +92,14 @@ fn parse_duration(text: &str) -> PyResult<u64> {
         .map_err(refuse)
 }
 
-/// Reads instants: "8.2s", "1s,2s" or "0.1s:20s:0.1s" with the end included; returns nanoseconds.
+/// Read "8.2s", "1s,2s" or "0.1s:20s:0.1s" (end included) as nanoseconds.
 #[pyfunction]
 fn parse_instants(text: &str) -> PyResult<Vec<u64>> {
     let instants = read_instants(text).map_err(refuse)?;
     Ok(instants.into_iter().map(Instant::as_nanos).collect())
 }
 
-/// BDP of a link by its own round trip, in whole 1500-byte packets.
+/// Return the bandwidth-delay product of a link by its own round trip, in 1500-byte packets.
 #[pyfunction]
 fn bdp_packets(of: Link) -> PyResult<u64> {
     Ok(link(of)?.bdp_packets())
@@ -109,8 +109,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e6
 }
 
-/// Minimum RTO of A1's case 1, 2 or 3 in milliseconds, for this many segments
-/// outstanding (case 3: in the pipe).
+/// Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds.
 #[pyfunction]
 fn a1_min_rto_ms(case: u32, old: Link, new: Link, flight_size: u64) -> PyResult<f64> {
     let notice = Notice {
@@ -134,7 +133,7 @@ fn knob_list<'py>(py: Python<'py>, knobs: &[Knob]) -> PyResult<Bound<'py, PyList
     Ok(list)
 }
 
-/// All schemes: name, summary, source and the policies they are made of.
+/// Return every sender configuration by name.
 #[pyfunction(name = "schemes")]
 fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -162,8 +161,7 @@ fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, Py
     Ok(list)
 }
 
-/// All handoff policies: name, summary, source, knobs and what they act on:
-/// notices of the new link, or handover marks.
+/// Return every policy with its knobs.
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = part_list(py, POLICIES)?;
@@ -174,37 +172,37 @@ fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// All congestion controllers: name, summary, source and knobs.
+/// Return every congestion controller with its knobs.
 #[pyfunction]
 fn controllers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, CONGESTION_CONTROLLERS)
 }
 
-/// All responses to duplicate ACKs: name, summary, source and knobs.
+/// Return every response to duplicate ACKs with its knobs.
 #[pyfunction]
 fn responses(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, DUPACK_RESPONSES)
 }
 
-/// All loss classifiers: name, summary, source and knobs.
+/// Return every loss classifier with its knobs.
 #[pyfunction]
 fn classifiers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, LOSS_CLASSIFIERS)
 }
 
-/// All detectors of spurious retransmissions: name, summary, source and knobs.
+/// Return every detector of spurious retransmissions with its knobs.
 #[pyfunction]
 fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, SPURIOUS_DETECTORS)
 }
 
-/// All handover signals: name, summary, source and knobs.
+/// Return every handover signal of a mobile node with its knobs.
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, HANDOVER_SIGNALS)
 }
 
-/// All profiles: name and summary.
+/// Return every profile.
 #[pyfunction]
 fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -217,8 +215,7 @@ fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Settings of sender and receiver that can be changed one at a time; `values`
-/// has the value in each profile.
+/// Return the settings of sender and receiver that `handoff(knobs=...)` takes.
 #[pyfunction]
 fn settings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = knob_list(py, SETTINGS)?;
@@ -248,6 +245,12 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 }
 
 /// What to run: a handoff at many instants with many schemes.
+///
+/// `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
+/// `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
+/// is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
+/// told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
+/// `midflight list` shows them; `end_ns` the end of every run, finished or not.
 #[pyclass(frozen, module = "midflight")]
 struct Sweep {
     sweep: midflight_study::Sweep,
@@ -327,9 +330,11 @@ fn with_progress<T: Send>(
     }
 }
 
-/// Runs sweeps together, which share what they have in common; one table for
-/// each. `progress`, if given, is called now and then with the runs done and
-/// the runs in all.
+/// Run sweeps together, which share what they have in common; one table for each.
+///
+/// With `fork` off each run starts from its beginning, to the same result. `threads` is the number
+/// of threads, 0 for one on each processor. `progress` is called now and then with the runs done
+/// and the runs in all.
 #[pyfunction(name = "run_sweeps")]
 #[pyo3(signature = (sweeps, *, fork = true, threads = 0, progress = None))]
 #[allow(
@@ -353,8 +358,9 @@ fn run_all(
         .collect()
 }
 
-/// Runs one sweep: one row of measurements for every scheme and handoff
-/// instant. What is asked is as for `Sweep`, how it is run as for `run_sweeps`.
+/// Run one sweep: a connection for each scheme and handoff instant; one row each, in that order.
+///
+/// `progress` is called now and then with the runs done and the runs in all.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
@@ -499,13 +505,13 @@ fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
     t.build()
 }
 
-/// The states of a sender: names.
+/// Return the states that a sender can be in.
 #[pyfunction]
 fn sender_states() -> Vec<&'static str> {
     State::ALL.map(State::name).to_vec()
 }
 
-/// The ways between them, as `(from, trigger, to)`.
+/// Return the ways between the states of a sender: from, trigger, to.
 #[pyfunction]
 fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
     let each = TRANSITIONS.iter();
@@ -513,7 +519,7 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
-/// Every event of one run, and the digest of the run.
+/// Return every event of one run: `time_ns`, `event`, `value`, `detail`.
 #[pyfunction(name = "trace")]
 #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
     packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,

@@ -13,7 +13,13 @@ use pyo3::prelude::*;
 use crate::table::Table;
 use crate::{fates, link, refuse, trace_table, with_progress, Fate, Link};
 
-/// The last hop while a mobile node is in a network.
+/// The last hop while a mobile node is in a network, the same both ways.
+///
+/// `limit` is the most packets at the link in either direction, the one in transmission included.
+/// What goes to the mobile node meets `loss`, such as "uniform 0.5%", "burst 0.5% 3" or "gilbert 1s
+/// 0.1% 100ms 10% 50%", and `reordering`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
+/// instead what happens to the packets of some numbers, ascending from 1: "lose", or nanoseconds by
+/// which the packet is late.
 #[pyclass(frozen, module = "midflight")]
 #[derive(Clone)]
 pub(crate) struct Radio {
@@ -45,10 +51,15 @@ impl Radio {
     }
 }
 
-/// A long-lived flow to a mobile node, one run for each number in `runs`,
-/// measured in the intervals that end at `marks_ns`; the last one ends the run.
-/// At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`, of
-/// which the sender is told unless `notify` is off.
+/// A long-lived flow to a mobile node: one run for each number in `runs`.
+///
+/// `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
+/// the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notify`
+/// is off the sender is told `notify_delay_ns` after that. `wired` is the link before the radio
+/// link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it too, from a host that
+/// is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
+/// the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
+/// meet the same radio.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct LongFlow {
     flow: midflight_study::LongFlow,
@@ -124,8 +135,25 @@ impl LongFlow {
     }
 }
 
-/// Runs long-lived flows; one table for each, with one row for each run and
-/// interval. `progress` is as for `run_sweeps`.
+/// Run long-lived flows; one table for each, with one row for each run and interval.
+///
+/// `threads` and `progress` are as for `run_sweeps`. The columns:
+///
+/// - `run`, `interval` (from 0), `from_ns`, `until_ns`
+/// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+/// - `timeouts`; `spurious_timeouts`: those without a loss; `detected_timeouts`: those that the
+///   sender took for spurious
+/// - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
+///   `undone_fast_rexmits`: those that the sender took for spurious
+/// - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
+///   `drops_wired` those of the first that the wired link's queue dropped
+/// - `reordered`: first transmissions that arrived behind a higher segment
+/// - `congestion_as_congestion`, `congestion_as_wireless`, `congestion_as_reordering`,
+///   `congestion_unanswered`, the same with `wireless_` and with `reordering_`: suspected losses by
+///   what they were and by what they were taken for; unanswered: a timeout came before
+/// - `wired_offered`, `wired_dropped`: packets of all flows handed to the wired link, and those
+///   that its queue dropped
+/// - `digest` of the run
 #[pyfunction(name = "run_long_flows")]
 #[pyo3(signature = (flows, *, threads = 0, progress = None))]
 #[allow(
@@ -196,8 +224,10 @@ fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Ta
     t.build()
 }
 
-/// Every event of the flow in one of its runs, from `from_ns` to `until_ns`, or
-/// only those of these names.
+/// Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
+///
+/// Those from `from_ns` up to `until_ns` are listed, by default to the end of the run; only those
+/// of the names in `events`, if there are any.
 #[pyfunction(name = "trace_long_flow")]
 #[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
 #[allow(

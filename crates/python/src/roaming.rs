@@ -12,7 +12,27 @@ use pyo3::prelude::*;
 use crate::table::Table;
 use crate::{fates, link, refuse, trace_table, with_progress, Fate, Link};
 
-/// A mobile node that changes its base station, one run for each number in `runs`.
+/// A mobile node that changes its base station: one run for each number in `runs`.
+///
+/// The sender is behind `backbone`, each base station behind a router and `access`, the nodes
+/// behind `wireless`; `limit` is the most packets at any of these links in either direction. Every
+/// `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
+/// still arrives for it there is lost. `blackout_ns` later it hears the new one, whose
+/// advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
+/// its scheme says, and registers with its agent at the sender, which sends to the new station what
+/// comes after that. `fixed` is the number of nodes that stay at each station; each has a
+/// plain flow with the same `knobs`.
+///
+/// `loss` is met by what goes to the nodes of a station, `back_loss` by what they send, such as
+/// "uniform 1%" or "burst 0.5% 3"; `script` and `back_script` say what happens to the packets of
+/// some numbers at the first station instead: "lose", or nanoseconds by which one is late.
+///
+/// The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
+/// (below zero it comes earlier), a share `foresight_missed` of handovers is not foreseen; a share
+/// `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
+/// are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
+/// ACK with a handover mark that nobody sent, if `forged` says which ACK number it has: "old"
+/// (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX).
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Roaming {
     roaming: midflight_study::Roaming,
@@ -159,8 +179,18 @@ impl Roaming {
     }
 }
 
-/// Runs mobile nodes; one table for each, with one row for each run, interval
-/// and node. `progress` is as for `run_sweeps`.
+/// Run mobile nodes; one table for each, with one row for each run, interval and node.
+///
+/// Intervals end when the mobile node leaves a station, and at the end of the run. `threads` and
+/// `progress` are as for `run_sweeps`. The columns:
+///
+/// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
+///   their stations), `station` of the node (from 0), `from_ns`, `until_ns`
+/// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+/// - `timeouts`; `spurious_timeouts`: those without a loss; `fast_rexmits`
+/// - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
+///   and because the node had left
+/// - `digest` of the run
 #[pyfunction(name = "run_roaming")]
 #[pyo3(signature = (nodes, *, threads = 0, progress = None))]
 #[allow(
@@ -216,8 +246,10 @@ fn table(numbers: &[u64], runs: &[RoamingRun]) -> PyResult<Table> {
     t.build()
 }
 
-/// Every event of the mobile node's flow in one run, from `from_ns` to
-/// `until_ns`, or only those of these names.
+/// Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
+///
+/// An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
+/// There are no forged ACKs.
 #[pyfunction(name = "trace_roaming")]
 #[pyo3(signature = (roaming, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
 #[allow(

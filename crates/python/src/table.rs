@@ -14,8 +14,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyList};
 
 use crate::MidflightError;
 
-/// A table of columns. polars, pandas and pyarrow take it without a copy
-/// through the Arrow PyCapsule protocol.
+/// Columns of equal length. Speaks the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Table {
     batch: RecordBatch,
