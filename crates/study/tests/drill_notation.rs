@@ -351,18 +351,8 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
             "{more}: {said}"
         );
     }
-    for (more, words) in [
-        ("+.1 < . 1:1(0) ack 500 win 500", "counts whole segments"),
-        (
-            "+.1 < . 1:1(0) ack 2501 win 0\n+0 write(4, ..., 9000) = 9000",
-            "x.pkt:11: write into a window of zero is refused",
-        ),
-    ] {
-        let said = run(&format!("{sent}{more}"))
-            .err()
-            .unwrap_or_else(|| panic!("{more} is run"));
-        assert!(said.contains(words), "{more}: {said}");
-    }
+    let within = run(&format!("{sent}+.1 < . 1:1(0) ack 500 win 500"));
+    assert!(within.is_err_and(|e| e.contains("counts whole segments")));
     let said = with(&DrillRequest::default(), "0 < S 0:0(0) win 1\n")
         .err()
         .unwrap_or_default();
@@ -441,4 +431,32 @@ fn a_fin_goes_after_the_data_and_is_acknowledged() {
          +0 > F. 1501:1501(0) ack 1\n+.1 < . 1:1(0) ack 1501 win 500\n+1 > F. 1501:1501(0) ack 1\n\
          +.1 < F. 1:1(0) ack 1502 win 500\n+0 > . 1502:1502(0) ack 2\n+0 %{ assert tcpi_unacked == 0 }%",
     );
+}
+
+/// A sender whose window takes nothing, or less than a segment, asks for it;
+/// one that has nothing to send does not.
+#[test]
+fn a_window_without_room_for_a_segment_is_probed() {
+    let sent = "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n";
+    let probed = |more: &str| fails(&format!("{sent}{more}\n+20 > . 9:9(0) ack 1")).2;
+    for more in [
+        // Data is out and none waits; some waits; none is out.
+        "+.1 < . 1:1(0) ack 1001 win 0",
+        "+0 write(4, ..., 99000) = 99000\n* > . 2001:10001(8000) ack 1\n+.1 < . 1:1(0) ack 1001 win 0",
+        "+.1 < . 1:1(0) ack 1001 win 7",
+    ] {
+        let seen = probed(more);
+        assert!(seen.starts_with(". 1000:1000(0) ack 1 at 1.2 s"), "{more}: {seen}");
+    }
+    let seen = probed("+.1 < . 1:1(0) ack 2001 win 0\n+2 write(4, ..., 900) = 900");
+    assert!(seen.starts_with(". 2000:2000(0) ack 1 at 3.2 s"), "{seen}");
+    let seen = probed("+.1 < . 1:1(0) ack 2001 win 0");
+    assert!(seen.starts_with("nothing until"), "{seen}");
+    let (_, _, seen) =
+        fails("+.1 < . 1:1(0) ack 1 win 0\n+.1 write(4, ..., 9) = 9\n+9 > . 9:9(0) ack 1");
+    assert!(seen.starts_with(". 0:0(0) ack 1 at 1.3 s"), "{seen}");
+    // A FIN alone takes no room.
+    passes(&format!(
+        "{sent}+.1 < . 1:1(0) ack 2001 win 0\n+2 close(4) = 0\n+0 > F. 2001:2001(0) ack 1"
+    ));
 }

@@ -253,13 +253,6 @@ impl Runner<'_> {
         if connection.stream.is_closed() {
             return Ok(Err("EPIPE"));
         }
-        if connection.is_shut_unknown() {
-            return self.refuse(
-                line,
-                format!("{} into a window of zero", call.name),
-                "the persist timer runs for data that was there when the window closed",
-            );
-        }
         if !connection.write(bytes) {
             let what = format!("{} of {bytes} bytes", call.name);
             return self.refuse(line, what, "accepted are 100000 segments in all");

@@ -209,16 +209,6 @@ impl Connection {
         self.sender.view().snd_una > 0
     }
 
-    fn has_unsent(&self) -> bool {
-        self.stream.end() > self.stream.byte_of(self.sender.view().snd_max)
-    }
-
-    /// The other side takes nothing, and the sender, which had nothing to send,
-    /// does not know: it would not ask.
-    pub(super) fn is_shut_unknown(&self) -> bool {
-        self.is_established() && self.window == 0 && !self.has_unsent()
-    }
-
     /// The other side has no more to send.
     pub(super) fn has_ended(&self) -> bool {
         self.received > 1
@@ -255,7 +245,7 @@ impl Connection {
         } else {
             self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
         };
-        let is_syn = segment.seq == 0;
+        let is_syn = segment.seq == 0 && !segment.probe;
         self.counts.sent += 1;
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(segment.retransmission && !segment.probe);
@@ -289,9 +279,32 @@ impl Connection {
         });
     }
 
+    /// The other side's window closes the sender's when `una` is acknowledged:
+    /// there is a segment to be acknowledged, and it holds less than that one.
+    fn is_shut(&self, una: Seq) -> bool {
+        una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
+    }
+
+    /// Tells a sender that had nothing to send that the window takes none of
+    /// what it has now: it is to probe.
+    fn tell_of_window(&mut self) {
+        let una = self.sender.view().snd_una;
+        if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
+            let ack = Ack {
+                ack: una,
+                sack: SackBlocks::default(),
+                echo: None,
+                cause_sent: self.opened,
+                says: Says::ZeroWindow,
+            };
+            self.sender.on_ack(self.now, &ack, &mut ());
+        }
+    }
+
     /// The application writes; false if that is more than a script may.
     pub(super) fn write(&mut self, bytes: u64) -> bool {
         let taken = self.stream.write(bytes, self.sender.view().snd_max);
+        self.tell_of_window();
         self.transmit();
         taken
     }
@@ -300,6 +313,7 @@ impl Connection {
     pub(super) fn close(&mut self) {
         if !self.stream.is_closed() {
             self.stream.close(self.sender.view().snd_max);
+            self.tell_of_window();
             self.transmit();
         }
     }
@@ -404,12 +418,12 @@ impl Connection {
         }
         let before = self.sender.view();
         let window = spec.window.unwrap_or(0);
-        let was_shut = self.window == 0;
+        let was_shut = self.sender.is_window_closed();
         let moved = self.take_window(spec, window, before.snd_una <= ack);
         // RFC 5681 section 2: a duplicate carries no FIN and moves no window. What
         // shuts the window or opens it again is the sender's affair.
         let counts = self.sender.config().count_window_updates;
-        let shuts = window == 0 && self.has_unsent();
+        let shuts = self.is_shut(before.snd_una.max(ack));
         let is_update = ack == before.snd_una
             && (moved && !counts || spec.fin)
             && sack.is_empty()

@@ -112,19 +112,24 @@ impl Stream {
         }
     }
 
-    /// One past the last segment that may be sent: whole segments below the
-    /// byte `edge` of the receiver's window, a short one by Nagle's algorithm.
-    pub(super) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
-        let last = self.segments_end() - 1;
+    /// One past the last segment that the receiver's window holds as a whole,
+    /// which ends below the byte `edge`.
+    pub(super) fn window_end(&self, edge: u64) -> Seq {
         let window = self.edges.partition_point(|&e| e <= edge) as Seq;
         // A FIN alone takes no room in the window's buffer.
-        let window = match self.fin {
+        match self.fin {
             Some(fin) if fin == window && self.bytes(fin).is_some_and(|(f, t, _)| f == t) => {
                 fin + 1
             }
             _ => window,
-        };
-        let end = window.min(last + 1);
+        }
+    }
+
+    /// One past the last segment that may be sent: whole segments below the
+    /// byte `edge` of the receiver's window, a short one by Nagle's algorithm.
+    pub(super) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
+        let last = self.segments_end() - 1;
+        let end = self.window_end(edge).min(last + 1);
         let is_short = |s: Seq| self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
         let waits = self.nagle
             && self.fin.is_none()
