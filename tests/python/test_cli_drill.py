@@ -135,7 +135,7 @@ def test_what_is_no_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for name, raw, words in (
         ("latin.pkt", b"// one\n// caf\xe9\n", "latin.pkt:2: this is not UTF-8 text"),
         ("long.pkt", b"/" * 1_000_001, "has more than 1000000 bytes"),
-        ("empty.pkt", b"", "a script without an event"),
+        ("empty.pkt", b"", "empty.pkt: there is nothing to run in this script"),
         ("zero.pkt", b"\0", "is not understood"),
     ):
         (tmp_path / name).write_bytes(raw)

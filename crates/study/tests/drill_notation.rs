@@ -115,6 +115,22 @@ fn what_differs_is_named() {
             "tcpi_unacked == 3",
             "tcpi_unacked = 2",
         ),
+        ("+0 %{ assert 1/0 == 1 }%", "1/0 == 1", "division by zero"),
+        (
+            "+0 %{ assert 1 % tcpi_rttvar == 0 }%",
+            "1 % tcpi_rttvar == 0",
+            "tcpi_rttvar = 50000",
+        ),
+        (
+            "+0 %{ assert 1 == 2 }%",
+            "1 == 2",
+            "whatever the sender does",
+        ),
+        (
+            "+0 %{ assert tcpi_ca_state == TCP_CA_Loss }%",
+            "TCP_CA_Loss",
+            "tcpi_ca_state = 0 (TCP_CA_Open)",
+        ),
         (
             "+0 write(4, ..., 10) = 5",
             "write returns 5",
@@ -248,7 +264,8 @@ fn options_are_agreed_on_by_both_sides() {
     let clean = |run: Result<DrillRun, String>| {
         run.map(|r| (r.failure.map(|f| (f.expected, f.seen)), r.notes.len()))
     };
-    assert_eq!(clean(agreed(all, answered, "sack")), Ok((None, 0)));
+    // The value of wscale is noted.
+    assert_eq!(clean(agreed(all, answered, "sack")), Ok((None, 1)));
     assert_eq!(
         clean(agreed(
             "mss 1000,TS val 5 ecr 0",
@@ -410,6 +427,37 @@ fn what_has_no_effect_is_noted_with_its_line() {
         (8, "SO_SNDBUF has no effect: no buffer is limited here")
     );
     assert_eq!(notes[2], (9, "print prints nothing here"));
+}
+
+#[test]
+fn options_without_effect_are_noted_with_their_line() {
+    let noted = |more: &str| {
+        let notes = passes(more).notes;
+        let last = notes.last().unwrap_or_else(|| panic!("{more}: no note"));
+        (last.line, last.text.clone())
+    };
+    let sent = "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n";
+    for (option, text) in [
+        (
+            "sack 1001:2001",
+            "sack has no effect: SACK is not agreed on",
+        ),
+        (
+            "nop,nop,TS val 7 ecr 9",
+            "TS has no effect: timestamps are not agreed on",
+        ),
+        (
+            "wscale 3",
+            "wscale has no effect: only a SYN agrees on options",
+        ),
+    ] {
+        let more = format!("{sent}+.1 < . 1:1(0) ack 1 win 500 <{option}>");
+        assert_eq!(noted(&more), (10, text.into()));
+    }
+    let ours = OPENED.replace("<...>", "<mss 1460,nop,wscale 5>");
+    let run = with(&DrillRequest::default(), &ours).unwrap_or_else(|e| panic!("{e}"));
+    let wscale = run.notes.iter().find(|n| n.text.contains("wscale"));
+    assert_eq!(wscale.map(|n| n.line), Some(5));
 }
 
 #[test]

@@ -209,6 +209,16 @@ impl Connection {
         self.sender.view().snd_una > 0
     }
 
+    /// SACK is agreed on.
+    pub(super) fn has_sack(&self) -> bool {
+        self.sack
+    }
+
+    /// Timestamps are agreed on.
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
     /// The other side has no more to send.
     pub(super) fn has_ended(&self) -> bool {
         self.received > 1

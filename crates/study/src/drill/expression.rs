@@ -59,51 +59,67 @@ pub(super) const CA_STATES: [(&str, u32); 5] = [
     ("TCP_CA_Loss", 4),
 ];
 
+/// What an assertion came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Holds,
+    Fails,
+    DividesByZero,
+}
+
+/// An assertion has divided by zero.
+struct DividedByZero;
+
 impl Check {
-    /// Whether it holds.
-    pub(super) fn holds(&self, value: impl Fn(Field) -> f64) -> bool {
-        self.expression.evaluate(&value) != 0.0
+    pub(super) fn verdict(&self, value: impl Fn(Field) -> f64) -> Verdict {
+        match self.expression.evaluate(&value) {
+            Ok(0.0) => Verdict::Fails,
+            Ok(_) => Verdict::Holds,
+            Err(DividedByZero) => Verdict::DividesByZero,
+        }
     }
 }
 
 impl Expression {
-    fn evaluate(&self, value: &impl Fn(Field) -> f64) -> f64 {
+    fn evaluate(&self, value: &impl Fn(Field) -> f64) -> Result<f64, DividedByZero> {
         let truth = |holds: bool| f64::from(u8::from(holds));
-        match self {
+        Ok(match self {
             Self::Number(number) => *number,
             Self::Field(field) => value(*field),
-            Self::Not(inner) => truth(inner.evaluate(value) == 0.0),
-            Self::Negative(inner) => -inner.evaluate(value),
+            Self::Not(inner) => truth(inner.evaluate(value)? == 0.0),
+            Self::Negative(inner) => -inner.evaluate(value)?,
             Self::Binary(operator, left, right) => {
-                let left = left.evaluate(value);
+                let left = left.evaluate(value)?;
                 // As in Python, the value of the operand that decides.
                 match operator {
-                    Operator::Or if left != 0.0 => return left,
-                    Operator::And if left == 0.0 => return left,
-                    _ => {}
+                    Operator::Or if left != 0.0 => left,
+                    Operator::And if left == 0.0 => left,
+                    _ => operator.apply(left, right.evaluate(value)?)?,
                 }
-                operator.apply(left, right.evaluate(value))
             }
             Self::Compare(first, rest) => {
-                let mut left = first.evaluate(value);
+                let mut left = first.evaluate(value)?;
                 for (operator, next) in rest {
-                    let right = next.evaluate(value);
-                    if operator.apply(left, right) == 0.0 {
-                        return 0.0;
+                    let right = next.evaluate(value)?;
+                    if operator.apply(left, right)? == 0.0 {
+                        return Ok(0.0);
                     }
                     left = right;
                 }
                 1.0
             }
-        }
+        })
     }
 }
 
 impl Operator {
-    /// Division by zero gives what IEEE says, and an assertion on it fails.
-    fn apply(self, left: f64, right: f64) -> f64 {
+    fn apply(self, left: f64, right: f64) -> Result<f64, DividedByZero> {
         let truth = |holds: bool| f64::from(u8::from(holds));
-        match self {
+        let divides = matches!(self, Self::Divide | Self::DivideWhole | Self::Remainder);
+        if divides && right == 0.0 {
+            return Err(DividedByZero);
+        }
+        Ok(match self {
             Self::Or | Self::And => right,
             Self::Equal => truth(left == right),
             Self::NotEqual => truth(left != right),
@@ -118,7 +134,7 @@ impl Operator {
             Self::DivideWhole => (left / right).floor(),
             // The sign is the divisor's, as in Python.
             Self::Remainder => left - right * (left / right).floor(),
-        }
+        })
     }
 }
 
@@ -484,7 +500,7 @@ mod tests {
             Field::Ssthresh => 7.0,
             _ => 0.0,
         };
-        Some(checks.iter().all(|c| c.holds(value)))
+        Some(checks.iter().all(|c| c.verdict(value) == Verdict::Holds))
     }
 
     #[test]
@@ -501,6 +517,20 @@ mod tests {
             Some(true)
         );
         assert_eq!(holds("assert 10 - 2 - 3 == 5"), Some(true));
+    }
+
+    #[test]
+    fn what_divides_by_zero_does_not_hold() {
+        for code in [
+            "1 / 0 == 1",
+            "not 1 // tcpi_unacked",
+            "1 % 0 != 1",
+            "1 < 2 < 1 / 0",
+        ] {
+            let checks = read_code("x.pkt", 1, &format!("assert {code}")).map(|(checks, _)| checks);
+            let verdict = checks.map(|c| c[0].verdict(|_| 0.0));
+            assert_eq!(verdict, Ok(Verdict::DividesByZero), "{code}");
+        }
     }
 
     #[test]

@@ -33,6 +33,14 @@ pub(super) struct Lexeme<'a> {
     pub(super) end: usize,
 }
 
+/// A comment and where it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Comment<'a> {
+    pub(super) line: u32,
+    /// Without what marks it as a comment.
+    pub(super) text: &'a str,
+}
+
 /// A cursor over the text.
 struct Cursor<'a> {
     text: &'a str,
@@ -83,17 +91,21 @@ fn starts_number(text: &str) -> bool {
     digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Cuts a script into words; comments and space are left out.
+/// Cuts a script into words and comments.
 ///
 /// # Errors
 /// [`DrillError::Syntax`] when a quotation, a code block or a comment does not end.
-pub(super) fn lex<'a>(name: &str, text: &'a str) -> Result<Vec<Lexeme<'a>>, DrillError> {
+pub(super) fn lex<'a>(
+    name: &str,
+    text: &'a str,
+) -> Result<(Vec<Lexeme<'a>>, Vec<Comment<'a>>), DrillError> {
     let mut cursor = Cursor {
         text,
         at: 0,
         line: 1,
     };
     let mut words = Vec::new();
+    let mut comments = Vec::new();
     while let Some(first) = cursor.peek() {
         let (line, start) = (cursor.line, cursor.at);
         let rest = cursor.rest();
@@ -104,12 +116,16 @@ pub(super) fn lex<'a>(name: &str, text: &'a str) -> Result<Vec<Lexeme<'a>>, Dril
             cursor.skip(first.len_utf8());
             continue;
         } else if rest.starts_with("//") || first == '#' {
-            cursor.take_while(|c| c != '\n');
+            let mark = if first == '#' { '#' } else { '/' };
+            let text = cursor.take_while(|c| c != '\n').trim_start_matches(mark);
+            comments.push(Comment { line, text });
             continue;
         } else if rest.starts_with("/*") {
-            cursor
+            let text = cursor
                 .until(2, "*/")
                 .ok_or_else(|| open("a comment", "*/ at its end"))?;
+            let text = text.trim_matches('*');
+            comments.push(Comment { line, text });
             continue;
         } else if rest.starts_with("%{") {
             Token::Code(
@@ -155,7 +171,7 @@ pub(super) fn lex<'a>(name: &str, text: &'a str) -> Result<Vec<Lexeme<'a>>, Dril
             end: cursor.at,
         });
     }
-    Ok(words)
+    Ok((words, comments))
 }
 
 /// A number, or a word that starts with a digit.
@@ -180,11 +196,8 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str) -> Vec<Token<'_>> {
-        lex("x.pkt", text)
-            .unwrap_or_default()
-            .iter()
-            .map(|l| l.token)
-            .collect()
+        let (words, _) = lex("x.pkt", text).unwrap_or_default();
+        words.iter().map(|l| l.token).collect()
     }
 
     #[test]
@@ -208,12 +221,12 @@ mod tests {
     #[test]
     fn lines_are_counted_through_comments_and_blocks() {
         let text = "/* two\nlines */ `a\nb` // end\n%{ c\n}% word # 1\n# 2";
-        let lines: Vec<_> = lex("x.pkt", text)
-            .unwrap_or_default()
-            .iter()
-            .map(|l| l.line)
-            .collect();
+        let (words, comments) = lex("x.pkt", text).unwrap_or_default();
+        let lines: Vec<_> = words.iter().map(|l| l.line).collect();
         assert_eq!(lines, [2, 4, 5]);
+        let comments: Vec<_> = comments.iter().map(|c| (c.line, c.text)).collect();
+        let all = [(1, " two\nlines "), (3, " end"), (5, " 1"), (6, " 2")];
+        assert_eq!(comments, all);
     }
 
     #[test]

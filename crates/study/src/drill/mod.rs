@@ -42,6 +42,15 @@ pub enum DrillError {
         /// What would be accepted.
         accepted: String,
     },
+    /// A script in which nothing happens.
+    #[error(
+        "{file}: there is nothing to run in this script; its first event is for example \
+             0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3"
+    )]
+    Empty {
+        /// The script.
+        file: String,
+    },
     /// Something that the sender, or the way it is fed, has not.
     #[error("{file}:{line}: {what} is refused: {why}")]
     Refused {
@@ -127,8 +136,8 @@ struct Configuration {
     knobs: Knobs,
 }
 
-/// What opens the line of a script that says which senders it is for.
-const HEADER: &str = "// midflight:";
+/// What such a comment says.
+const HEADER: &str = "profile=NAME, scheme=NAME or SETTING=VALUE, alternatives behind commas";
 
 /// Configurations that one header may ask for.
 const MOST_CONFIGURATIONS: usize = 64;
@@ -147,7 +156,7 @@ pub fn run_drill(
     let mut notes = Vec::new();
     let script = parser::parse(name, text, &mut notes)?;
     let mut runs = Vec::new();
-    for header in configurations(name, text)? {
+    for header in configurations(name, &script.headers)? {
         let mut knobs = header.knobs;
         for (knob, value) in &request.knobs {
             match knobs.iter_mut().find(|(name, _)| name == knob) {
@@ -187,18 +196,25 @@ pub fn run_drill(
 
 /// Reads the header: words `key=value` or `key=value,value`, of which every
 /// combination is a configuration. Without one there is the plain one.
-fn configurations(name: &str, text: &str) -> Result<Vec<Configuration>, DrillError> {
-    let lines = (1..).zip(text.lines());
-    let mut headers = lines.filter_map(|(n, line)| Some((n, line.trim().strip_prefix(HEADER)?)));
-    let Some((line, header)) = headers.next() else {
+fn configurations(name: &str, headers: &[(u32, String)]) -> Result<Vec<Configuration>, DrillError> {
+    let Some((line, header)) = headers.first() else {
         return Ok(vec![Configuration::default()]);
     };
-    if let Some((second, _)) = headers.next() {
+    let line = *line;
+    if let Some((second, _)) = headers.get(1) {
         return Err(DrillError::refused(
             name,
-            second,
-            format!("a second line \"{HEADER}\""),
+            *second,
+            "a second comment that starts with midflight".into(),
             "a script has one, with alternatives behind commas: recovery=sack,newreno",
+        ));
+    }
+    if header.trim().is_empty() {
+        return Err(DrillError::syntax(
+            name,
+            line,
+            "a comment with midflight alone".into(),
+            HEADER,
         ));
     }
     let mut all = vec![Configuration {
@@ -213,8 +229,8 @@ fn configurations(name: &str, text: &str) -> Result<Vec<Configuration>, DrillErr
             return Err(DrillError::syntax(
                 name,
                 line,
-                format!("\"{word}\""),
-                "profile=NAME, scheme=NAME or SETTING=VALUE, alternatives behind commas",
+                format!("\"{word}\" in a comment that starts with midflight"),
+                HEADER,
             ));
         };
         let values: Vec<_> = values.split(',').collect();
@@ -259,16 +275,51 @@ mod tests {
 
     #[test]
     fn a_header_lists_the_configurations_a_script_is_for() {
-        let read = |text: &str| configurations("x.pkt", text).map_err(|e| e.to_string());
+        let read = |text: &str| {
+            let script =
+                parser::parse("x.pkt", &format!("{text}\n0 close(3) = 0"), &mut Vec::new());
+            let read = script.and_then(|script| configurations("x.pkt", &script.headers));
+            read.map_err(|e| e.to_string())
+        };
         assert_eq!(read("0 close(3) = 0").map(|c| c.len()), Ok(1));
         let all = read("// A title.\n// midflight: profile=rfc recovery=sack,newreno min_rto=1s\n");
         let all = all.unwrap_or_default();
         assert_eq!(all.len(), 2);
         assert_eq!(all[1].knobs[0], ("recovery".into(), "newreno".into()));
         assert_eq!(all[1].profile.as_deref(), Some("rfc"));
-        assert!(read("\n// midflight: fast").is_err_and(|e| e.starts_with("x.pkt:2: \"fast\"")));
+        for same in [
+            "//midflight:recovery=sack,newreno",
+            "// Midflight recovery=sack,newreno",
+            "/* MIDFLIGHT : recovery=sack,newreno */",
+            "/**\nmidflight:\n recovery=sack,newreno **/",
+            "## midflight: recovery=sack,newreno",
+            "0 close(4) = 0 // midflight: recovery=sack,newreno",
+        ] {
+            assert_eq!(read(same).map(|c| c.len()), Ok(2), "{same}");
+        }
+        // Prose, and a header that is commented out.
+        for none in [
+            "// midflight's sender, as it is",
+            "// for midflight: recovery=sack,newreno",
+            "/*\n// midflight: recovery=sack,newreno\n*/",
+            "// // midflight: recovery=sack,newreno",
+            "0 bind(3, \"// midflight: recovery=sack,newreno\") = 0",
+        ] {
+            assert_eq!(read(none), Ok(vec![Configuration::default()]), "{none}");
+        }
+        for wrong in [
+            "midflight: fast",
+            "midflight; fast=1",
+            "Midflight, fast",
+            "midflight:",
+            "midflight",
+        ] {
+            let said = read(&format!("\n// {wrong}")).err().unwrap_or_default();
+            assert!(said.starts_with("x.pkt:2: "), "{wrong}: {said}");
+        }
+        assert!(read("\n// midflight: fast").is_err_and(|e| e.starts_with("x.pkt:2: \"fast\" in")));
         let twice = "// midflight: a=1\n// midflight: a=2";
-        assert!(read(twice).is_err_and(|e| e.starts_with("x.pkt:2: a second line")));
+        assert!(read(twice).is_err_and(|e| e.starts_with("x.pkt:2: a second comment")));
         let many = format!("// midflight: a={}", "1,".repeat(70));
         assert!(read(&many).is_err_and(|e| e.contains("more than 64")));
     }

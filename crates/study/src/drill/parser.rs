@@ -16,15 +16,22 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// # Errors
 /// [`DrillError`] names file, line, what was read and what would be accepted.
 pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Script, DrillError> {
-    let words = lex(name, text)?;
+    let (words, comments) = lex(name, text)?;
     let mut parser = Parser {
         name,
         text,
         words: &words,
         at: 0,
+        first: 0,
         notes,
     };
-    let mut script = Script::default();
+    let headers = comments
+        .iter()
+        .filter_map(|c| Some((c.line, header(c.text)?.to_string())));
+    let mut script = Script {
+        headers: headers.collect(),
+        ..Script::default()
+    };
     while let Some(Token::Flag(flag, value)) = parser.peek() {
         let line = parser.line();
         parser.at += 1;
@@ -36,14 +43,22 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
         script.statements.push(statement);
     }
     if script.statements.is_empty() {
-        return Err(DrillError::syntax(
-            name,
-            1,
-            "a script without an event".into(),
-            "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
-        ));
+        return Err(DrillError::Empty { file: name.into() });
     }
     Ok(script)
+}
+
+/// What a comment says of the senders that the script is for, if its first
+/// word is midflight.
+fn header(comment: &str) -> Option<&str> {
+    let comment = comment.trim_start();
+    let in_word = |c: char| c.is_alphanumeric() || "_-'\u{2019}".contains(c);
+    let end = comment.find(|c| !in_word(c)).unwrap_or(comment.len());
+    let (first, rest) = comment.split_at(end);
+    first.eq_ignore_ascii_case("midflight").then(|| {
+        let rest = rest.trim();
+        rest.strip_prefix(':').unwrap_or(rest)
+    })
 }
 
 struct Parser<'a, 'n> {
@@ -51,6 +66,8 @@ struct Parser<'a, 'n> {
     text: &'a str,
     words: &'a [Lexeme<'a>],
     at: usize,
+    /// Where the statement at hand starts.
+    first: usize,
     notes: &'n mut Vec<Note>,
 }
 
@@ -76,11 +93,32 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn unexpected<T>(&self, accepted: &str) -> Result<T, DrillError> {
-        let found = match self.words.get(self.at) {
-            None => "the end of the script".into(),
-            Some(word) => format!("\"{}\"", shorten(&self.text[word.start..word.end])),
+        let Some(word) = self.words.get(self.at) else {
+            let found = "the end of the script".into();
+            return Err(DrillError::syntax(self.name, self.line(), found, accepted));
         };
-        Err(DrillError::syntax(self.name, self.line(), found, accepted))
+        let before = self.at.checked_sub(1).map(|at| &self.words[at]);
+        let before = before.filter(|w| self.at > self.first && w.line < word.line);
+        let (line, found) = match (before, word.token) {
+            // What is missed at the end of a line is not the next one's fault.
+            (Some(before), _) => {
+                let end = &self.text[before.start..before.end];
+                let found = format!("the end of the line after \"{}\"", shorten(end));
+                (before.line, found)
+            }
+            (None, Token::Symbol('\u{feff}')) => (
+                word.line,
+                "a byte-order mark (U+FEFF), which text in UTF-8 does not need,".into(),
+            ),
+            (None, Token::Symbol(c)) if !is_visible(c) => {
+                (word.line, format!("the character U+{:04X}", u32::from(c)))
+            }
+            _ => {
+                let found = shorten(&self.text[word.start..word.end]);
+                (word.line, format!("\"{found}\""))
+            }
+        };
+        Err(DrillError::syntax(self.name, line, found, accepted))
     }
 
     fn refuse<T>(&self, what: &str, why: &str) -> Result<T, DrillError> {
@@ -120,6 +158,7 @@ impl<'a> Parser<'a, '_> {
 
     fn statement(&mut self) -> Result<Statement, DrillError> {
         let (line, first) = (self.line(), self.at);
+        self.first = first;
         // The commands at the start and at the end of a script have no time.
         let when = if matches!(self.peek(), Some(Token::Command(_))) {
             When::After(Duration::ZERO, Duration::ZERO)
@@ -447,6 +486,15 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
+/// Whether a character can be seen; of those that cannot, the ones that editors leave behind.
+fn is_visible(c: char) -> bool {
+    !(c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}'
+        ))
+}
+
 /// Seconds with decimals, exact to the nanosecond.
 fn seconds(digits: &str) -> Option<Duration> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -533,6 +581,14 @@ mod tests {
     }
 
     #[test]
+    fn a_script_without_an_event_says_so() {
+        for text in ["", "// midflight: recovery=sack\n", "--mtu=1500"] {
+            let said = read(text).err().unwrap_or_default();
+            assert!(said.starts_with("x.pkt: there is nothing to run"), "{said}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_named_with_its_line() {
         for (text, words) in [
             ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
@@ -547,6 +603,16 @@ mod tests {
             ("\nhello", "\"hello\""),
             ("\n+0 ", "end of the script"),
             ("\n+0 close(3", "closing parenthesis"),
+            (
+                "\n+0 < . 1:1(0) ack 1 win\n+0 close(3) = 0",
+                "line after \"win\" is not",
+            ),
+            (
+                "\n+0 close(3) =\n\n+0 close(3) = 0",
+                "line after \"=\" is not",
+            ),
+            ("\n\u{feff}+0 close(3) = 0", "a byte-order mark (U+FEFF)"),
+            ("\n\u{200b}+0 close(3) = 0", "the character U+200B"),
         ] {
             let said = read(text).err().unwrap_or_default();
             assert!(

@@ -3,6 +3,8 @@
 use midflight_tcp::Sender;
 use midflight_units::{Duration, Instant};
 
+use super::expression::CA_STATES;
+
 /// Something in a script that has no effect here, or another than elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
@@ -136,10 +138,15 @@ pub fn drill_fields() -> impl Iterator<Item = (&'static str, &'static str)> {
     FIELDS.iter().map(|(_, name, what)| (*name, *what))
 }
 
-/// Its name in a script.
-pub(super) fn field_name(field: Field) -> &'static str {
+/// A field's value as a failure tells it.
+pub(super) fn told_value(field: Field, value: f64) -> String {
     let known = FIELDS.iter().find(|(known, ..)| *known == field);
-    known.map_or("", |(_, name, _)| *name)
+    let name = known.map_or("", |(_, name, _)| *name);
+    let mut states = CA_STATES.iter();
+    match states.find(|(_, number)| field == Field::CaState && f64::from(*number) == value) {
+        Some((state, _)) => format!("{name} = {value} ({state})"),
+        None => format!("{name} = {value}"),
+    }
 }
 
 /// What a run counts beside the sender.

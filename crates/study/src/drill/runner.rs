@@ -5,8 +5,8 @@ use midflight_units::Instant;
 
 use super::connection::{Carries, Connection, Sent};
 use super::environment::Environment;
-use super::expression::Check;
-use super::report::{field_name, DrillRun, Failure};
+use super::expression::{Check, Verdict};
+use super::report::{told_value, DrillRun, Failure};
 use super::script::{Action, Call, Script, SegmentSpec, Statement, When};
 use super::DrillError;
 use crate::error::StudyError;
@@ -255,6 +255,8 @@ impl<'a> Runner<'a> {
         }
         if spec.syn {
             self.tell_without(line);
+        } else {
+            self.tell_idle_options(line, spec);
         }
         Ok(self.returned())
     }
@@ -265,6 +267,41 @@ impl<'a> Runner<'a> {
             .as_ref()
             .and_then(|c| c.does_without(&self.environment));
         if let Some(text) = without {
+            self.environment.note(line, text);
+        }
+    }
+
+    /// Notes the options of a segment behind the handshake that nothing is made of.
+    fn tell_idle_options(&mut self, line: u32, spec: &SegmentSpec) {
+        let Some(connection) = &self.connection else {
+            return;
+        };
+        let options = &spec.options;
+        let not_agreed = [
+            (
+                "sack",
+                "SACK is",
+                !options.sack.is_empty() && !connection.has_sack(),
+            ),
+            (
+                "TS",
+                "timestamps are",
+                options.timestamps.is_some() && !connection.has_timestamps(),
+            ),
+        ];
+        let of_syns = [
+            ("mss", options.mss.is_some()),
+            ("wscale", options.window_scale.is_some()),
+            ("sackOK", options.sack_permitted),
+        ];
+        for (option, what, is_idle) in not_agreed {
+            if is_idle {
+                let text = format!("{option} has no effect: {what} not agreed on");
+                self.environment.note(line, text);
+            }
+        }
+        for (option, _) in of_syns.iter().filter(|(_, is_idle)| *is_idle) {
+            let text = format!("{option} has no effect: only a SYN agrees on options");
             self.environment.note(line, text);
         }
     }
@@ -302,6 +339,10 @@ impl<'a> Runner<'a> {
                 line,
                 "the window of a segment that goes out is not looked at",
             );
+        }
+        if spec.options.window_scale.is_some() {
+            self.environment
+                .note(line, "the value of a wscale that goes out is not looked at");
         }
         let expected = || {
             let at = match (from, until) {
@@ -425,12 +466,15 @@ impl<'a> Runner<'a> {
                 let what = format!("\"{}\"", check.text);
                 return self.refuse(check.line, what, "there is no connection yet");
             };
-            if !check.holds(|field| connection.value(field)) {
-                let seen: Vec<_> = check
-                    .fields
-                    .iter()
-                    .map(|&field| format!("{} = {}", field_name(field), connection.value(field)))
-                    .collect();
+            let verdict = check.verdict(|field| connection.value(field));
+            if verdict != Verdict::Holds {
+                let told = |&field| told_value(field, connection.value(field));
+                let mut seen: Vec<_> = check.fields.iter().map(told).collect();
+                if verdict == Verdict::DividesByZero {
+                    seen.push("division by zero".into());
+                } else if seen.is_empty() {
+                    seen.push("it does not hold, whatever the sender does".into());
+                }
                 let expected = check.text.trim_start_matches("assert").trim_start();
                 let outcome = Err((expected.to_string(), seen.join(", ")));
                 self.missed = Some((check.line, check.text.clone()));

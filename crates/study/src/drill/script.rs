@@ -12,6 +12,8 @@ pub(super) struct Script {
     /// Flags of the header, with their lines.
     pub(super) flags: Vec<(u32, String, Option<String>)>,
     pub(super) statements: Vec<Statement>,
+    /// What says which senders it is for, with its line.
+    pub(super) headers: Vec<(u32, String)>,
 }
 
 /// One event of a script.
