@@ -63,6 +63,25 @@ def test_a_script_that_fails(good: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["drill", str(good), "--set", "min_rto=300ms", "--tolerance", "1s"]) == 0
 
 
+def test_a_setting_of_a_part_that_no_script_has(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "midflight: note: freeze_warning has no effect: no scheme of this run has freeze\n"
+    setting = ["--set", "freeze_warning=1s"]
+    assert main(["drill", str(good), *setting]) == 0
+    assert capsys.readouterr().err == note
+    assert main(["drill", str(good), *setting, "--scheme", "sack"]) == 0
+    assert capsys.readouterr().err == note
+    has_it = tmp_path / "freeze.pkt"
+    has_it.write_text(f"// midflight: scheme=freeze\n{GOOD}")
+    assert main(["drill", str(good), str(has_it), *setting]) == 0
+    assert capsys.readouterr().err == ""
+    # A controller that a script chose has its own.
+    has_it.write_text(f"// midflight: congestion=westwood\n{GOOD}")
+    assert main(["drill", str(has_it), "--set", "westwood_tau=1s"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_several_scripts_of_which_one_cannot_be_run(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -330,6 +330,38 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
             "the option TCP_CORK",
         ),
         (
+            "+0 setsockopt(4, SOL_FOO, SO_REUSEADDR, [1], 4) = 0",
+            "SO_REUSEADDR with the level \"SOL_FOO\" is refused: accepted is SOL_SOCKET",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, TCP_NODELAY, [1], 4) = 0",
+            "accepted is SOL_TCP or IPPROTO_TCP",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_REUSEADDR, [banana], 4) = 0",
+            "\"[banana]\" as the value of SO_REUSEADDR",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, 1, 4) = 0",
+            "\"1\" as the value of SO_SNDBUF",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [1], many) = 0",
+            "\"many\" as an argument",
+        ),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_MAXSEG, [500], 4) = 0",
+            "before the connection starts",
+        ),
+        (
+            "+0 getsockopt(4, SOL_TCP, SO_ERROR, [0], [4]) = 0",
+            "SO_ERROR with the level \"SOL_TCP\"",
+        ),
+        (
+            "+0 fcntl(4, F_SETFL, O_RDWR|O_BANANA) = 0",
+            "fcntl with the flag \"O_BANANA\"",
+        ),
+        (
             "+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"cubic\", 5) = 0",
             "the congestion control \"cubic\"",
         ),

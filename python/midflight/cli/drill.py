@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +66,7 @@ def drill(
     """Run scripts in packetdrill's notation against the sender, without root, in virtual time.
 
     A script says what arrives and what the application does, and expects segments, their times and
-    the sender's state. A line `// midflight: recovery=sack,newreno min_rto=200ms` in it names the
+    the sender's state. A comment `// midflight: recovery=sack,newreno min_rto=200ms` names the
     senders it is for, each combination one run. What a script asks for and the sender has not is
     refused by file and line; what has no effect here is noted. See docs/drills.md.
 
@@ -89,8 +89,7 @@ def drill(
     if tolerance is not None:
         request["tolerance_ns"] = read("--tolerance", _core.parse_duration, tolerance)
     if scheme is not None:
-        for note in idle_knobs([scheme], request["knobs"]):
-            print(f"midflight: note: {note}", file=sys.stderr)
+        tell(idle_knobs([scheme], request["knobs"]))
 
     results: list[dict[str, Any]] = []
     for path in scripts(files):
@@ -101,6 +100,8 @@ def drill(
             results.append({"file": str(path), "runs": [], "error": str(error)})
         if not as_json:
             show(results[-1], verbose=verbose)
+    if scheme is None:
+        tell(idle_everywhere([run for one in results for run in one["runs"]], request["knobs"]))
     failed = sum(not run["passed"] for one in results for run in one["runs"])
     unusable = sum(one["error"] is not None for one in results)
     if as_json:
@@ -114,6 +115,20 @@ def drill(
         raise typer.Exit(2)
     if failed:
         raise typer.Exit(1)
+
+
+def tell(notes: Iterable[str]) -> None:
+    """Print notes."""
+    for note in notes:
+        print(f"midflight: note: {note}", file=sys.stderr)
+
+
+def idle_everywhere(runs: Sequence[Drill], knobs: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note for each knob without effect in all runs, whose scripts chose the schemes."""
+    # A controller that scripts chose has its knobs.
+    chosen = [run["knobs"]["congestion"] for run in runs if "congestion" in run["knobs"]]
+    if runs:
+        yield from idle_knobs([run["scheme"] for run in runs], knobs, chosen)
 
 
 def scripts(files: Sequence[str]) -> Iterator[Path]:

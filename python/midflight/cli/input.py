@@ -42,12 +42,15 @@ def read_knobs(words: list[str]) -> dict[str, str]:
     return knobs
 
 
-def idle_knobs(schemes: Sequence[str], knobs: Mapping[str, str]) -> Iterator[str]:
-    """Yield a note for each knob that belongs to parts which none of the schemes has."""
+def idle_knobs(
+    schemes: Sequence[str], knobs: Mapping[str, str], others: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield a note for each knob of parts that none of the schemes has and `others` do not name."""
     from midflight import _core
 
     names = {name for scheme in schemes for name in scheme.split("+")}
     chosen = {part for one in _core.schemes() if one["name"] in names for part in one["parts"]}
+    chosen.update(others)
     if "congestion" in knobs:
         chosen.add(knobs["congestion"])
     kinds = (

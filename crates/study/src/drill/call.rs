@@ -7,6 +7,24 @@ use crate::error::StudyError;
 
 /// Linux's value of `O_NONBLOCK`.
 const O_NONBLOCK: u64 = 0o4000;
+/// And of `O_RDWR`.
+const O_RDWR: u64 = 2;
+
+/// The socket options that are known.
+const OPTIONS: &[&str] = &[
+    "SO_REUSEADDR",
+    "SO_REUSEPORT",
+    "SO_SNDBUF",
+    "SO_SNDBUFFORCE",
+    "SO_RCVBUF",
+    "SO_RCVBUFFORCE",
+    "SO_RCVTIMEO",
+    "SO_SNDTIMEO",
+    "TCP_NOTSENT_LOWAT",
+    "TCP_NODELAY",
+    "TCP_CONGESTION",
+    "TCP_MAXSEG",
+];
 
 /// What a call comes to: its value, or the name of its error.
 type Returned = Result<i64, &'static str>;
@@ -104,9 +122,51 @@ impl Runner<'_> {
         Ok(Ok(fd))
     }
 
+    /// The level of an option must be its own.
+    fn level_fits(&self, line: u32, call: &Call) -> Result<(), StudyError> {
+        let (level, option) = (argument(call, 1), argument(call, 2));
+        let accepted: &[&str] = match option.split_once('_') {
+            Some(("SO", _)) => &["SOL_SOCKET"],
+            _ => &["SOL_TCP", "IPPROTO_TCP"],
+        };
+        if accepted.contains(&level) {
+            return Ok(());
+        }
+        let what = format!("{option} with the level \"{level}\"");
+        self.refuse(
+            line,
+            what,
+            &format!("accepted is {}", accepted.join(" or ")),
+        )
+    }
+
+    /// The value of an option, a whole number in brackets.
+    fn value(&self, line: u32, call: &Call) -> Result<u64, StudyError> {
+        let text = argument(call, 3);
+        let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+        if let Some(number) = inner.and_then(|number| number.parse().ok()) {
+            return Ok(number);
+        }
+        let what = format!("\"{text}\" as the value of {}", argument(call, 2));
+        self.refuse(line, what, "accepted is a whole number in brackets: [1]")
+    }
+
     fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
         self.connection_of(line, call)?;
-        match argument(call, 2) {
+        let option = argument(call, 2);
+        if !OPTIONS.contains(&option) {
+            let why = format!("known are {}", OPTIONS.join(", "));
+            return self.refuse(line, format!("the option {option}"), &why);
+        }
+        self.level_fits(line, call)?;
+        self.number(line, call, 4)?;
+        if option == "TCP_CONGESTION" {
+            let name = argument(call, 3).trim_matches(['[', ']', '"']);
+            self.environment.congestion(line, name)?;
+            return Ok(Ok(0));
+        }
+        let value = self.value(line, call)?;
+        match option {
             "SO_REUSEADDR" | "SO_REUSEPORT" => {}
             option @ ("SO_SNDBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUF" | "SO_RCVBUFFORCE"
             | "TCP_NOTSENT_LOWAT") => {
@@ -114,30 +174,22 @@ impl Runner<'_> {
                 self.environment.note(line, text);
             }
             option @ ("SO_RCVTIMEO" | "SO_SNDTIMEO") => {
-                self.environment.note(line, format!("{option} has no effect here"));
+                self.environment
+                    .note(line, format!("{option} has no effect here"));
             }
             "TCP_NODELAY" => {
-                self.sockets.nagle = self.number(line, call, 3)? == 0;
-                let nagle = self.sockets.nagle;
+                let nagle = value == 0;
+                self.sockets.nagle = nagle;
                 if let Some(connection) = &mut self.connection {
                     connection.set_nagle(nagle);
                 }
             }
-            "TCP_CONGESTION" => {
-                let name = argument(call, 3).trim_matches(['[', ']', '"']);
-                self.environment.congestion(line, name)?;
-            }
             "TCP_MAXSEG" if self.connection.is_none() => {
-                let most = self.number(line, call, 3)?.max(1);
-                self.environment.mss = self.environment.mss.min(most);
+                self.environment.mss = self.environment.mss.min(value.max(1));
             }
             option => {
-                return self.refuse(
-                    line,
-                    format!("the option {option}"),
-                    "known are SO_REUSEADDR, SO_REUSEPORT, SO_SNDBUF, SO_RCVBUF, SO_RCVTIMEO, SO_SNDTIMEO, \
-                     TCP_NOTSENT_LOWAT, TCP_NODELAY, TCP_CONGESTION, and TCP_MAXSEG before the connection",
-                )
+                let what = format!("the option {option}");
+                return self.refuse(line, what, "it is set before the connection starts");
             }
         }
         Ok(Ok(0))
@@ -155,7 +207,8 @@ impl Runner<'_> {
                 "known is SO_ERROR; assertions tell of the sender",
             );
         }
-        if self.number(line, call, 3)? != 0 {
+        self.level_fits(line, call)?;
+        if self.value(line, call)? != 0 {
             let what = "an error of the socket".into();
             return self.refuse(line, what, "connections do not break here; accepted is [0]");
         }
@@ -165,12 +218,23 @@ impl Runner<'_> {
     fn fcntl(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
         self.connection_of(line, call)?;
         match argument(call, 1) {
-            // O_RDWR
-            "F_GETFL" => Ok(Ok(call.result.unwrap_or(2))),
+            "F_GETFL" => Ok(Ok(call.result.unwrap_or(O_RDWR as i64))),
             "F_SETFL" => {
-                let flags = argument(call, 2);
-                let bits = |flag: &str| flag.parse().is_ok_and(|bits: u64| bits & O_NONBLOCK != 0);
-                self.sockets.non_blocking = flags.split('|').any(|f| f == "O_NONBLOCK" || bits(f));
+                self.sockets.non_blocking = false;
+                for flag in argument(call, 2).split('|') {
+                    let bits = match flag {
+                        "O_NONBLOCK" => O_NONBLOCK,
+                        "O_RDWR" => O_RDWR,
+                        _ => match flag.parse() {
+                            Ok(bits) if bits & !(O_NONBLOCK | O_RDWR) == 0 => bits,
+                            _ => {
+                                let what = format!("fcntl with the flag \"{flag}\"");
+                                return self.refuse(line, what, "known are O_RDWR and O_NONBLOCK");
+                            }
+                        },
+                    };
+                    self.sockets.non_blocking |= bits & O_NONBLOCK != 0;
+                }
                 Ok(Ok(0))
             }
             command => {

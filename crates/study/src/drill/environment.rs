@@ -13,6 +13,8 @@ use crate::scheme::Built;
 const TOLERANCE: Duration = Duration::from_millis(4);
 /// Bytes of an IPv4 and a TCP header without options.
 const HEADERS: u64 = 40;
+/// The same with IPv6 (RFC 8200 section 3).
+const IPV6_HEADERS: u64 = 60;
 /// The tick of Linux's timestamps.
 const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
@@ -29,6 +31,8 @@ pub(super) struct Environment<'a> {
     pub(super) timestamps: bool,
     /// Window scaling is offered.
     pub(super) window_scaling: bool,
+    /// Bytes of an IP and a TCP header without options.
+    headers: u64,
     /// Bytes of our largest segment without options.
     pub(super) mss: u64,
     pub(super) tolerance: Duration,
@@ -127,6 +131,54 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ),
 ];
 
+/// What becomes of a parameter of a route.
+#[derive(Clone, Copy)]
+enum Parameter {
+    /// Sets a setting of the profile.
+    Setting(&'static str),
+    /// Limits our segments.
+    Mtu,
+    /// A congestion control.
+    Congestion,
+    /// The sender has not got it.
+    Without(&'static str),
+    /// It changes nothing that a script sees here.
+    NoEffect(&'static str),
+}
+
+const NO_ADDRESSES: &str = "there are no addresses, ports and devices here";
+const ONE_ROUTE: &str = "there is one route here";
+
+const PARAMETERS: &[(&str, Parameter)] = &[
+    ("initcwnd", Parameter::Setting("initial_window")),
+    ("rto_min", Parameter::Setting("min_rto")),
+    ("reordering", Parameter::Setting("dup_threshold")),
+    ("mtu", Parameter::Mtu),
+    ("congctl", Parameter::Congestion),
+    ("features", Parameter::Without("the sender has no ECN")),
+    (
+        "initrwnd",
+        Parameter::NoEffect("the simulated sender does not receive"),
+    ),
+    (
+        "quickack",
+        Parameter::NoEffect("nothing arrives that could be acknowledged late"),
+    ),
+    ("via", Parameter::NoEffect(NO_ADDRESSES)),
+    ("dev", Parameter::NoEffect(NO_ADDRESSES)),
+    ("src", Parameter::NoEffect(NO_ADDRESSES)),
+    ("onlink", Parameter::NoEffect(NO_ADDRESSES)),
+    ("proto", Parameter::NoEffect(ONE_ROUTE)),
+    ("scope", Parameter::NoEffect(ONE_ROUTE)),
+    ("table", Parameter::NoEffect(ONE_ROUTE)),
+    ("metric", Parameter::NoEffect(ONE_ROUTE)),
+];
+
+/// Whether an address or a prefix may start so.
+fn is_of_address(c: char) -> bool {
+    c.is_ascii_digit() || c == ':'
+}
+
 impl<'a> Environment<'a> {
     pub(super) fn new(name: &'a str, pinned: Vec<String>, built: Built) -> Self {
         let profile = &built.profile;
@@ -136,6 +188,7 @@ impl<'a> Environment<'a> {
             sack: profile.sender.recovery.uses_sack(),
             timestamps: profile.receiver.timestamps,
             window_scaling: true,
+            headers: HEADERS,
             mss: 1500 - HEADERS,
             tolerance: TOLERANCE,
             timestamp_tick: TIMESTAMP_TICK,
@@ -168,6 +221,7 @@ impl<'a> Environment<'a> {
         flags: &[(u32, String, Option<String>)],
         tolerance: Option<Duration>,
     ) -> Result<(), DrillError> {
+        let mut mtu = 1500;
         for (line, flag, value) in flags {
             let line = *line;
             let number = value.as_deref().and_then(|v| v.parse::<u64>().ok());
@@ -184,14 +238,11 @@ impl<'a> Environment<'a> {
                     self.timestamp_tick = Duration::from_micros(whole(1_000_000)?);
                     self.timestamps_compared = true;
                 }
-                "mtu" => self.mss = whole(65_535)?.saturating_sub(HEADERS).max(1),
-                "ip_version" if value.as_deref() == Some("ipv6") => {
-                    // Twenty bytes more (RFC 8200 section 3).
-                    self.mss = self.mss.saturating_sub(20).max(1);
-                }
+                "mtu" => mtu = whole(65_535)?,
+                "ip_version" if value.as_deref() == Some("ipv6") => self.headers = IPV6_HEADERS,
                 "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip"
                 | "bind_port" | "connect_port" | "speed" | "persistent_tun_dev" => {
-                    self.note(line, format!("--{flag} has no effect: there are no addresses, ports and devices here"));
+                    self.note(line, format!("--{flag} has no effect: {NO_ADDRESSES}"));
                 }
                 "verbose" | "debug" | "non_fatal" => {
                     self.note(line, format!("--{flag} has no effect here"));
@@ -205,6 +256,7 @@ impl<'a> Environment<'a> {
                 }
             }
         }
+        self.mss = self.largest(mtu);
         if let Some(tolerance) = tolerance {
             self.tolerance = tolerance;
         }
@@ -312,7 +364,7 @@ impl<'a> Environment<'a> {
                 self.refuse(
                     line,
                     what,
-                    "no shell is run; accepted are sysctl, set_sysctls.py, ip route with initcwnd or rto_min, and a bare defaults.sh",
+                    "no shell is run; accepted are sysctl, set_sysctls.py, ip route change, and a bare defaults.sh",
                 )?;
             }
         }
@@ -362,33 +414,55 @@ impl<'a> Environment<'a> {
         Ok(())
     }
 
-    /// `ip route change ... initcwnd 3 rto_min 5ms`
+    /// `ip route change 192.0.2.0/24 dev tun0 initcwnd 3 rto_min lock 5ms`
     fn route(&mut self, line: u32, words: &[&str]) -> Result<(), StudyError> {
-        let mut found = false;
-        for pair in words.windows(2) {
-            let setting = match pair[0] {
-                "initcwnd" => "initial_window",
-                "rto_min" => "min_rto",
-                _ => continue,
+        let what = || shorten(&format!("the command ip route {}", words.join(" ")));
+        let accepted = "accepted are ip route add, change, replace and append";
+        let ["add" | "change" | "replace" | "append", words @ ..] = words else {
+            return Ok(self.refuse(line, what(), accepted)?);
+        };
+        let mut words = words.iter().copied().peekable();
+        // Where the route leads to.
+        words.next_if(|word| matches!(*word, "to" | "unicast"));
+        words.next_if(|word| *word == "default" || word.starts_with(is_of_address));
+        while let Some(word) = words.next() {
+            let Some((_, parameter)) = PARAMETERS.iter().find(|(known, _)| *known == word) else {
+                let known: Vec<_> = PARAMETERS.iter().map(|(name, _)| *name).collect();
+                let why = format!("known are {}", known.join(", "));
+                return Ok(self.refuse(line, format!("the route's parameter {word}"), &why)?);
             };
-            found = true;
+            if word == "onlink" {
+                self.note(line, format!("{word} has no effect: {NO_ADDRESSES}"));
+                continue;
+            }
             // Linux's `lock` says that the path's metrics have no say.
-            let value = if pair[1] == "lock" {
-                words.last().copied().unwrap_or_default()
-            } else {
-                pair[1]
+            words.next_if(|word| *word == "lock");
+            words.next_if(|next| word == "via" && matches!(*next, "inet" | "inet6"));
+            let Some(value) = words.next() else {
+                let what = format!("the route's parameter {word} without a value");
+                return Ok(self.refuse(line, what, "give one, as in initcwnd 3")?);
             };
-            self.set(line, &format!("{} {value}", pair[0]), setting, value)?;
-        }
-        if !found {
-            let what = shorten(&format!("the command ip route {}", words.join(" ")));
-            self.refuse(
-                line,
-                what,
-                "of a route's parameters initcwnd and rto_min are known",
-            )?;
+            let what = format!("{word} {value}");
+            match *parameter {
+                Parameter::Setting(setting) => self.set(line, &what, setting, value)?,
+                Parameter::Mtu => {
+                    let Some(mtu) = value.parse().ok().filter(|m| (1..=65_535).contains(m)) else {
+                        let why = "accepted is a whole number from 1 to 65535";
+                        return Ok(self.refuse(line, what, why)?);
+                    };
+                    self.mss = self.mss.min(self.largest(mtu));
+                }
+                Parameter::Congestion => self.congestion(line, value)?,
+                Parameter::Without(why) => self.refuse(line, what, why)?,
+                Parameter::NoEffect(why) => self.note(line, format!("{word} has no effect: {why}")),
+            }
         }
         Ok(())
+    }
+
+    /// Bytes of our largest segment without options on a path of this MTU.
+    fn largest(&self, mtu: u64) -> u64 {
+        mtu.saturating_sub(self.headers).max(1)
     }
 
     fn set(&mut self, line: u32, what: &str, setting: &str, value: &str) -> Result<(), StudyError> {
@@ -470,7 +544,61 @@ mod tests {
         // The caller's choice stands.
         assert_eq!(e.built.profile.get("min_rto"), "1 s");
         let notes: Vec<_> = e.notes.iter().map(|n| n.line).collect();
-        assert_eq!(notes, [1, 5]);
+        assert_eq!(notes, [1, 5, 5]);
+    }
+
+    #[test]
+    fn every_parameter_of_a_route_is_taken_noted_or_refused() {
+        let after = |route: &str| {
+            let mut e = environment();
+            e.pinned.clear();
+            e.commands(1, &format!("ip route {route}"), false)
+                .unwrap_or_else(|error| unreachable!("{route}: {error}"));
+            e
+        };
+        let e = after(
+            "replace default via inet 10.0.0.1 rto_min lock 5ms initcwnd lock 7 reordering 4",
+        );
+        let sender = &e.built.profile.sender;
+        assert_eq!((sender.initial_window, sender.dup_threshold), (7.0, 4));
+        assert_eq!(e.built.profile.get("min_rto"), "5 ms");
+        assert_eq!(after("add to 10.0.0.0/8 mtu 540").mss, 500);
+        assert_eq!(after("add 2001:db8::/32 mtu lock 9000").mss, 1460);
+        let said = "dev tun0 src 10.0.0.1 onlink proto static scope link table 7 metric 1 initrwnd 9 quickack 1";
+        let notes = after(&format!("change unicast 10.0.0.0/8 {said}")).notes;
+        assert_eq!(notes.len(), 9);
+        assert!(notes
+            .iter()
+            .all(|n| n.line == 1 && n.text.contains(" has no effect: ")));
+        for (route, words) in [
+            (
+                "change dev tun0 features ecn",
+                "features ecn is refused: the sender has no ECN",
+            ),
+            (
+                "change dev tun0 ssthresh 5 initcwnd 3",
+                "the route's parameter ssthresh is refused",
+            ),
+            ("change dev tun0 initcwnd", "initcwnd without a value"),
+            ("change dev tun0 rto_min lock", "rto_min without a value"),
+            ("change dev tun0 rto_min soon", "rto_min soon is refused"),
+            (
+                "change dev tun0 initcwnd 3 10.0.0.0/8",
+                "the route's parameter 10.0.0.0/8",
+            ),
+            ("change dev tun0 mtu 0", "mtu 0 is refused"),
+            ("change dev tun0 congctl cubic", "\"cubic\""),
+            ("show", "the command ip route show is refused"),
+        ] {
+            let mut e = environment();
+            e.pinned.clear();
+            let said = e.commands(3, &format!("ip route {route}"), false);
+            let said = said.err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(
+                said.starts_with("x.pkt:3: ") && said.contains(words),
+                "{route}: {said}"
+            );
+        }
     }
 
     #[test]
@@ -488,7 +616,6 @@ mod tests {
                 "net.ipv4.tcp_unheard_of",
             ),
             ("sysctl net.ipv4.tcp_reordering=none", "dup_threshold"),
-            ("ip route change dev tun0 mtu 500", "initcwnd"),
             ("./other.sh", "no shell is run"),
         ] {
             assert!(
@@ -515,6 +642,10 @@ mod tests {
             .map(|(name, value)| (1, name.to_string(), Some(value.to_string())));
         assert_eq!(e.flags(&flags, None), Ok(()));
         assert_eq!((e.tolerance, e.mss), (Duration::from_micros(500), 1000));
+        let mut v6 = flags.to_vec();
+        v6.insert(0, (1, "ip_version".into(), Some("ipv6".into())));
+        let mut other = environment();
+        assert_eq!(other.flags(&v6, None).map(|()| other.mss), Ok(980));
         assert_eq!(e.flags(&flags, Some(Duration::ZERO)), Ok(()));
         assert_eq!(e.tolerance, Duration::ZERO);
         let refused = e.flags(&[(7, "wire_client".into(), None)], None);
