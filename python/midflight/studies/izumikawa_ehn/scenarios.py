@@ -30,6 +30,7 @@ CARRIED = round(LINKS[-1][0] * EVERY_S / SEGMENT_BITS)
 RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS = 20, 10, 10, 5, 5
 #: Without radio losses runs differ by when the node hears an advertisement, and by little else.
 CLEAN_RUNS = 3
+RUN_COUNTS = (RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS, CLEAN_RUNS)
 
 KNOBS: Knobs = (
     ("delayed_ack", "off"),
@@ -51,7 +52,12 @@ class Tcp:
 RENO = Tcp("Reno", (("recovery", "reno"),))
 NEWRENO = Tcp("NewReno", (("recovery", "newreno"),))
 SACK = Tcp("Sack", (("count_sackless_dupacks", "on"), ("recovery", "sack1")))
-TCPW = Tcp("TCPW", (("congestion", "westwood"), ("recovery", "reno")))
+#: Time constant of Westwood's filter in seconds.
+TAU_S = 0.5
+TCPW = Tcp(
+    "TCPW",
+    (("congestion", "westwood"), ("recovery", "reno"), ("westwood_tau", f"{TAU_S * 1000:.0f}ms")),
+)
 TCPS = (RENO, NEWRENO, SACK, TCPW)
 #: Beyond the paper: the estimator of Westwood+.
 TCPW_PLUS = Tcp("TCPW+", (("congestion", "westwood-plus"), ("recovery", "reno")))
