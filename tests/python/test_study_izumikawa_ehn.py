@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from midflight.claims import Finding, Verdict, decide
+from midflight.cli import main
 from midflight.results import EventLog
 from midflight.studies import load, reproduce
 from midflight.studies.izumikawa_ehn import matrix
@@ -29,13 +32,14 @@ from midflight.studies.izumikawa_ehn.measures import (
     ack_ahead_of_data,
     at_station_bps,
     gain,
+    kbps,
     same_runs,
     throughput_bps,
 )
 from midflight.studies.izumikawa_ehn.readings import AS_TAKEN, READINGS
 from midflight.studies.izumikawa_ehn.scenarios import EHN, FREEZE, ORIGINAL, TR_ACKS, Scheme
 from midflight.studies.runs import Roaming, RoamingTrace, Runs
-from midflight.studies.study import Study
+from midflight.studies.study import FigureResult, Study
 
 NAME = "izumikawa-ehn"
 
@@ -232,7 +236,8 @@ def test_every_entry_of_table_1_is_borne_out(runs: Runs) -> None:
 class Ahead(Runs):
     """Traces in which an ACK comes before its data."""
 
-    def trace(self, job: Any) -> EventLog:  # noqa: ARG002
+    def trace(self, job: Any) -> EventLog:
+        assert isinstance(job, RoamingTrace)
         return EventLog([0, 1], ["rcv", "ack"], [0, 1], ["", "mark 1"])
 
 
@@ -402,3 +407,46 @@ def test_one_figure_is_reproduced(tmp_path: Path) -> None:
     assert "http://" not in report.replace("http://www.w3.org", "")
     again = reproduce(NAME, figure="1", out=tmp_path / "again")
     assert again.digest == result.digest
+
+
+def test_the_command_in_the_assumptions_repeats_bars_of_figure_3(
+    study: Study, runs: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = study.assumptions().split("```")[1].replace("\\\n", " ")
+    assert main([*shlex.split(command)[1:], "--json"]) == 0
+    found = {
+        one["scheme"]: one["nodes"][0]["throughput_kbit_s"]
+        for one in json.loads(capsys.readouterr().out)["schemes"]
+    }
+    for scheme in (ORIGINAL, FREEZE, EHN):
+        bar = kbps(runs, sc.cell("3", sc.NEWRENO, scheme))
+        assert found[scheme.core]["mean"] == pytest.approx(bar.mean, rel=1e-12)
+        assert found[scheme.core]["half_width"] == pytest.approx(bar.half_width, rel=1e-9)
+
+
+def test_lines_say_how_many_runs_they_are_the_means_of(study: Study) -> None:
+    captions = {figure.id: figure.caption for figure in study.figures}
+    for id, count in (("8", 5), ("9a", 5), ("9b", 5), ("11", 3)):
+        figure = next(figure for figure in study.figures if figure.id == id)
+        assert {job.runs for job in figure.needs if isinstance(job, Roaming)} == {count}
+        assert f"{count} runs of 300 s" in captions[id]
+
+
+def test_figure_8_says_where_freeze_tcp_is_above_ehn(study: Study) -> None:
+    class Drawn(Runs):
+        """Each run has 1000 segments acknowledged, and Freeze-TCP's some more from 2 s on."""
+
+        def roaming(self, job: Roaming) -> Any:
+            more = job.scheme == "freeze" and job.blackout_s >= 2
+            acked = 1000.0 * np.ones(job.runs) + np.arange(job.runs) + 50 * more
+
+            class Table:
+                def total(self, name: str, node: int = 0) -> Any:
+                    return acked if name == "acked" and node == 0 else 0 * acked
+
+            return Table()
+
+    figure = next(figure for figure in study.figures if figure.id == "8")
+    remark = figure.draw(Drawn()).remark
+    assert "above EHN's on NewReno at 2, 3 s, on TCPW at 2, 3 s; by the whole" in remark
+    assert FigureResult(figure, [], remark).caption == f"{figure.caption} {remark}"

@@ -127,7 +127,7 @@ def exchange_checks(log: EventLog) -> list[Check]:
             ", ".join(f"{low}-{high}" for low, high in windows),
         ),
         yes("sent again on the notice", again[:1] == [3], listed(again)),
-        at_least("cwnd after the notice, of cwnd before", cwnd[1] / cwnd[0], 1.0),
+        at_least("cwnd after the notice over cwnd before", cwnd[1] / cwnd[0], 1.0),
         near("timeouts", len(log.of("rto").within(leaves, at_s + 0.5)), 0, 0),
     ]
 
@@ -142,10 +142,15 @@ def exchange_checks(log: EventLog) -> list[Check]:
     needs=(sc.EXCHANGE,),
 )
 def f1(runs: Runs) -> Finding:
+    log = runs.trace(sc.EXCHANGE)
+    at_s = log.of("ack").detailed("mark").first_s
+    before, after = (log.last("cwnd", t) for t in (at_s, at_s + 1e-3))
     return Finding(
-        exchange_checks(runs.trace(sc.EXCHANGE)),
-        context="Segment 5, which ACK 1 lets go while the node is away, is lost as well and sent "
-        f"again. The figure's 1 is segment {sc.FIRST_SEGMENT} of the run.",
+        exchange_checks(log),
+        context=f"cwnd is {before:.0f} before the notice and {after:.0f} after it, as the notice "
+        "acknowledges segment 2 and an ACK opens the window by a segment in slow start. Segment 5, "
+        "which ACK 1 lets go while the node is away, is lost as well and sent again. The figure's "
+        f"1 is segment {sc.FIRST_SEGMENT} of the run.",
     )
 
 
