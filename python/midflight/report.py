@@ -62,7 +62,7 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
     return {
         "id": drawn.id,
         "title": drawn.figure.title,
-        "caption": drawn.figure.caption,
+        "caption": drawn.caption,
         "wide": drawn.figure.wide,
         "image": _data_url(drawn.file(".svg"), "image/svg+xml"),
         "files": [path.relative_to(root).as_posix() for path in drawn.files],

@@ -189,12 +189,14 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 class Drawing:
     """A plot and the data beside it, ready to be written: plain values, which any process can take.
 
-    `plot` takes a path without suffix and returns the files it wrote.
+    `plot` takes a path without suffix and returns the files it wrote. `remark` is what the data
+    says, in words that go on where the caption ends.
     """
 
     plot: Callable[[Path], list[Path]]
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
+    remark: str = ""
 
     def write(self, stem: Path) -> list[Path]:
         """Write the plot and `stem`.csv; return the files."""

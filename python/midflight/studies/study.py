@@ -45,14 +45,20 @@ class Figure:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A drawn figure and the files it consists of."""
+    """A drawn figure, the files it consists of, and what its data says beside the caption."""
 
     figure: Figure
     files: Sequence[Path]
+    remark: str = ""
 
     @property
     def id(self) -> str:
         return self.figure.id
+
+    @property
+    def caption(self) -> str:
+        """The figure's caption and the remark."""
+        return f"{self.figure.caption} {self.remark}".rstrip()
 
     def file(self, suffix: str) -> Path:
         """The file with this suffix, e.g. ``.svg``."""
@@ -202,8 +208,9 @@ def draw(
     drawings = [one.draw(runs) for one in figures]
     stems = [folder / one.stem for one in figures]
     processes = min(processes, len(figures))
+    remarks = [drawing.remark for drawing in drawings]
     if processes < 2:
-        return gather(figures, map(Drawing.write, drawings, stems), progress)
+        return gather(figures, remarks, map(Drawing.write, drawings, stems), progress)
     with ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),  # a fork would keep the locks of lost threads
@@ -211,21 +218,24 @@ def draw(
         initargs=(signal.SIGINT, signal.SIG_IGN),
     ) as pool:
         try:
-            return gather(figures, pool.map(Drawing.write, drawings, stems), progress)
+            return gather(figures, remarks, pool.map(Drawing.write, drawings, stems), progress)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
 
 
 def gather(
-    figures: Sequence[Figure], written: Iterator[list[Path]], progress: Progress | None
+    figures: Sequence[Figure],
+    remarks: Sequence[str],
+    written: Iterator[list[Path]],
+    progress: Progress | None,
 ) -> list[FigureResult]:
     """Wait for the files of each figure, in order."""
     tell = progress or (lambda _what, _done, _total: None)
     drawn = []
-    for done, one in enumerate(figures):
+    for done, (one, remark) in enumerate(zip(figures, remarks, strict=True)):
         tell(f"figure {one.id}", done, len(figures))
-        drawn.append(FigureResult(one, next(written)))
+        drawn.append(FigureResult(one, next(written), remark))
     tell("figures", len(figures), len(figures))
     return drawn
 

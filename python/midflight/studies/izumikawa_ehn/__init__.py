@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from midflight.studies.izumikawa_ehn import scenarios as sc
 from midflight.studies.izumikawa_ehn.appendix import EVERYTHING, appendix
 from midflight.studies.izumikawa_ehn.claims import LEDGER
 from midflight.studies.izumikawa_ehn.figures import FIGURES
@@ -28,7 +29,7 @@ STUDY = Study(
     summary=(
         "A node that changes its base station every 5 s, on a wireless link that loses packets: "
         "four TCPs, each as it is, with TR-ACKs, with Freeze-TCP and with EHN; "
-        "3 to 20 runs of 300 s each."
+        f"{min(sc.RUN_COUNTS)} to {max(sc.RUN_COUNTS)} runs of {sc.END_S:g} s each."
     ),
     reading=(
         "Figures 7 and beyond are not the paper's. Bars and points are means with 95 % confidence "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -22,10 +22,16 @@ from midflight.plot import (
     sequence_plot,
     time_sequence_plot,
 )
-from midflight.results import Estimate, EventLog, mean_ci
+from midflight.results import Estimate, EventLog, Ratio, mean_ci
 from midflight.studies.izumikawa_ehn import scenarios as sc
 from midflight.studies.izumikawa_ehn.claims import STRATEGY_JOBS
-from midflight.studies.izumikawa_ehn.measures import at_station_bps, gain, kbps, resent_share
+from midflight.studies.izumikawa_ehn.measures import (
+    at_station_bps,
+    gain,
+    kbps,
+    per_run,
+    resent_share,
+)
 from midflight.studies.izumikawa_ehn.scenarios import (
     EHN,
     FREEZE,
@@ -105,7 +111,9 @@ def _exchange() -> Figure:
         window = (leaves - 0.085, mark_s + 0.155)
         first = sc.FIRST_SEGMENT
         acked = log.ack_time(first)
-        cwnd = log.last("cwnd", mark_s)
+        # The router sends to BS2 what has left the backbone's other end since then.
+        switched = log.of("make").first_s - sc.LINKS[0][1]
+        before, after = (log.last("cwnd", at) for at in (mark_s, mark_s + 1e-6))
 
         def allowed(until_s: float) -> str:
             una = log.highest_ack(until_s) + 1 - first + 1
@@ -117,11 +125,12 @@ def _exchange() -> Figure:
             Note(
                 mark_s,
                 "sender",
-                f"SW3: {allowed(mark_s + 1e-6)}, again from 3; cwnd {cwnd:.0f} is kept",
+                f"SW3: {allowed(mark_s + 1e-6)}, again from 3; cwnd {before:.0f} is not reduced, "
+                f"ACK 2 makes it {after:.0f}",
             ),
+            Note(switched, "sender", "from now on to BS2"),
             Note(leaves, "receiver", "leaves BS1"),
             Note(mark_s - sc.BACK_S, "receiver", "advertisement of BS2"),
-            Note(log.of("make").first_s, "receiver", "the router sends to BS2"),
         ]
         plot = partial(
             sequence_plot,
@@ -141,7 +150,9 @@ def _exchange() -> Figure:
         "The notice",
         "A window of four segments. The node gets two of them before it leaves; two, the ACK of "
         "the second, and what the ACK of the first lets go are lost. The notice repeats the lost "
-        "ACK.",
+        "ACK, which opens the congestion window by a segment as any ACK does in slow start. The "
+        "registration comes with it: what leaves the sender's end of the backbone after it goes to "
+        "BS2.",
         (sc.EXCHANGE,),
         draw,
         wide=True,
@@ -295,7 +306,11 @@ def _line_figure(
     x: Sequence[float],
     jobs: dict[tuple[Tcp, Scheme, float], Roaming],
     repeated: int = sc.SWEEP_RUNS,
+    remark: Callable[[Runs], str] = lambda _runs: "",
+    beside: Sequence[Roaming] = (),
 ) -> Figure:
+    """Lines of schemes, a panel for each TCP; `remark` also reads the runs `beside`."""
+
     def draw(runs: Runs) -> Drawing:
         panels = []
         rows = []
@@ -313,12 +328,57 @@ def _line_figure(
             panels.append(LinePanel(x_title, lines, tcp.name))
         plot = partial(line_plot, panels=panels, y_title=KBPS, width_in=PAGE_IN, legend_columns=5)
         header = ("tcp", "scheme", x_title, "runs", "mean_kbps", "ci95_half_width")
-        return Drawing(plot, header, rows)
+        return Drawing(plot, header, rows, remark(runs))
 
-    return Figure(id, title, caption, tuple(dict.fromkeys(jobs.values())), draw, wide=True)
+    caption += f" Means of {repeated} runs of {sc.END_S:g} s with 95 % confidence intervals."
+    return Figure(
+        id, title, caption, tuple(dict.fromkeys((*jobs.values(), *beside))), draw, wide=True
+    )
 
 
 _SHOWN_TCPS = (NEWRENO, TCPW)
+
+
+#: Freeze-TCP on TCPW that opens the window with a single ACK, disconnected for as long as the
+#: minimum RTO.
+_ONE_ACK = sc.with_knobs(sc.swept(TCPW, FREEZE, blackout_s=1.0), freeze_thaw_copies="1")
+
+
+def _overtaking(runs: Runs) -> str:
+    """Where Freeze-TCP is above EHN in figure 8, and why."""
+
+    def jobs(tcp: Tcp, length: float) -> list[Roaming]:
+        return [sc.swept(tcp, scheme, blackout_s=length) for scheme in (FREEZE, EHN)]
+
+    gains = {
+        tcp.name: {f"{s:g}": gain(runs, *jobs(tcp, s)) for s in sc.BLACKOUTS_S}
+        for tcp in _SHOWN_TCPS
+    }
+
+    def where(passed: Callable[[Ratio], bool]) -> str:
+        found = {
+            tcp: [at for at, ratio in ratios.items() if passed(ratio)]
+            for tcp, ratios in gains.items()
+        }
+        return ", ".join(f"on {tcp} at {', '.join(at)} s" for tcp, at in found.items() if at)
+
+    above = where(lambda ratio: ratio.value > 0)
+    if not above:
+        return "Freeze-TCP is nowhere above EHN."
+    surely = where(lambda ratio: ratio.low > 0) or "nowhere"
+    freeze, ehn = (
+        per_run(runs, job, "timeouts") / sc.HANDOVERS for job in jobs(TCPW, _ONE_ACK.blackout_s)
+    )
+    values = [kbps(runs, job) for job in (_ONE_ACK, *jobs(TCPW, _ONE_ACK.blackout_s))]
+    one, three, other = (f"{value.mean:.0f}" for value in values)
+    return (
+        f"Freeze-TCP's mean is above EHN's {above}; by the whole interval of the gain {surely}. "
+        "Disconnected for longer than the RTO, 1 s at least, EHN's sender has a timeout, while "
+        f"Freeze-TCP's timer stands still: at {_ONE_ACK.blackout_s:g} s on TCPW {ehn:.1f} and "
+        f"{freeze:.1f} timeouts in a handover. And the three ACKs that open Freeze-TCP's window "
+        "raise TCPW's estimate of the bandwidth as copies of a notice do (I03-X2): with one ACK it "
+        f"has {one} kbit/s there, with three {three}, and EHN {other}."
+    )
 
 
 def _disconnection_figure() -> Figure:
@@ -337,6 +397,8 @@ def _disconnection_figure() -> Figure:
         "Without a station (s)",
         sc.BLACKOUTS_S,
         jobs,
+        remark=_overtaking,
+        beside=(_ONE_ACK,),
     )
 
 

@@ -77,6 +77,16 @@ def _of(recovery: str, **knobs: str) -> Change:
     return change
 
 
+def _westwood(**knobs: str) -> Change:
+    """These settings for TCPW only."""
+
+    def change(node: Roaming) -> Roaming:
+        concerned = dict(node.knobs).get("congestion") == "westwood"
+        return sc.with_knobs(node, **knobs) if concerned else node
+
+    return change
+
+
 def _core(scheme: str, **knobs: str) -> Change:
     """These settings for one scheme of the core only."""
     return lambda node: sc.with_knobs(node, **knobs) if node.scheme == scheme else node
@@ -93,6 +103,7 @@ READINGS = (
     Reading("minimum RTO 0.5 s", _knobs(min_rto="500ms")),
     Reading("ACKs are lost like segments", _acks_lost),
     Reading("delayed ACKs (100 ms)", _knobs(delayed_ack="100ms")),
+    Reading("Westwood's time constant 1 s (its authors' ns-2 code)", _westwood(westwood_tau="1s")),
     Reading("no limited transmit", _knobs(limited_transmit="off")),
     Reading(
         "Sack counts duplicates with SACK news only", _of("sack1", count_sackless_dupacks="off")
