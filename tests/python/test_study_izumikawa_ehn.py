@@ -38,7 +38,7 @@ from midflight.studies.izumikawa_ehn.measures import (
 )
 from midflight.studies.izumikawa_ehn.readings import AS_TAKEN, READINGS
 from midflight.studies.izumikawa_ehn.scenarios import EHN, FREEZE, ORIGINAL, TR_ACKS, Scheme
-from midflight.studies.runs import Roaming, RoamingTrace, Runs
+from midflight.studies.runs import FlowTrace, Roaming, Runs
 from midflight.studies.study import FigureResult, Study
 
 NAME = "izumikawa-ehn"
@@ -103,7 +103,7 @@ def test_the_numbers_of_runs_are_those_that_are_said(study: Study) -> None:
 
 
 def test_the_idle_round_trip_is_the_one_that_is_measured(runs: Runs) -> None:
-    still = RoamingTrace(small(sc.RENO, ORIGINAL, loss=None, every_s=None, runs=1), until_s=1.0)
+    still = FlowTrace(small(sc.RENO, ORIGINAL, loss=None, every_s=None, runs=1), until_s=1.0)
     samples = runs.trace(still).of("rtt_sample").value
     # The first one is the SYN's, which is smaller.
     assert samples[1:].min() == pytest.approx(sc.RTT_S, abs=1e-4)
@@ -115,7 +115,7 @@ def test_schemes_meet_the_same_radio_and_make_the_same_moves(runs: Runs) -> None
     assert all(np.array_equal(stations[0], other) for other in stations[1:])
     fates = []
     for tcp in (sc.RENO, sc.SACK):
-        log = runs.trace(RoamingTrace(small(tcp, ORIGINAL, every_s=None, runs=1)))
+        log = runs.trace(FlowTrace(small(tcp, ORIGINAL, every_s=None, runs=1)))
         over = log.where((log.kind == "rcv") | (log.detail == "data wireless radio"))
         fates.append((over.kind == "drop").tolist())
     common = min(map(len, fates))
@@ -164,7 +164,7 @@ def test_figure_1_is_drawn_from_a_run_that_shows_it(runs: Runs) -> None:
     ids=["no ACK is lost", "the node leaves a segment later", "no notice comes"],
 )
 def test_figure_1_can_fail(runs: Runs, changes: dict[str, Any]) -> None:
-    other = RoamingTrace(replace(sc.EXCHANGE.roaming, **changes))
+    other = FlowTrace(replace(sc.EXCHANGE.flow, **changes))
     assert decide(exchange_checks(runs.trace(other))) is not Verdict.REPRODUCED
 
 
@@ -237,7 +237,7 @@ class Ahead(Runs):
     """Traces in which an ACK comes before its data."""
 
     def trace(self, job: Any) -> EventLog:
-        assert isinstance(job, RoamingTrace)
+        assert isinstance(job, FlowTrace)
         return EventLog([0, 1], ["rcv", "ack"], [0, 1], ["", "mark 1"])
 
 

@@ -221,8 +221,7 @@ impl Handoff {
         profile: &Profile,
     ) -> Result<(), StudyError> {
         if let Some(warning) = profile.receiver.signal.warning() {
-            let ahead = at.since(Instant::ZERO).saturating_sub(warning);
-            world.schedule(Instant::ZERO + ahead, Action::Foresee(flow()))?;
+            world.schedule(at.saturating_sub(warning), Action::Foresee(flow()))?;
         }
         Ok(())
     }

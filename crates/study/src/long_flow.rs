@@ -14,11 +14,10 @@
 //! itself. The handover is a pause of the radio link without loss, after
 //! which it has the other network's parameters and sends what it holds.
 
-use educe::Educe;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::{
-    random, Action, Digest, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
-    LinkSetting, NodeId, Observer, Overhead, World,
+    random, Action, Digest, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting,
+    NodeId, Observer, Overhead, World,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -125,22 +124,6 @@ pub(crate) fn link_name(link: LinkId) -> &'static str {
 
 fn link_id(number: u16) -> LinkId {
     World::<()>::link_id(number)
-}
-
-/// What is watched of a run.
-#[derive(Educe, Debug, Default)]
-#[educe(Clone)]
-struct Watch {
-    digest: Digest,
-    metrics: FlowMetrics,
-}
-
-impl Observer for Watch {
-    #[inline(always)]
-    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        self.digest.record(now, flow, event);
-        self.metrics.record(now, flow, event);
-    }
 }
 
 /// The measurements of one run.
@@ -335,8 +318,7 @@ impl LongFlow {
             world.schedule(handover.at, Action::MarkBreak)?;
             world.schedule(again, Action::MarkMake)?;
             if let Some(warning) = built.profile.receiver.signal.warning() {
-                let ahead = handover.at.since(Instant::ZERO).saturating_sub(warning);
-                let told = Instant::ZERO + ahead;
+                let told = handover.at.saturating_sub(warning);
                 world.schedule(told, Action::Foresee(FlowId::default()))?;
             }
             for link in [RADIO, RADIO_BACK].map(link_id) {
@@ -360,19 +342,17 @@ impl LongFlow {
     }
 
     fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<FlowRun, StudyError> {
-        let mut world = self.world(built, run, Watch::default())?;
+        let mut world = self.world(built, run, <(Digest, FlowMetrics)>::default())?;
         for &mark in &self.marks {
             progress.play(&mut world, mark)?;
             let counts = world.link_counts(link_id(WIRED));
-            let (watch, _) = world.watch(FlowId::default());
-            watch
-                .metrics
-                .close(mark, counts.offered, counts.dropped_queue);
+            let ((_, metrics), _) = world.watch(FlowId::default());
+            metrics.close(mark, counts.offered, counts.dropped_queue);
         }
-        let (watch, _) = world.watch(FlowId::default());
+        let ((digest, metrics), _) = world.watch(FlowId::default());
         Ok(FlowRun {
-            rows: watch.metrics.take_rows(),
-            digest: watch.digest,
+            rows: metrics.take_rows(),
+            digest: *digest,
         })
     }
 }

@@ -34,6 +34,12 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
+
+    /// So much earlier; at the start of the run at the earliest.
+    #[must_use]
+    pub const fn saturating_sub(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(by.0))
+    }
 }
 
 impl Duration {

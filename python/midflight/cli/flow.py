@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from midflight.cli.flow_tables import (
+    Outputs,
     columns,
     link_values,
     run_values,
     segment_bits,
-    write_csv,
-    write_trace,
 )
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
 from midflight.cli.options import (
@@ -29,11 +26,7 @@ from midflight.cli.options import (
 from midflight.cli.output import (
     UserError,
     align,
-    check_outputs,
-    check_traced,
-    destination,
     note,
-    progress_display,
     time_text,
 )
 
@@ -311,7 +304,7 @@ def flow(
       midflight flow --radio "1 Mbit/s, 50 ms" --loss "burst 0.5% 3" --scheme dcr+frto \\
           --end 20s --trace events.csv
     """
-    on_output = check_outputs(csv_file, trace_file, as_json=as_json)
+    outputs = Outputs(csv_file, trace_file, as_json=as_json)
     from midflight import _core
 
     duration = _core.parse_duration
@@ -366,32 +359,21 @@ def flow(
             f"not over before the end of the run at {time_text(end_ns)}; accepted is an earlier "
             "--at, a shorter --pause, or a later --end"
         )
-    if trace_file is not None:
-        check_traced(request.schemes)
+    outputs.check_traced(request.schemes)
     flows = request.flows()
     if cross_delay is not None and not request.cross_flows:
         note("--cross-delay has no effect without cross traffic; it is for --cross")
     for one in idle_knobs(request.schemes, request.knobs):
         note(one)
 
-    # Opened before the runs, so that a place that cannot be written to shows at once.
-    with destination(csv_file) as csv_to, destination(trace_file) as trace_to:
-        with progress_display(lines=False) as progress:
-            tables = _core.run_long_flows(
-                flows,
-                threads=thread_count,
-                progress=lambda done, total: progress("runs", done, total),
-            )
-        if csv_to is not None:
-            write_csv(request.schemes, tables, request.segment_bits, csv_to)
-        if trace_to is not None:
-            write_trace(_core.trace_long_flow(flows[0]), trace_to)
-    if as_json:
-        json.dump(as_values(request, tables), sys.stdout, indent=2, allow_nan=False)
-        print()
-    else:
-        sys.stdout.flush()
-        print(summary(request, tables), file=sys.stderr if on_output else sys.stdout)
+    outputs.make(
+        request.schemes,
+        request.segment_bits,
+        lambda progress: _core.run_long_flows(flows, threads=thread_count, progress=progress),
+        lambda: _core.trace_long_flow(flows[0]),
+        summary=lambda tables: summary(request, tables),
+        values=lambda tables: as_values(request, tables),
+    )
 
 
 def read_radio(

@@ -3,13 +3,94 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from midflight.cli.output import UserError, open_result, progress_display
 
 if TYPE_CHECKING:
     from midflight._core import Table
 
-__all__ = ["columns", "link_values", "run_values", "segment_bits", "write_csv", "write_trace"]
+    Made: TypeAlias = Sequence[Table]
+    Report: TypeAlias = Callable[[int, int], object]
+
+__all__ = ["Outputs", "columns", "link_values", "run_values", "segment_bits"]
+
+STANDARD_OUTPUT = ("-", "/dev/stdout")
+
+
+class Outputs:
+    """Where results go: a summary or JSON to standard output, runs and events to files."""
+
+    def __init__(self, csv_file: str | None, trace_file: str | None, *, as_json: bool) -> None:
+        """Refuse outputs that are in each other's way."""
+        if as_json and csv_file is not None:
+            raise UserError("--csv and --json exclude each other; give one of them")
+        on_output = [
+            option
+            for option, used in (
+                ("--csv -", csv_file in STANDARD_OUTPUT),
+                ("--trace -", trace_file in STANDARD_OUTPUT),
+                ("--json", as_json),
+            )
+            if used
+        ]
+        if len(on_output) > 1:
+            raise UserError(
+                f"{' and '.join(on_output)} exclude each other on standard output; "
+                "write one of them to a file"
+            )
+        if csv_file is not None and csv_file == trace_file:
+            raise UserError(
+                f'--csv and --trace both name "{csv_file}"; give each a file of its own'
+            )
+        self.csv_file, self.trace_file, self.as_json = csv_file, trace_file, as_json
+        self.taken = bool(on_output)
+
+    def check_traced(self, schemes: Sequence[str]) -> None:
+        """Refuse to trace more than one scheme."""
+        if self.trace_file is not None and len(schemes) > 1:
+            raise UserError(
+                f"--trace writes the events of one scheme, not of {len(schemes)} "
+                f"({', '.join(schemes)}); give one --scheme"
+            )
+
+    def make(
+        self,
+        schemes: Sequence[str],
+        bits: int,
+        run: Callable[[Report], Made],
+        trace: Callable[[], Table],
+        *,
+        summary: Callable[[Made], str],
+        values: Callable[[Made], dict[str, Any]],
+    ) -> None:
+        """Run, and write what is asked for; `run` gets what to tell of its progress."""
+        # Opened before the runs, so that a place that cannot be written to shows at once.
+        with destination(self.csv_file) as csv_to, destination(self.trace_file) as trace_to:
+            with progress_display(lines=False) as progress:
+                tables = run(lambda done, total: progress("runs", done, total))
+            if csv_to is not None:
+                write_csv(schemes, tables, bits, csv_to)
+            if trace_to is not None:
+                write_trace(trace(), trace_to)
+        if self.as_json:
+            json.dump(values(tables), sys.stdout, indent=2, allow_nan=False)
+            print()
+        else:
+            sys.stdout.flush()
+            print(summary(tables), file=sys.stderr if self.taken else sys.stdout)
+
+
+def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
+    """Return where an output goes: nowhere, to standard output, or to a file."""
+    if file is None:
+        return nullcontext(None)
+    return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
 
 
 def segment_bits(profile: str, knobs: Mapping[str, str]) -> int:

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -14,9 +14,6 @@ __all__ = [
     "Progress",
     "UserError",
     "align",
-    "check_outputs",
-    "check_traced",
-    "destination",
     "note",
     "open_result",
     "progress_display",
@@ -26,7 +23,6 @@ __all__ = [
 ]
 
 Progress = Callable[[str, int, int], None]
-STANDARD_OUTPUT = ("-", "/dev/stdout")
 
 
 class UserError(Exception):
@@ -65,38 +61,6 @@ def note(text: str) -> None:
     print(f"midflight: note: {text}", file=sys.stderr)
 
 
-def check_outputs(csv_file: str | None, trace_file: str | None, *, as_json: bool) -> list[str]:
-    """Refuse outputs that are in each other's way; return what goes to standard output."""
-    if as_json and csv_file is not None:
-        raise UserError("--csv and --json exclude each other; give one of them")
-    on_output = [
-        option
-        for option, used in (
-            ("--csv -", csv_file in STANDARD_OUTPUT),
-            ("--trace -", trace_file in STANDARD_OUTPUT),
-            ("--json", as_json),
-        )
-        if used
-    ]
-    if len(on_output) > 1:
-        raise UserError(
-            f"{' and '.join(on_output)} exclude each other on standard output; "
-            "write one of them to a file"
-        )
-    if csv_file is not None and csv_file == trace_file:
-        raise UserError(f'--csv and --trace both name "{csv_file}"; give each a file of its own')
-    return on_output
-
-
-def check_traced(schemes: Sequence[str]) -> None:
-    """Refuse to trace more than one scheme."""
-    if len(schemes) > 1:
-        raise UserError(
-            f"--trace writes the events of one scheme, not of {len(schemes)} "
-            f"({', '.join(schemes)}); give one --scheme"
-        )
-
-
 @contextmanager
 def open_result(path: Path) -> Iterator[IO[str]]:
     """Open a file for writing that appears under its name only when it is complete.
@@ -133,13 +97,6 @@ def open_result(path: Path) -> Iterator[IO[str]]:
         raise UserError(
             f'cannot write "{path}": {reason}; give a file in a directory that can be written to'
         ) from error
-
-
-def destination(file: str | None) -> AbstractContextManager[IO[str] | None]:
-    """Return where an output goes: nowhere, to standard output, or to a file."""
-    if file is None:
-        return nullcontext(None)
-    return nullcontext(sys.stdout) if file in STANDARD_OUTPUT else open_result(Path(file))
 
 
 def shorten(text: str, width: int = 90) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from midflight.cli.flow_tables import (
+    Outputs,
     link_values,
     run_values,
     segment_bits,
-    write_csv,
-    write_trace,
 )
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
 from midflight.cli.options import (
@@ -28,11 +25,7 @@ from midflight.cli.options import (
 from midflight.cli.output import (
     UserError,
     align,
-    check_outputs,
-    check_traced,
-    destination,
     note,
-    progress_display,
     time_text,
 )
 
@@ -227,7 +220,7 @@ def roam(
           --set congestion=westwood --end 100s
       midflight roam --scheme ehn --every 20s --blackout 2s --end 60s --trace events.csv
     """
-    on_output = check_outputs(csv_file, trace_file, as_json=as_json)
+    outputs = Outputs(csv_file, trace_file, as_json=as_json)
     from midflight import _core
 
     duration = _core.parse_duration
@@ -257,30 +250,19 @@ def roam(
         end_ns=read("--end", duration, end),
     )
     thread_count = read_whole("--threads", threads, 0, 1024)
-    if trace_file is not None:
-        check_traced(request.schemes)
+    outputs.check_traced(request.schemes)
     nodes = request.nodes()
     for one in (*idle_knobs(request.schemes, request.knobs), *idle(request)):
         note(one)
 
-    # Opened before the runs, so that a place that cannot be written to shows at once.
-    with destination(csv_file) as csv_to, destination(trace_file) as trace_to:
-        with progress_display(lines=False) as progress:
-            tables = _core.run_roaming(
-                nodes,
-                threads=thread_count,
-                progress=lambda done, total: progress("runs", done, total),
-            )
-        if csv_to is not None:
-            write_csv(request.schemes, tables, request.segment_bits, csv_to)
-        if trace_to is not None:
-            write_trace(_core.trace_roaming(nodes[0]), trace_to)
-    if as_json:
-        json.dump(as_values(request, tables), sys.stdout, indent=2, allow_nan=False)
-        print()
-    else:
-        sys.stdout.flush()
-        print(summary(request, tables), file=sys.stderr if on_output else sys.stdout)
+    outputs.make(
+        request.schemes,
+        request.segment_bits,
+        lambda progress: _core.run_roaming(nodes, threads=thread_count, progress=progress),
+        lambda: _core.trace_roaming(nodes[0]),
+        summary=lambda tables: summary(request, tables),
+        values=lambda tables: as_values(request, tables),
+    )
 
 
 def idle(request: Request) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
 handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
-A `Flow` is a long-lived flow over a radio link, run many times; a `FlowTrace` is the events of one
-of its runs. A `Roaming` is a mobile node that changes its base station again and again, run many
-times, and a `RoamingTrace` the events of one of its runs. Jobs are plain values, so asking twice
-for the same one costs nothing, and a figure can list what it needs before anything runs.
+A `Flow` is a long-lived flow over a radio link, run many times, a `Roaming` a mobile node that
+changes its base station again and again; a `FlowTrace` is the events of one run of either. Jobs are
+plain values, so asking twice for the same one costs nothing, and a figure can list what it needs
+before anything runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ __all__ = [
     "Progress",
     "Radio",
     "Roaming",
-    "RoamingTrace",
     "Runs",
     "Sweep",
     "Trace",
@@ -192,20 +191,6 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class FlowTrace:
-    """The events (all, or those of `events`) of one run of a flow between two instants."""
-
-    flow: Flow
-    run: int = 0
-    from_s: float = 0.0
-    until_s: float | None = None
-    events: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.flow}, run {self.run}"
-
-
-@dataclass(frozen=True)
 class Roaming:
     """A mobile node that changes its base station, under one scheme, run `runs` times.
 
@@ -270,20 +255,23 @@ class Roaming:
 
 
 @dataclass(frozen=True)
-class RoamingTrace:
-    """The events (all, or those of `events`) of the mobile node's flow between two instants."""
+class FlowTrace:
+    """The events (all, or those of `events`) of one run of a flow between two instants.
 
-    roaming: Roaming
+    Of a roaming node, those of its own flow.
+    """
+
+    flow: Flow | Roaming
     run: int = 0
     from_s: float = 0.0
     until_s: float | None = None
     events: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.roaming}, run {self.run}"
+        return f"{self.flow}, run {self.run}"
 
 
-Job = Sweep | Trace | Flow | FlowTrace | Roaming | RoamingTrace
+Job = Sweep | Trace | Flow | Roaming | FlowTrace
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -308,7 +296,7 @@ class Runs:
     def __init__(self, core: Any = None) -> None:
         self.core = core if core is not None else importlib.import_module("midflight._core")
         self._sweeps: dict[Sweep, RunTable] = {}
-        self._traces: dict[Trace | FlowTrace | RoamingTrace, EventLog] = {}
+        self._traces: dict[Trace | FlowTrace, EventLog] = {}
         self._flows: dict[Flow, FlowTable] = {}
         self._roaming: dict[Roaming, RoamingTable] = {}
 
@@ -324,7 +312,7 @@ class Runs:
         sweeps = [job for job in wanted if isinstance(job, Sweep)]
         flows = [job for job in wanted if isinstance(job, Flow)]
         roaming = [job for job in wanted if isinstance(job, Roaming)]
-        traces = [job for job in wanted if isinstance(job, Trace | FlowTrace | RoamingTrace)]
+        traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
         tell = progress or (lambda _what, _done, _total: None)
         later = sum(job.runs for job in flows) + sum(job.runs for job in roaming) + len(traces)
         tables = self.core.run_sweeps(
@@ -402,21 +390,13 @@ class Runs:
             knobs=dict(job.knobs),
         )
 
-    def trace(self, job: Trace | FlowTrace | RoamingTrace) -> EventLog:
+    def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
-        if job not in self._traces and isinstance(job, RoamingTrace):
+        if job not in self._traces and isinstance(job, FlowTrace):
+            roams = isinstance(job.flow, Roaming)
+            trace = self.core.trace_roaming if roams else self.core.trace_long_flow
             self._traces[job] = EventLog.from_table(
-                self.core.trace_roaming(
-                    job.roaming.core(self.core),
-                    run=job.run,
-                    from_ns=to_ns(job.from_s),
-                    until_ns=None if job.until_s is None else to_ns(job.until_s),
-                    events=list(job.events),
-                )
-            )
-        elif job not in self._traces and isinstance(job, FlowTrace):
-            self._traces[job] = EventLog.from_table(
-                self.core.trace_long_flow(
+                trace(
                     job.flow.core(self.core),
                     run=job.run,
                     from_ns=to_ns(job.from_s),

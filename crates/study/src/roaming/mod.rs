@@ -18,10 +18,9 @@
 mod metrics;
 mod network;
 
-use educe::Educe;
 use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
 use midflight_control::LinkInfo;
-use midflight_sim::{random, Action, Digest, Event, FlowId, LossModel, Observer, Scripted, World};
+use midflight_sim::{random, Action, Digest, FlowId, LossModel, Observer, Scripted, World};
 use midflight_tcp::{Ack, SackBlocks, Says};
 use midflight_units::{Duration, Instant};
 
@@ -168,22 +167,6 @@ struct Move {
     copies: u8,
 }
 
-/// What is watched of a run.
-#[derive(Educe, Debug)]
-#[educe(Clone)]
-struct Watch {
-    digest: Digest,
-    metrics: RoamingMetrics,
-}
-
-impl Observer for Watch {
-    #[inline(always)]
-    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        self.digest.record(now, flow, event);
-        self.metrics.record(now, flow, event);
-    }
-}
-
 /// The measurements of one run.
 #[derive(Clone, Debug)]
 pub struct RoamingRun {
@@ -323,8 +306,8 @@ impl Roaming {
             let arrives = lost.next_f64() >= h.signal.lost;
             let warning = signal.warning().filter(|_| foreseen).map(|warning| {
                 let early = warning + h.foresight.early;
-                let ahead = (at + h.foresight.late).since(Instant::ZERO);
-                Instant::ZERO + ahead.saturating_sub(early)
+                let ahead = at + h.foresight.late;
+                ahead.saturating_sub(early)
             });
             moves.push(Move {
                 at,
@@ -392,10 +375,8 @@ impl Roaming {
 
     fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<RoamingRun, StudyError> {
         let moves = self.moves(&built.profile.receiver.signal, run);
-        let watch = Watch {
-            digest: Digest::default(),
-            metrics: RoamingMetrics::new(self.fixed_stations()),
-        };
+        let metrics = RoamingMetrics::new(self.fixed_stations());
+        let watch = (Digest::default(), metrics);
         let mut world = self.world(built, &moves, run, watch)?;
         let mut forged = Forger::new(self.forgery, self.end);
         let mut station = 0;
@@ -407,16 +388,16 @@ impl Roaming {
             }
             progress.play(&mut world, mark)?;
             let acked: Vec<_> = (0..world.flows())
-                .map(|f| world.sender(World::<Watch>::flow_id(f)).view().snd_una)
+                .map(|f| world.sender(World::<()>::flow_id(f)).view().snd_una)
                 .collect();
-            let (watch, _) = world.watch(FlowId::default());
-            watch.metrics.close(mark, station, &acked);
+            let ((_, metrics), _) = world.watch(FlowId::default());
+            metrics.close(mark, station, &acked);
             station = next;
         }
-        let (watch, _) = world.watch(FlowId::default());
+        let ((digest, metrics), _) = world.watch(FlowId::default());
         Ok(RoamingRun {
-            rows: watch.metrics.take_rows(),
-            digest: watch.digest,
+            rows: metrics.take_rows(),
+            digest: *digest,
         })
     }
 }

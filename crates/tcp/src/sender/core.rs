@@ -13,6 +13,7 @@ use midflight_control::rtt::Rto;
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_units::{Duration, Instant, Ring, Seq};
 
+use self::persist::Persist;
 use crate::config::{ResponseLoad, RttSampling, SenderConfig};
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, Segment};
@@ -81,12 +82,8 @@ pub(crate) struct Core {
     /// window is closed, of the persist timer.
     pub(crate) timer: Option<(Instant, Instant)>,
     /// The receiver advertises a zero window (persist mode, RFC 9293 section
-    /// 3.8.6.1), and after how long the next probe goes.
-    closed: Option<Duration>,
-    /// What is left of the retransmission timer while the window is closed, if it was armed.
-    frozen: Option<Duration>,
-    /// A window probe may go.
-    window_probe: bool,
+    /// 3.8.6.1).
+    closed: Option<Persist>,
     /// The handshake is under way or the window closed: the usual course of
     /// sending is suspended.
     pub(crate) held: bool,
@@ -165,8 +162,6 @@ impl Core {
             rto: Rto::new(config.rto),
             timer: None,
             closed: None,
-            frozen: None,
-            window_probe: false,
             held: true,
             timed: None,
             outstanding: Ring::default(),
@@ -345,8 +340,8 @@ impl Core {
     /// Arms the timer from now, or stops it when nothing is in flight. It is
     /// frozen while the window is closed, and starts from there when it opens.
     pub(crate) fn restart_timer(&mut self) {
-        if self.closed.is_some() {
-            self.frozen = (self.una < self.max).then(|| self.rto.timeout());
+        if let Some(persist) = &mut self.closed {
+            persist.frozen = (self.una < self.max).then(|| self.rto.timeout());
             return;
         }
         self.timer = (self.una < self.max).then(|| (self.now + self.rto.timeout(), self.now));

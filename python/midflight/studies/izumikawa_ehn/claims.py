@@ -53,7 +53,7 @@ from midflight.studies.izumikawa_ehn.scenarios import (
     cell,
     cells,
 )
-from midflight.studies.runs import Roaming, RoamingTrace, Runs
+from midflight.studies.runs import FlowTrace, Roaming, Runs
 
 LEDGER = Ledger()
 claim = LEDGER.claim
@@ -562,9 +562,9 @@ def x1(runs: Runs) -> Finding:
     return Finding([identical, *over_plain(runs, sc.HALF_LOST)])
 
 
-def thresholds(case: sc.Spoiled) -> RoamingTrace:
+def thresholds(case: sc.Spoiled) -> FlowTrace:
     """The thresholds that EHN on TCPW sets in its first run."""
-    return RoamingTrace(case.node(TCPW, EHN), events=("ssthresh", "fast_retransmit"))
+    return FlowTrace(case.node(TCPW, EHN), events=("ssthresh", "fast_retransmit"))
 
 
 @claim(

@@ -21,7 +21,7 @@ from midflight.studies.izumikawa_ehn.measures import (
     same_runs,
 )
 from midflight.studies.izumikawa_ehn.scenarios import EHN, FREEZE, ORIGINAL, Scheme
-from midflight.studies.runs import Job, Roaming, RoamingTrace, Runs
+from midflight.studies.runs import FlowTrace, Job, Roaming, Runs
 
 Test = Callable[[Runs, Scheme], Check]
 
@@ -50,9 +50,9 @@ def _few(scheme: Scheme, **changes: Any) -> Roaming:
     return sc.beyond(sc.NEWRENO, scheme, **changes)
 
 
-def _trace(scheme: Scheme) -> RoamingTrace:
+def _trace(scheme: Scheme) -> FlowTrace:
     """Thirty seconds with five handovers."""
-    return RoamingTrace(sc.beyond(sc.NEWRENO, scheme, runs=1, end_s=30.0))
+    return FlowTrace(sc.beyond(sc.NEWRENO, scheme, runs=1, end_s=30.0))
 
 
 def _in_favour(scheme: Scheme, blackout_s: float) -> tuple[Roaming, Roaming]:

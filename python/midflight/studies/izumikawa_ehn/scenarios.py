@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from midflight.studies.runs import Roaming, RoamingTrace
+from midflight.studies.runs import FlowTrace, Roaming
 
 Knobs = tuple[tuple[str, str], ...]
 
@@ -159,7 +159,7 @@ FIRST_SEGMENT = 35
 #: The node leaves between its second and its third segment; the ACK of the second is the packet
 #: after the SYN's ACK and those of all segments before.
 LEAVES_S, SECOND_ACK = 1.275, FIRST_SEGMENT + 2
-EXCHANGE = RoamingTrace(
+EXCHANGE = FlowTrace(
     with_knobs(
         roaming(
             RENO,
@@ -197,10 +197,10 @@ def beyond(tcp: Tcp, scheme: Scheme, loss: str | None = ERRORS["3"], **changes: 
 NEAR_WINDOW = 16
 
 
-def near(scheme: Scheme) -> RoamingTrace:
+def near(scheme: Scheme) -> FlowTrace:
     """The first handover of a scheme on NewReno."""
     node = roaming(NEWRENO, scheme, None, end_s=7.0, runs=1)
-    return RoamingTrace(with_knobs(node, receiver_window=str(NEAR_WINDOW)), from_s=EVERY_S - 1)
+    return FlowTrace(with_knobs(node, receiver_window=str(NEAR_WINDOW)), from_s=EVERY_S - 1)
 
 
 def swept(tcp: Tcp, scheme: Scheme, **changes: Any) -> Roaming:

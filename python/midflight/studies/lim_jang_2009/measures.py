@@ -127,6 +127,7 @@ class Samples:
 def samples(runs: Runs, to_wlan: bool, scheme: str, **knobs: str) -> Samples:
     """What a scheme's loss differentiation sees after the handover of figure 2 or 3."""
     job = sc.indicators(to_wlan, scheme, **knobs)
+    assert isinstance(job.flow, Flow)
     assert job.flow.then is not None
     return Samples(runs.trace(job), job.flow.then, sc.LD_AT_S + sc.LD_PAUSE_S)
 

@@ -9,10 +9,21 @@
 //! Freeze-TCP relies on. A delayed response to duplicates that comes due
 //! meanwhile is dropped, the duplicates were of before.
 
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 
 use super::Core;
 use crate::segment::{Ack, Says, Segment, ACK_HEADER_BYTES};
+
+/// What a sender keeps while the window is closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Persist {
+    /// After how long the next probe goes.
+    wait: Duration,
+    /// A probe may go now.
+    due: bool,
+    /// What is left of the retransmission timer, if it was armed.
+    pub(super) frozen: Option<Duration>,
+}
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -38,12 +49,11 @@ impl Core {
             }
             // Answers to probes tell of no loss.
             (Some(_), true) => !again,
-            (Some(_), false) => {
+            (Some(persist), false) => {
                 self.closed = None;
-                self.window_probe = false;
                 // It goes on where it stood: started afresh at each opening, a timer with a long
                 // back-off would never expire between two handovers.
-                self.timer = self.frozen.take().map(|left| (self.now + left, self.now));
+                self.timer = persist.frozen.map(|left| (self.now + left, self.now));
                 !again || self.config.count_window_updates
             }
             (None, false) => true,
@@ -51,10 +61,13 @@ impl Core {
     }
 
     fn close_window(&mut self) {
-        let first = self.rto.timeout();
-        self.frozen = self.timer.map(|(due, _)| due.since(self.now));
-        self.closed = Some(first);
-        self.timer = Some((self.now + first, self.now));
+        let wait = self.rto.timeout();
+        self.closed = Some(Persist {
+            wait,
+            due: false,
+            frozen: self.timer.map(|(due, _)| due.since(self.now)),
+        });
+        self.timer = Some((self.now + wait, self.now));
     }
 
     /// After an ACK: whether the usual course goes on. The ACK of the SYN may
@@ -70,17 +83,18 @@ impl Core {
     /// The persist timer has expired: probe, and wait twice as long.
     pub(crate) fn probe_window(&mut self, now: Instant) {
         self.now = now;
-        if let Some(wait) = &mut self.closed {
-            *wait = (*wait * 2).min(self.config.rto.max);
-            self.timer = Some((now + *wait, now));
-            self.window_probe = true;
+        if let Some(persist) = &mut self.closed {
+            persist.wait = (persist.wait * 2).min(self.config.rto.max);
+            persist.due = true;
+            self.timer = Some((now + persist.wait, now));
         }
     }
 
     /// The probe, if one is due: the last acknowledged segment's number with no
     /// data, which every receiver answers with its window.
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {
-        std::mem::take(&mut self.window_probe).then(|| Segment {
+        let persist = self.closed.as_mut()?;
+        std::mem::take(&mut persist.due).then(|| Segment {
             seq: self.una - 1,
             bytes: ACK_HEADER_BYTES,
             retransmission: true,
