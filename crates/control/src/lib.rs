@@ -18,6 +18,6 @@ pub mod signal;
 pub mod spurious;
 mod view;
 
-pub use notice::{LinkInfo, Notice, ACK_BYTES, DATA_BYTES};
+pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders};
 pub use view::SenderView;

@@ -49,6 +49,16 @@ pub struct Notice {
     pub flows: u32,
 }
 
+/// The cross-layer message that tells a sender, before its connection opens, of
+/// the access link it will use (Daniel & Kojo, report on available bandwidth, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartNotice {
+    /// The access link.
+    pub link: LinkInfo,
+    /// Number of flows that start together on it, at least 1.
+    pub flows: u32,
+}
+
 impl Notice {
     /// `RTT_old_newlink` = `D_old` + `SDpkt_old` + `D_new` + `SDack_new`: a
     /// data packet over the old link, its ACK over the new one (Daniel & Kojo

@@ -1,7 +1,7 @@
 //! What a world is made of and what can be done to it.
 
 use midflight_control::policy::Policy;
-use midflight_control::Notice;
+use midflight_control::{Notice, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SenderConfig};
 
 use crate::link::LinkId;
@@ -52,7 +52,9 @@ pub enum Action {
         /// and numbers of packets from their start; none to go on as before.
         setting: Option<u16>,
     },
-    /// Tell the sender of a flow.
+    /// Tell the sender of a flow, which has not opened yet, of its access link.
+    NotifyStart(FlowId, StartNotice),
+    /// Tell the sender of a flow of a handoff.
     Notify(FlowId, Notice),
     /// The receiver of a flow foresees that it will leave its link.
     Foresee(FlowId),

@@ -456,6 +456,14 @@ impl<O: Observer> World<O> {
             }
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
+            Action::NotifyStart(flow, notice) => {
+                let log = &mut Told {
+                    observer: &mut self.observer,
+                    flow,
+                };
+                let sender = &mut self.flows[flow.index()].sender;
+                sender.on_start_notice(now, &notice, log);
+            }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
                 let log = &mut Told {

@@ -210,9 +210,13 @@ impl<'a> Plan<'a> {
 
     /// Whether nothing but a notice tells its schemes of the handoff: they do
     /// what all do until then. A node that warns its sender does so before the
-    /// handoff, and a sender that heeds marks keeps the windows of the past.
+    /// handoff, a sender that heeds marks keeps the windows of the past, and one that
+    /// heeds a notice at the start has acted on it.
     fn waits_for_the_notice(&self) -> bool {
-        let heeds = |(_, policies): &(_, Vec<Policy>)| policies.iter().any(|p| p.heeds_marks());
+        let heeds = |(_, policies): &(_, Vec<Policy>)| {
+            let mut policies = policies.iter();
+            policies.any(|p| p.heeds_marks() || p.heeds_start())
+        };
         let signal = self.profile.receiver.signal;
         matches!(signal, AnyHandoverSignal::Silent(_)) && !self.schemes.iter().any(heeds)
     }

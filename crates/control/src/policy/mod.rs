@@ -19,7 +19,7 @@ pub use a1::min_rto as a1_min_rto;
 
 use crate::part::registry;
 use crate::signal::HandoverMark;
-use crate::{Notice, Orders, SenderView};
+use crate::{Notice, Orders, SenderView, StartNotice};
 
 /// An ACK with a handover mark, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,22 @@ pub struct MarkSeen {
     pub una_before: midflight_units::Seq,
 }
 
-/// A policy: it sees a view of its sender at five occasions and answers with
+/// A policy: it sees a view of its sender at six occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
+
+    /// The connection is about to open, and the sender is told of its access link.
+    /// Called only if [`Self::heeds_start`].
+    fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    /// Whether the policy heeds a notice at the start of the connection.
+    fn heeds_start(&self) -> bool {
+        false
+    }
 
     /// An ACK has been processed. Called only while [`Self::watches_acks`].
     fn on_ack(&mut self, _view: &SenderView) -> Orders {

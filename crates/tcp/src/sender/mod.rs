@@ -4,7 +4,7 @@ mod core;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_control::{Notice, SenderView};
+use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 
 pub(crate) use self::core::{Core, Turn};
@@ -85,6 +85,11 @@ impl Sender {
             Trigger::Duplicate
         };
         states.after(self, trigger, log);
+    }
+
+    /// A notice of the access link has arrived; to be given before [`Self::open`].
+    pub fn on_start_notice(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
+        self.core.consult_start(now, notice, log);
     }
 
     /// A handoff notice has arrived.

@@ -7,7 +7,7 @@ use midflight_control::dupack::Answer;
 use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::policy::MarkSeen;
 use midflight_control::spurious::AckView;
-use midflight_control::{Notice, Order, Orders, SenderView};
+use midflight_control::{Notice, Order, Orders, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
@@ -278,6 +278,19 @@ impl Core {
         }
         self.watching = self.policies.iter().any(|p| p.watches_acks());
         applied
+    }
+
+    /// Gives the notice at the start of the connection to the policies that heed it.
+    pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
+        self.now = now;
+        for i in 0..self.policies.len() {
+            if self.policies[i].heeds_start() {
+                let view = self.view();
+                let orders = self.policies[i].on_start(notice, &view);
+                self.apply(self.policies[i].info().name, &orders, log);
+            }
+        }
+        self.watching = self.policies.iter().any(|p| p.watches_acks());
     }
 
     /// Asks those who wait for an ACK; it found the sender standing so.
