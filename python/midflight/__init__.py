@@ -4,7 +4,8 @@ The functions here are the Rust core's: `handoff` runs one connection for each s
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `run_drill` runs a script in packetdrill's notation against the
+that changes its base station. `capture`, `capture_long_flow` and `capture_roaming` return a run as
+capture files for Wireshark. `run_drill` runs a script in packetdrill's notation against the
 sender. `reproduce` makes a study.
 
     >>> import midflight
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
         Roaming,
         Sweep,
         Table,
+        capture,
+        capture_long_flow,
+        capture_roaming,
         classifiers,
         controllers,
         detectors,
@@ -66,6 +70,9 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "capture",
+    "capture_long_flow",
+    "capture_roaming",
     "classifiers",
     "controllers",
     "detectors",

@@ -268,6 +268,30 @@ def trace(
 ) -> Table:
     """Return every event of one run: `time_ns`, `event`, `value`, `detail`."""
 
+def capture(
+    *,
+    old: Link,
+    new: Link,
+    kind: Literal["mbb", "bbm"] | str = "mbb",
+    at_ns: int | None,
+    scheme: str,
+    profile: Literal["ns2", "rfc"] | str = "ns2",
+    gap_ns: int = 500_000_000,
+    packets: int = 100,
+    until_ns: int | None = None,
+    notify: bool = True,
+    notify_delay_ns: int = 0,
+    fixed: Link = ...,
+    knobs: Mapping[str, str] = ...,
+    snaplen: int = 128,
+) -> dict[str, bytes]:
+    """Return what one run looks like on the wire: pcapng files by the place of the capture.
+
+    The places are "sender", "receiver", and "bs1" and "bs2", the base stations of the old and the
+    new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the payload of zeros
+    included. Orders, timeouts, losses, break and make are comments of packets.
+    """
+
 @final
 class Radio:
     """The last hop while a mobile node is in a network, the same both ways.
@@ -366,6 +390,15 @@ def trace_long_flow(
     of the names in `events`, if there are any.
     """
 
+def capture_long_flow(
+    flow: LongFlow, *, run: int = 0, until_ns: int | None = None, snaplen: int = 128
+) -> dict[str, bytes]:
+    """Return what the flow looks like on the wire in one run, as `capture` does.
+
+    The places are "sender", "receiver" and "radio", where the radio link begins. The capture ends
+    at `until_ns`, by default at the end of the run.
+    """
+
 @final
 class Roaming:
     """A mobile node that changes its base station: one run for each number in `runs`.
@@ -453,5 +486,17 @@ def trace_roaming(
     """Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
 
     An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
+    There are no forged ACKs.
+    """
+
+def capture_roaming(
+    roaming: Roaming, *, run: int = 0, until_ns: int | None = None, snaplen: int = 128
+) -> dict[str, bytes]:
+    """Return what one run looks like on the wire, as `capture` does.
+
+    The places are "sender", "receiver" (the mobile node), and "station0", "station1" ... for the
+    base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
+    experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
+    was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
     There are no forged ACKs.
     """

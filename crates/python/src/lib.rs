@@ -18,18 +18,18 @@ use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
-    run_sweeps, schemes, Execution, Handoff, HandoffKind, HandoffRow, StudyError, TraceRow,
-    TraceRun, MODEL_VERSION,
+    run_sweeps, schemes, Capture, Execution, Handoff, HandoffKind, HandoffRow, StudyError,
+    TraceRow, TraceRun, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::long_flow::{run_flows, trace_flow, LongFlow, Radio};
-use crate::roaming::{run_nodes, trace_node, Roaming};
+use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
+use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
 use crate::table::Table;
 
 create_exception!(
@@ -519,6 +519,48 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
+/// The run that the arguments of `trace` and `capture` describe.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+fn one_run(
+    old: Link,
+    new: Link,
+    kind: &str,
+    at_ns: Option<u64>,
+    scheme: &str,
+    profile: &str,
+    gap_ns: u64,
+    packets: u64,
+    until_ns: Option<u64>,
+    notify: bool,
+    notify_delay_ns: u64,
+    fixed: Link,
+    knobs: BTreeMap<String, String>,
+) -> PyResult<TraceRun> {
+    if at_ns.is_none() && until_ns.is_none() {
+        return Err(refuse(StudyError::Nothing {
+            what: "handoff instant or end of the run",
+        }));
+    }
+    Ok(TraceRun {
+        handoff: Handoff {
+            old: link(old)?,
+            new: link(new)?,
+            kind: self::kind(kind, gap_ns)?,
+            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
+            fixed: link(fixed)?,
+        },
+        at: at_ns.map(Instant::from_nanos),
+        scheme: scheme.into(),
+        profile: profile.into(),
+        knobs: knobs.into_iter().collect(),
+        packets,
+        end: Instant::from_nanos(until_ns.unwrap_or(3_600_000_000_000)),
+    })
+}
+
 /// Return every event of one run: `time_ns`, `event`, `value`, `detail`.
 #[pyfunction(name = "trace")]
 #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
@@ -544,28 +586,89 @@ fn run_trace(
     fixed: Link,
     knobs: BTreeMap<String, String>,
 ) -> PyResult<Table> {
-    if at_ns.is_none() && until_ns.is_none() {
-        return Err(refuse(StudyError::Nothing {
-            what: "handoff instant or end of the run",
-        }));
-    }
-    let run = TraceRun {
-        handoff: Handoff {
-            old: link(old)?,
-            new: link(new)?,
-            kind: self::kind(kind, gap_ns)?,
-            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            fixed: link(fixed)?,
-        },
-        at: at_ns.map(Instant::from_nanos),
-        scheme: scheme.into(),
-        profile: profile.into(),
-        knobs: knobs.into_iter().collect(),
+    let run = one_run(
+        old,
+        new,
+        kind,
+        at_ns,
+        scheme,
+        profile,
+        gap_ns,
         packets,
-        end: Instant::from_nanos(until_ns.unwrap_or(3_600_000_000_000)),
-    };
+        until_ns,
+        notify,
+        notify_delay_ns,
+        fixed,
+        knobs,
+    )?;
     let (rows, digest) = py.detach(|| midflight_study::trace(&run)).map_err(refuse)?;
     trace_table(&rows, &digest)
+}
+
+/// Return what one run looks like on the wire: pcapng files by the place of the capture.
+///
+/// The places are "sender", "receiver", and "bs1" and "bs2", the base stations of the old and the
+/// new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the payload of zeros
+/// included. Orders, timeouts, losses, break and make are comments of packets.
+#[pyfunction(name = "capture")]
+#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
+    packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
+    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(),
+    snaplen = SNAPLEN))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+fn run_capture<'py>(
+    py: Python<'py>,
+    old: Link,
+    new: Link,
+    kind: &str,
+    at_ns: Option<u64>,
+    scheme: &str,
+    profile: &str,
+    gap_ns: u64,
+    packets: u64,
+    until_ns: Option<u64>,
+    notify: bool,
+    notify_delay_ns: u64,
+    fixed: Link,
+    knobs: BTreeMap<String, String>,
+    snaplen: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let run = one_run(
+        old,
+        new,
+        kind,
+        at_ns,
+        scheme,
+        profile,
+        gap_ns,
+        packets,
+        until_ns,
+        notify,
+        notify_delay_ns,
+        fixed,
+        knobs,
+    )?;
+    let captured = py.detach(|| midflight_study::capture(&run, snaplen));
+    captures(py, captured)
+}
+
+/// Bytes of a packet that a capture keeps: all headers.
+const SNAPLEN: u32 = 128;
+
+/// Capture files by the place of the capture.
+fn captures(
+    py: Python<'_>,
+    captured: Result<(Vec<Capture>, String), StudyError>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let (seen, _) = captured.map_err(refuse)?;
+    let files = PyDict::new(py);
+    for capture in seen {
+        files.set_item(capture.place, PyBytes::new(py, &capture.pcapng))?;
+    }
+    Ok(files)
 }
 
 /// Simulation core of midflight.
@@ -604,5 +707,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;
     m.add_function(wrap_pyfunction!(run_trace, m)?)?;
+    m.add_function(wrap_pyfunction!(run_capture, m)?)?;
+    m.add_function(wrap_pyfunction!(capture_flow, m)?)?;
+    m.add_function(wrap_pyfunction!(capture_node, m)?)?;
     Ok(())
 }

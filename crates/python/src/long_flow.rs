@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    read_loss, read_reordering, run_long_flows, trace_long_flow, Cause, CrossTraffic, Execution,
-    FlowRow, FlowRun, Handover,
+    capture_long_flow, read_loss, read_reordering, run_long_flows, trace_long_flow, Cause,
+    CrossTraffic, Execution, FlowRow, FlowRun, Handover,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{fates, link, refuse, trace_table, with_progress, Fate, Link};
+use crate::{captures, fates, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN};
 
 /// The last hop while a mobile node is in a network, the same both ways.
 ///
@@ -249,4 +250,24 @@ pub(crate) fn trace_flow(
     let traced = py.detach(|| trace_long_flow(&flow, run, from, until, &events));
     let (rows, digest) = traced.map_err(refuse)?;
     trace_table(&rows, &digest)
+}
+
+/// Return what the flow looks like on the wire in one run, as `capture` does.
+///
+/// The places are "sender", "receiver" and "radio", where the radio link begins. The capture ends
+/// at `until_ns`, by default at the end of the run.
+#[pyfunction(name = "capture_long_flow")]
+#[pyo3(signature = (flow, *, run = 0, until_ns = None, snaplen = SNAPLEN))]
+pub(crate) fn capture_flow<'py>(
+    py: Python<'py>,
+    flow: &Bound<'py, LongFlow>,
+    run: u64,
+    until_ns: Option<u64>,
+    snaplen: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let flow = flow.get().flow.clone();
+    let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
+    let until = until_ns.map_or(end, Instant::from_nanos);
+    let captured = py.detach(|| capture_long_flow(&flow, run, until, snaplen));
+    captures(py, captured)
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers,
-    RoamingRow, RoamingRun, SignalFate, StudyError,
+    capture_roaming, read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck,
+    Forgery, Handovers, RoamingRow, RoamingRun, SignalFate, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{fates, link, refuse, trace_table, with_progress, Fate, Link};
+use crate::{captures, fates, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN};
 
 /// A mobile node that changes its base station: one run for each number in `runs`.
 ///
@@ -270,4 +271,26 @@ pub(crate) fn trace_node(
     let traced = py.detach(|| trace_roaming(&roaming, run, from, until, &events));
     let (rows, digest) = traced.map_err(refuse)?;
     trace_table(&rows, &digest)
+}
+
+/// Return what one run looks like on the wire, as `capture` does.
+///
+/// The places are "sender", "receiver" (the mobile node), and "station0", "station1" ... for the
+/// base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
+/// experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
+/// was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
+/// There are no forged ACKs.
+#[pyfunction(name = "capture_roaming")]
+#[pyo3(signature = (roaming, *, run = 0, until_ns = None, snaplen = SNAPLEN))]
+pub(crate) fn capture_node<'py>(
+    py: Python<'py>,
+    roaming: &Bound<'py, Roaming>,
+    run: u64,
+    until_ns: Option<u64>,
+    snaplen: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let roaming = roaming.get().roaming.clone();
+    let until = until_ns.map_or(roaming.end, Instant::from_nanos);
+    let captured = py.detach(|| capture_roaming(&roaming, run, until, snaplen));
+    captures(py, captured)
 }

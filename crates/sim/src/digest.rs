@@ -114,6 +114,8 @@ impl Observer for Digest {
                 | SenderEvent::State(_),
             )
             | Event::TimeoutJudged { .. }
+            | Event::AckSent(_)
+            | Event::Entered { .. }
             | Event::Notice => return,
         };
         self.note(now, flow, kind, value);

@@ -26,6 +26,15 @@ pub enum DropCause {
     Radio,
 }
 
+/// A packet as it enters a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// A segment, towards the receiver.
+    Data(Segment),
+    /// An ACK, towards the sender.
+    Ack(Ack),
+}
+
 /// Something that happened in a world.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -33,6 +42,15 @@ pub enum Event<'a> {
     Sent(&'a Segment),
     /// An ACK reached its sender, which has not yet looked at it.
     AckArrived(&'a Ack),
+    /// A receiver put an ACK on the network.
+    AckSent(&'a Ack),
+    /// A packet came to a link that is [tapped](Observer::taps), which may yet have no room for it.
+    Entered {
+        /// The link.
+        link: LinkId,
+        /// The packet.
+        packet: Carried,
+    },
     /// A segment reached its receiver, which has not yet looked at it.
     Arrived {
         /// The segment.
@@ -82,6 +100,11 @@ pub trait Observer {
     /// Whether it wants the events that cost something on every ACK (see `midflight_tcp::Log`).
     const DETAILED: bool = false;
 
+    /// Whether it wants to see what enters this link.
+    fn taps(&self, _link: LinkId) -> bool {
+        false
+    }
+
     /// `event` happened to `flow` at `now`. Events of no flow are told of flow 0.
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>);
 }
@@ -92,6 +115,10 @@ impl Observer for () {
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const DETAILED: bool = A::DETAILED || B::DETAILED;
+
+    fn taps(&self, link: LinkId) -> bool {
+        self.0.taps(link) || self.1.taps(link)
+    }
 
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {

@@ -24,7 +24,7 @@ mod world;
 
 pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 pub use digest::Digest;
-pub use event::{DropCause, Event, Observer, Payload};
+pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use impairment::{Impairments, LossModel, Reordering, Scripted, State};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use world::{NextEvent, World};

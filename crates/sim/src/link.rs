@@ -50,6 +50,8 @@ pub struct LinkConfig {
     pub may_pause: bool,
     /// What is handed to it is counted; see [`crate::World::link_counts`].
     pub counted: bool,
+    /// What is handed to it is told to who watches, as [`crate::Event::Entered`].
+    pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,
 }
@@ -96,6 +98,7 @@ impl LinkConfig {
             settings: Vec::new(),
             may_pause: false,
             counted: false,
+            tapped: false,
             overhead: None,
         }
     }
@@ -116,7 +119,7 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        self.may_pause || self.counted
+        self.may_pause || self.counted || self.tapped
     }
 
     /// What is wrong with its impairments, if it has any.
@@ -174,7 +177,7 @@ pub(crate) struct Link {
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     down: bool,
-    /// What is handed to it does not simply enter: it is down, paused or counted, or takes a random time.
+    /// What is handed to it does not simply enter: it is down, paused, counted or tapped, or takes a random time.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
@@ -217,7 +220,7 @@ impl Link {
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
-            closed: config.counted || config.overhead.is_some(),
+            closed: config.counted || config.tapped || config.overhead.is_some(),
             special: is_special.then(|| Special::new(config)),
             impaired,
             bps: 0.0,
@@ -387,6 +390,13 @@ impl Link {
         self.entries.truncate(stay);
     }
 
+    /// Whether what is handed to it is told to who watches.
+    pub(crate) fn is_tapped(&self) -> bool {
+        self.special
+            .as_deref()
+            .is_some_and(|special| special.tapped)
+    }
+
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
@@ -505,7 +515,7 @@ impl Link {
             return;
         };
         special.paused = false;
-        self.closed = self.down || special.counted || special.overhead.is_some();
+        self.closed = self.down || special.is_closed();
         let mut held = std::mem::take(&mut special.held);
         let settings = special.settings.clone();
         if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {

@@ -5,7 +5,7 @@ use midflight_tcp::{Ack, SackBlocks, Says, Segment};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
-use crate::event::Payload;
+use crate::event::{Carried, Payload};
 
 /// A packet on its way. The options of an ACK that has some lie in [`AckOptions`].
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +30,6 @@ enum Kind {
     Retransmission,
     WindowProbe,
     Ack,
-}
-
-/// What a packet delivers.
-pub(crate) enum Delivery {
-    Segment(Segment),
-    Ack(Ack),
 }
 
 impl Packet {
@@ -86,25 +80,40 @@ impl Packet {
 
     /// Opens a packet that has arrived.
     #[inline(always)]
-    pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {
+    pub(crate) fn open(&self, options: &mut AckOptions) -> Carried {
         match self.kind {
-            Kind::Ack => {
-                let Options { sack, echo, says } = options.remove(self.options);
-                Delivery::Ack(Ack {
-                    ack: self.number,
-                    sack,
-                    echo,
-                    cause_sent: self.sent,
-                    says,
-                })
-            }
-            kind => Delivery::Segment(Segment {
-                seq: self.number,
-                bytes: self.bytes,
-                retransmission: kind != Kind::Data,
-                sent: self.sent,
-                probe: kind == Kind::WindowProbe,
-            }),
+            Kind::Ack => Carried::Ack(self.as_ack(options.remove(self.options))),
+            kind => Carried::Data(self.as_segment(kind)),
+        }
+    }
+
+    /// What is in it, for a look.
+    pub(crate) fn peek(&self, options: &AckOptions) -> Carried {
+        match self.kind {
+            Kind::Ack => Carried::Ack(self.as_ack(options.get(self.options))),
+            kind => Carried::Data(self.as_segment(kind)),
+        }
+    }
+
+    #[inline(always)]
+    fn as_ack(&self, Options { sack, echo, says }: Options) -> Ack {
+        Ack {
+            ack: self.number,
+            sack,
+            echo,
+            cause_sent: self.sent,
+            says,
+        }
+    }
+
+    #[inline(always)]
+    fn as_segment(&self, kind: Kind) -> Segment {
+        Segment {
+            seq: self.number,
+            bytes: self.bytes,
+            retransmission: kind != Kind::Data,
+            sent: self.sent,
+            probe: kind == Kind::WindowProbe,
         }
     }
 
@@ -155,6 +164,11 @@ impl AckOptions {
         }
         self.slots.push(options);
         OptionsId(self.slots.len() as u32 - 1)
+    }
+
+    fn get(&self, id: OptionsId) -> Options {
+        let slot = self.slots.get(id.0 as usize);
+        slot.copied().unwrap_or_default()
     }
 
     #[inline]
@@ -208,7 +222,7 @@ mod tests {
                 on_the_way.push((sent, packet));
             }
             for (sent, packet) in on_the_way.drain(..) {
-                assert!(matches!(packet.open(&mut options), Delivery::Ack(ack) if ack == sent));
+                assert!(matches!(packet.open(&mut options), Carried::Ack(ack) if ack == sent));
             }
         }
         assert_eq!(options.slots.len(), 5, "every ACK of a round has options");

@@ -38,6 +38,7 @@ pub(crate) struct Special {
     pub(crate) waiting: usize,
     pub(crate) settings: Arc<[LinkSetting]>,
     pub(crate) counted: bool,
+    pub(crate) tapped: bool,
     pub(crate) counts: LinkCounts,
     /// Longest random processing time in seconds, and where it is drawn from.
     pub(crate) overhead: Option<(f64, Stream)>,
@@ -55,6 +56,7 @@ impl Special {
             held: Vec::new(),
             waiting: 0,
             counted: config.counted,
+            tapped: config.tapped,
             counts: LinkCounts::default(),
             overhead: config.overhead.map(|overhead| {
                 let most = overhead.most.as_secs_f64();
@@ -62,5 +64,10 @@ impl Special {
             }),
             settings: std::mem::take(&mut config.settings).into(),
         })
+    }
+
+    /// Whether packets do not simply enter while it is up and not paused.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.counted || self.tapped || self.overhead.is_some()
     }
 }

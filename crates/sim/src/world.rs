@@ -11,10 +11,10 @@ use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
 use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
-use crate::event::{DropCause, Event, Observer};
+use crate::event::{Carried, DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
-use crate::packet::{AckOptions, Delivery, Packet};
+use crate::packet::{AckOptions, Packet};
 use crate::special::Entry;
 
 #[derive(Educe, Debug)]
@@ -152,6 +152,9 @@ impl<O: Observer> World<O> {
                 let link = link.name;
                 return Err(WorldError::Impairments { link, problem });
             }
+        }
+        for (i, link) in links.iter_mut().enumerate() {
+            link.tapped |= observer.taps(LinkId(i as u16));
         }
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
@@ -307,6 +310,11 @@ impl<O: Observer> World<O> {
     /// Who watches.
     pub fn observer(&self) -> &O {
         &self.observer
+    }
+
+    /// Who has watched.
+    pub fn into_observer(self) -> O {
+        self.observer
     }
 
     /// Who watches, beside the sender of a flow to look at.
@@ -536,13 +544,17 @@ impl<O: Observer> World<O> {
         let cause = loop {
             let l = &mut self.links[link.index()];
             if l.closed {
-                match l.admit(packet) {
+                if l.is_tapped() {
+                    self.tap(link, &packet);
+                }
+                match self.links[link.index()].admit(packet) {
                     Entry::Open => {}
                     Entry::Broken => break DropCause::Break,
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
                 }
             }
+            let l = &mut self.links[link.index()];
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
             };
@@ -632,10 +644,10 @@ impl<O: Observer> World<O> {
         }
         let flow = packet.flow;
         match packet.open(&mut self.options) {
-            Delivery::Segment(segment) => {
+            Carried::Data(segment) => {
                 self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
             }
-            Delivery::Ack(ack) => self.deliver_ack(flow, &ack),
+            Carried::Ack(ack) => self.deliver_ack(flow, &ack),
         }
     }
 
@@ -669,6 +681,8 @@ impl<O: Observer> World<O> {
             self.set_timer(flow, RECEIVER, set);
         }
         if let Some(ack) = ack {
+            let event = Event::AckSent(&ack);
+            self.observer.record(self.moment.at, flow, &event);
             let packet = Packet::ack(flow, to, &ack, &mut self.options);
             self.forward(from, packet);
         }

@@ -105,14 +105,19 @@ pub enum StudyError {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// A trace would not fit.
-    #[error("the run has more than {most} events before it ends at {end}; accepted is an earlier end, or fewer packets")]
-    TraceTooLong {
-        /// Most events that a trace may have.
+    /// A trace or the captures of a run would not fit.
+    #[error("the run has more than {most} {what} before it ends at {end}; accepted is an earlier end, or fewer packets")]
+    TooLong {
+        /// What there is too much of.
+        what: &'static str,
+        /// Most that may be.
         most: usize,
         /// Where the run would have ended.
         end: Instant,
     },
+    /// A capture could not be written.
+    #[error("cannot make the capture: {0}")]
+    Capture(#[from] pcap_file::PcapError),
     /// Threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

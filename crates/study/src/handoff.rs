@@ -15,6 +15,7 @@ use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Obse
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant, Rate};
 
+use crate::capture::Place;
 use crate::error::StudyError;
 
 /// How the old and the new link relate in time.
@@ -61,12 +62,15 @@ pub const LINK_NAMES: [&str; 14] = [
     "bs1-r", "mn-wir2", "wir2-bs2", "bs2-r", "r-cn",
 ];
 const R_BS1: usize = 1;
+const BS1_WIR1: usize = 2;
 const WIR1_MN: usize = 3;
 const R_BS2: usize = 4;
 const BS2_WIR2: usize = 5;
 const MN_WIR1: usize = 7;
+const BS1_R: usize = 9;
 const MN_WIR2: usize = 10;
 const WIR2_BS2: usize = 11;
+const BS2_R: usize = 12;
 
 /// The fixed links that the reference runs have.
 pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
@@ -97,6 +101,17 @@ fn flow() -> FlowId {
 }
 
 impl Handoff {
+    /// The places of captures: both base stations, where a packet is about to
+    /// be queued for the link to the mobile node or has come from there.
+    pub(crate) fn stations() -> Vec<Place> {
+        let at = |name: &str, links: [usize; 2]| Place {
+            name: name.into(),
+            links: links.map(link_id).to_vec(),
+            watched_only: false,
+        };
+        vec![at("bs1", [BS1_WIR1, BS1_R]), at("bs2", [BS2_WIR2, BS2_R])]
+    }
+
     /// When the new route is in use, for a handoff that starts at `at`.
     pub fn make(&self, at: Instant) -> Instant {
         match self.kind {
@@ -158,15 +173,15 @@ impl Handoff {
         let routes: Vec<(NodeId, NodeId, LinkId)> = [
             (CN, MN, 0),
             (R, MN, R_BS1),
-            (BS1, MN, 2),
+            (BS1, MN, BS1_WIR1),
             (WIR1, MN, WIR1_MN),
             (BS2, MN, BS2_WIR2),
             (WIR2, MN, 6),
             (MN, CN, MN_WIR1),
             (WIR1, CN, 8),
-            (BS1, CN, 9),
+            (BS1, CN, BS1_R),
             (WIR2, CN, WIR2_BS2),
-            (BS2, CN, 12),
+            (BS2, CN, BS2_R),
             (R, CN, 13),
         ]
         .into_iter()

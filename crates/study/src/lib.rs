@@ -1,6 +1,7 @@
 //! Questions asked of the simulator: a handoff between two access links, at
 //! many instants and with many schemes, measured; or one run, traced.
 
+mod capture;
 mod drill;
 mod error;
 mod execution;
@@ -14,6 +15,7 @@ mod scheme;
 mod sweep;
 mod trace;
 
+pub use capture::Capture;
 pub use drill::{
     drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
     Note as DrillNote,
@@ -22,16 +24,18 @@ pub use error::StudyError;
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};
 pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
-pub use long_flow::{run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow};
+pub use long_flow::{
+    capture_long_flow, run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow,
+};
 pub use metrics::{HandoffRow, Phase};
 pub use radio::{read_loss, read_reordering, Radio};
 pub use roaming::{
-    run_roaming, trace_roaming, Foresight, ForgedAck, Forgery, Handovers, Roaming, RoamingRow,
-    RoamingRun, SignalFate,
+    capture_roaming, run_roaming, trace_roaming, Foresight, ForgedAck, Forgery, Handovers, Roaming,
+    RoamingRow, RoamingRun, SignalFate,
 };
 pub use scheme::{schemes, Built, Knobs, Scheme};
 pub use sweep::{run_sweeps, Sweep};
-pub use trace::{trace, TraceRow, TraceRun};
+pub use trace::{capture, trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.
 pub const MODEL_VERSION: &str = "3";

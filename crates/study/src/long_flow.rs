@@ -21,12 +21,13 @@ use midflight_sim::{
 };
 use midflight_units::{Duration, Instant, Rate};
 
+use crate::capture::{Capture, Capturing, Place};
 use crate::error::StudyError;
 use crate::execution::{each_run, Execution, Progress};
 use crate::flow_metrics::{self, FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Recorder, TraceRow};
+use crate::trace::{play, Goal, Recorder, TraceRow};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -372,7 +373,34 @@ pub fn trace_long_flow(
     let built = flow.check()?;
     let recorder = Recorder::new(&built.profile, link_name, from, only);
     let world = flow.world(&built, run, (Digest::default(), recorder))?;
-    play(world, until)
+    let (recorder, digest) = play(world, until)?;
+    Ok((recorder.into_rows(), digest))
+}
+
+/// What is seen of one of its runs until then at the sender, at the receiver and
+/// at the router, with the cross traffic that ends there left out; of each packet at
+/// most the first `snap` bytes (0 for all). With the digest of the run up to there.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn capture_long_flow(
+    flow: &LongFlow,
+    run: u64,
+    until: Instant,
+    snap: u32,
+) -> Result<(Vec<Capture>, String), StudyError> {
+    let built = flow.check()?;
+    let router = Place {
+        name: link_name(link_id(RADIO)).into(),
+        links: [RADIO, WIRED_BACK].map(link_id).to_vec(),
+        watched_only: true,
+    };
+    let goal = Goal::default();
+    let capturing = Capturing::new(&built.profile, vec![router], link_name, goal)?;
+    let world = flow.world(&built, run, (Digest::default(), capturing))?;
+    let (capturing, digest) = play(world, until)?;
+    let about = format!("{} on profile {}, run {run}", flow.scheme, flow.profile);
+    Ok((capturing.develop(snap, &about, &digest)?, digest))
 }
 
 /// Runs flows side by side; for each flow its runs, in the order of their

@@ -7,6 +7,7 @@ use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload,
 use midflight_tcp::{Ack, Profile, Says, SenderEvent};
 use midflight_units::{Instant, Seq};
 
+use crate::capture::{Capture, Capturing};
 use crate::error::StudyError;
 use crate::flow_metrics::WATCHED;
 use crate::handoff::{Handoff, LINK_NAMES};
@@ -48,6 +49,54 @@ pub struct TraceRun {
     pub end: Instant,
 }
 
+/// Who watches a run that is played to tell of it.
+pub(crate) trait Watching: Observer {
+    /// Whether it has seen enough.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Whether there is more until `end` than it can keep.
+    ///
+    /// # Errors
+    /// [`StudyError::TooLong`].
+    fn check_length(&self, end: Instant) -> Result<(), StudyError>;
+}
+
+/// How much of a handoff is to be seen: until so many segments never sent
+/// before the make are acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Goal {
+    packets: Option<u64>,
+    una: Seq,
+    max: Seq,
+    target: Option<Seq>,
+}
+
+impl Goal {
+    /// So many segments; none for the whole run.
+    pub(crate) fn new(packets: Option<u64>) -> Self {
+        Self {
+            packets,
+            ..Self::default()
+        }
+    }
+
+    /// Takes an event of the watched flow.
+    pub(crate) fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Sent(s) => self.max = self.max.max(s.seq + 1),
+            Event::AckArrived(a) => self.una = self.una.max(a.ack),
+            Event::Make => self.target = self.packets.map(|packets| self.max + packets),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn is_reached(&self) -> bool {
+        self.target.is_some_and(|target| self.una >= target)
+    }
+}
+
 /// Lists the events of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
@@ -57,11 +106,7 @@ pub(crate) struct Recorder {
     from: Instant,
     /// Events that are listed; all if empty.
     only: Vec<String>,
-    una: Seq,
-    max: Seq,
-    target: Option<Seq>,
-    /// Whether, and this many new segments after the make, the run is done.
-    packets: Option<u64>,
+    goal: Goal,
     /// The sender has opinions on losses and timeouts worth telling.
     opinions: bool,
     /// Rows of timeouts that await their judgement.
@@ -85,32 +130,31 @@ impl Recorder {
             link_name,
             from,
             only: only.to_vec(),
-            una: 0,
-            max: 0,
-            target: None,
-            packets: None,
+            goal: Goal::default(),
             opinions: has_opinions(profile),
             timeouts: Vec::new(),
         }
     }
 
+    /// What was listed.
+    pub(crate) fn into_rows(self) -> Vec<TraceRow> {
+        self.rows
+    }
+
     fn lists(&self, event: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|listed| listed == event)
     }
+}
 
-    /// Whether as many packets as asked for are acknowledged.
+impl Watching for Recorder {
     fn is_done(&self) -> bool {
-        self.target.is_some_and(|target| self.una >= target)
+        self.goal.is_reached()
     }
 
-    /// Whether there are more events than a trace can have until `end`.
-    ///
-    /// # Errors
-    /// [`StudyError::TraceTooLong`].
-    pub(crate) fn check_length(&self, end: Instant) -> Result<(), StudyError> {
-        if self.rows.len() > MOST_EVENTS {
-            let most = MOST_EVENTS;
-            return Err(StudyError::TraceTooLong { most, end });
+    fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        let (what, most) = ("events", MOST_EVENTS);
+        if self.rows.len() > most {
+            return Err(StudyError::TooLong { what, most, end });
         }
         Ok(())
     }
@@ -186,9 +230,9 @@ impl Observer for Recorder {
         if flow.index() != WATCHED {
             return;
         }
+        self.goal.note(event);
         match event {
             Event::Sent(s) => {
-                self.max = self.max.max(s.seq + 1);
                 let name = match s.retransmission {
                     true if s.probe => "window_probe",
                     true => "rexmit",
@@ -197,7 +241,6 @@ impl Observer for Recorder {
                 self.push(now, name, s.seq as f64, "");
             }
             Event::AckArrived(a) => {
-                self.una = self.una.max(a.ack);
                 self.push(now, "ack", a.ack as f64 - 1.0, said(a));
             }
             Event::Arrived { segment, link, .. } => {
@@ -222,11 +265,9 @@ impl Observer for Recorder {
                 self.push(now, "drop", number, format!("{kind} {link} {cause}"));
             }
             Event::Break => self.push(now, "break", 0.0, ""),
-            Event::Make => {
-                self.target = self.packets.map(|packets| self.max + packets);
-                self.push(now, "make", 0.0, "");
-            }
+            Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
+            Event::AckSent(_) | Event::Entered { .. } => {}
             Event::TimeoutJudged { at, spurious, .. } => {
                 if let Some(k) = self
                     .timeouts
@@ -277,25 +318,44 @@ impl Observer for Recorder {
     }
 }
 
-/// Lists what happens in a world before `until`, and the digest of that.
+/// Plays a world until then, or until it has been watched enough; who watched, and the digest.
 ///
 /// # Errors
-/// [`StudyError::TraceTooLong`], or the world's.
-pub(crate) fn play(
-    mut world: World<(Digest, Recorder)>,
+/// [`StudyError::TooLong`], or the world's.
+pub(crate) fn play<W: Watching>(
+    mut world: World<(Digest, W)>,
     until: Instant,
-) -> Result<(Vec<TraceRow>, String), StudyError> {
+) -> Result<(W, String), StudyError> {
     loop {
         let next = world.next_event();
-        let recorder = &world.observer().1;
-        if next.at() >= until || recorder.is_done() {
+        let watching = &world.observer().1;
+        if next.at() >= until || watching.is_done() {
             break;
         }
-        recorder.check_length(until)?;
+        watching.check_length(until)?;
         world.process(next)?;
     }
-    let ((digest, recorder), _) = world.watch(FlowId::default());
-    Ok((std::mem::take(&mut recorder.rows), digest.to_string()))
+    let (digest, watching) = world.into_observer();
+    Ok((watching, digest.to_string()))
+}
+
+impl TraceRun {
+    fn build(&self) -> Result<Built, StudyError> {
+        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+    }
+
+    /// Its world before anything has happened, its whole timeline planned.
+    fn world<O: Observer>(&self, built: Built, observer: O) -> Result<World<O>, StudyError> {
+        let Built { profile, policies } = built;
+        let mut world = self.handoff.world(&profile, policies, observer)?;
+        if let Some(at) = self.at {
+            check_handoff(&self.handoff, at, self.end)?;
+            Handoff::foresee(&mut world, at, &profile)?;
+            self.handoff.plan(&mut world, at)?;
+        }
+        world.hold_routes_until(Instant::NEVER);
+        Ok(world)
+    }
 }
 
 /// Runs once and returns every event in order, with the digest of the run.
@@ -303,20 +363,32 @@ pub(crate) fn play(
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
 pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let Built { profile, policies } =
-        Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
+    let built = run.build()?;
     let recorder = Recorder {
-        packets: Some(run.packets),
-        ..Recorder::new(&profile, name_of, Instant::ZERO, &[])
+        goal: Goal::new(Some(run.packets)),
+        ..Recorder::new(&built.profile, name_of, Instant::ZERO, &[])
     };
-    let mut world: World<(Digest, Recorder)> =
-        run.handoff
-            .world(&profile, policies, (Digest::default(), recorder))?;
-    if let Some(at) = run.at {
-        check_handoff(&run.handoff, at, run.end)?;
-        Handoff::foresee(&mut world, at, &profile)?;
-        run.handoff.plan(&mut world, at)?;
-    }
-    world.hold_routes_until(Instant::NEVER);
-    play(world, run.end)
+    let world = run.world(built, (Digest::default(), recorder))?;
+    let (recorder, digest) = play(world, run.end)?;
+    Ok((recorder.into_rows(), digest))
+}
+
+/// Runs once and returns what is seen of it at the sender, at the receiver and
+/// at the base stations, of each packet at most the first `snap` bytes (0 for
+/// all), with the digest of the run.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), StudyError> {
+    let built = run.build()?;
+    let capturing = Capturing::new(
+        &built.profile,
+        Handoff::stations(),
+        name_of,
+        Goal::new(Some(run.packets)),
+    )?;
+    let world = run.world(built, (Digest::default(), capturing))?;
+    let (capturing, digest) = play(world, run.end)?;
+    let about = format!("{} on profile {}", run.scheme, run.profile);
+    Ok((capturing.develop(snap, &about, &digest)?, digest))
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from midflight.cli.captures import Captures, PcapOption, SnaplenOption
 from midflight.cli.flow_tables import (
     Outputs,
     columns,
@@ -280,6 +281,8 @@ def flow(
             help="Write every event of run 0; for a single scheme; - is standard output.",
         ),
     ] = None,
+    pcap: PcapOption = None,
+    snaplen: SnaplenOption = "128",
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a long-lived flow over a lossy radio link, which another one may replace.
@@ -304,7 +307,8 @@ def flow(
       midflight flow --radio "1 Mbit/s, 50 ms" --loss "burst 0.5% 3" --scheme dcr+frto \\
           --end 20s --trace events.csv
     """
-    outputs = Outputs(csv_file, trace_file, as_json=as_json)
+    captures = Captures(pcap, snaplen, scheme or ["sack"])
+    outputs = Outputs(csv_file, trace_file, captures, as_json=as_json)
     from midflight import _core
 
     duration = _core.parse_duration
@@ -371,6 +375,7 @@ def flow(
         request.segment_bits,
         lambda progress: _core.run_long_flows(flows, threads=thread_count, progress=progress),
         lambda: _core.trace_long_flow(flows[0]),
+        lambda snaplen: _core.capture_long_flow(flows[0], snaplen=snaplen),
         summary=lambda tables: summary(request, tables),
         values=lambda tables: as_values(request, tables),
     )

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from midflight.cli.captures import Captures
 from midflight.cli.output import UserError, open_result, progress_display
 
 if TYPE_CHECKING:
@@ -26,7 +27,14 @@ STANDARD_OUTPUT = ("-", "/dev/stdout")
 class Outputs:
     """Where results go: a summary or JSON to standard output, runs and events to files."""
 
-    def __init__(self, csv_file: str | None, trace_file: str | None, *, as_json: bool) -> None:
+    def __init__(
+        self,
+        csv_file: str | None,
+        trace_file: str | None,
+        captures: Captures,
+        *,
+        as_json: bool,
+    ) -> None:
         """Refuse outputs that are in each other's way."""
         if as_json and csv_file is not None:
             raise UserError("--csv and --json exclude each other; give one of them")
@@ -50,6 +58,7 @@ class Outputs:
             )
         self.csv_file, self.trace_file, self.as_json = csv_file, trace_file, as_json
         self.taken = bool(on_output)
+        self.captures = captures
 
     def check_traced(self, schemes: Sequence[str]) -> None:
         """Refuse to trace more than one scheme."""
@@ -65,12 +74,14 @@ class Outputs:
         bits: int,
         run: Callable[[Report], Made],
         trace: Callable[[], Table],
+        capture: Callable[[int], Mapping[str, bytes]],
         *,
         summary: Callable[[Made], str],
         values: Callable[[Made], dict[str, Any]],
     ) -> None:
         """Run, and write what is asked for; `run` gets what to tell of its progress."""
         # Opened before the runs, so that a place that cannot be written to shows at once.
+        self.captures.make_folder()
         with destination(self.csv_file) as csv_to, destination(self.trace_file) as trace_to:
             with progress_display(lines=False) as progress:
                 tables = run(lambda done, total: progress("runs", done, total))
@@ -78,6 +89,7 @@ class Outputs:
                 write_csv(schemes, tables, bits, csv_to)
             if trace_to is not None:
                 write_trace(trace(), trace_to)
+            self.captures.write(capture)
         if self.as_json:
             json.dump(values(tables), sys.stdout, indent=2, allow_nan=False)
             print()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from midflight.cli.captures import Captures, PcapOption, SnaplenOption
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
 from midflight.cli.options import (
     JsonOption,
@@ -55,6 +56,11 @@ COUNTS = (
     ("spurious", "nspur"),
     ("drops", "drops_data"),
     ("retransmissions", "rexmits"),
+)
+# What a run and a sweep of runs are both told.
+SHARED = (
+    *("old", "new", "kind", "profile", "gap_ns", "packets", "notify", "notify_delay_ns", "fixed"),
+    "knobs",
 )
 KINDS = {"mbb": "make-before-break", "bbm": "break-before-make"}
 
@@ -127,6 +133,8 @@ def handoff(
             "names of columns stands for --packets.",
         ),
     ] = None,
+    pcap: PcapOption = None,
+    snaplen: SnaplenOption = "128",
     as_json: JsonOption = False,
 ) -> None:
     """Simulate one connection for each scheme and handoff instant.
@@ -150,6 +158,8 @@ def handoff(
     if as_json and csv_file is not None:
         raise UserError("--csv and --json exclude each other; give one of them")
 
+    captures = Captures(pcap, snaplen, scheme or ["sack"])
+
     from midflight import _core
 
     request: dict[str, Any] = {
@@ -172,10 +182,13 @@ def handoff(
         print(f"midflight: note: {warning}", file=sys.stderr)
 
     def run() -> Table:
+        captures.make_folder()
         with progress_display(lines=False) as progress:
-            return _core.handoff(
+            table = _core.handoff(
                 **request, progress=lambda done, total: progress("handoffs", done, total)
             )
+        captures.write(lambda snaplen: first_capture(request, snaplen))
+        return table
 
     if as_json:
         table = run()
@@ -194,6 +207,20 @@ def handoff(
         print(summary(request, table))
     else:
         print(summary(request, run()))
+
+
+def first_capture(request: dict[str, Any], snaplen: int) -> Mapping[str, bytes]:
+    """Return the captures of the run at the first instant."""
+    from midflight import _core
+
+    shared = {key: request[key] for key in SHARED}
+    return _core.capture(
+        **shared,
+        at_ns=request["at_ns"][0],
+        scheme=request["schemes"][0],
+        until_ns=request["end_ns"],
+        snaplen=snaplen,
+    )
 
 
 def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:

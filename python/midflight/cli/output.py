@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 __all__ = [
     "Progress",
@@ -62,12 +62,15 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def open_result(path: Path) -> Iterator[IO[str]]:
+def open_result(path: Path, *, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that appears under its name only when it is complete.
 
-    The text goes to a temporary file in the same directory, which takes the name at the end. A
-    device or a pipe is written directly. Raises `UserError` when the place cannot be written to.
+    The text, or bytes if `binary`, goes to a temporary file in the same directory, which takes the
+    name at the end. A device or a pipe is written directly. Raises `UserError` when the place
+    cannot be written to.
     """
+    suffix = "b" if binary else ""
+    how: dict[str, Any] = {} if binary else {"newline": "", "encoding": "utf-8"}
     try:
         target = path.resolve()
         try:
@@ -77,13 +80,13 @@ def open_result(path: Path) -> Iterator[IO[str]]:
         if stat.S_ISDIR(mode):
             raise UserError(f'cannot write "{path}": it is a directory; give the name of a file')
         if not stat.S_ISREG(mode):
-            with target.open("w", newline="", encoding="utf-8") as direct:
+            with target.open(f"w{suffix}", **how) as direct:
                 yield direct
             return
         if target.exists() and not os.access(target, os.W_OK):
             raise UserError(f'cannot write "{path}": the file is write-protected')
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        file = unfinished.open("x", newline="", encoding="utf-8")
+        file = unfinished.open(f"x{suffix}", **how)
         try:
             with file:
                 yield file

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from midflight.cli.captures import Captures, PcapOption, SnaplenOption
 from midflight.cli.flow_tables import (
     Outputs,
     link_values,
@@ -198,6 +199,8 @@ def roam(
             "standard output.",
         ),
     ] = None,
+    pcap: PcapOption = None,
+    snaplen: SnaplenOption = "128",
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a mobile node that changes its base station every few seconds.
@@ -220,7 +223,8 @@ def roam(
           --set congestion=westwood --end 100s
       midflight roam --scheme ehn --every 20s --blackout 2s --end 60s --trace events.csv
     """
-    outputs = Outputs(csv_file, trace_file, as_json=as_json)
+    captures = Captures(pcap, snaplen, scheme or ["sack"])
+    outputs = Outputs(csv_file, trace_file, captures, as_json=as_json)
     from midflight import _core
 
     duration = _core.parse_duration
@@ -260,6 +264,7 @@ def roam(
         request.segment_bits,
         lambda progress: _core.run_roaming(nodes, threads=thread_count, progress=progress),
         lambda: _core.trace_roaming(nodes[0]),
+        lambda snaplen: _core.capture_roaming(nodes[0], snaplen=snaplen),
         summary=lambda tables: summary(request, tables),
         values=lambda tables: as_values(request, tables),
     )

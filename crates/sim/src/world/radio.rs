@@ -4,16 +4,28 @@
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
-use crate::event::{DropCause, Observer};
+use crate::event::{DropCause, Event, Observer};
 use crate::impairment::Fate;
 use crate::link::{LinkId, Passage, Transit};
 use crate::moment::{Moment, Scheduled};
+use crate::packet::Packet;
 
 impl<O: Observer> World<O> {
     #[cold]
     pub(super) fn announce(&mut self, announcement: Announcement) {
         self.announcements.push(announcement);
         self.sync_announcements();
+    }
+
+    /// Tells who watches of a packet that comes to a link.
+    #[cold]
+    pub(super) fn tap(&mut self, link: LinkId, packet: &Packet) {
+        let carried = packet.peek(&self.options);
+        let event = Event::Entered {
+            link,
+            packet: carried,
+        };
+        self.observer.record(self.moment.at, packet.flow, &event);
     }
 
     /// What was announced happens; the link, if it is an arrival.

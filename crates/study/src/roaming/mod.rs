@@ -28,10 +28,11 @@ pub use self::metrics::RoamingRow;
 
 use self::metrics::RoamingMetrics;
 use self::network::Network;
+use crate::capture::{Capture, Capturing};
 use crate::error::StudyError;
 use crate::execution::{each_run, Execution, Progress};
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Recorder, TraceRow};
+use crate::trace::{play, Goal, Recorder, TraceRow};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -467,7 +468,32 @@ pub fn trace_roaming(
     let moves = roaming.moves(&built.profile.receiver.signal, run);
     let recorder = Recorder::new(&built.profile, network::link_name, from, only);
     let world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
-    play(world, until)
+    let (recorder, digest) = play(world, until)?;
+    Ok((recorder.into_rows(), digest))
+}
+
+/// What is seen of one of its runs until then at the sender, at the mobile node
+/// and at each base station; of each packet at most the first `snap` bytes (0 for
+/// all). With the digest of the run up to there. Forged ACKs are left out.
+///
+/// # Errors
+/// [`StudyError`] for input that is not accepted.
+pub fn capture_roaming(
+    roaming: &Roaming,
+    run: u64,
+    until: Instant,
+    snap: u32,
+) -> Result<(Vec<Capture>, String), StudyError> {
+    let built = roaming.check()?;
+    let moves = roaming.moves(&built.profile.receiver.signal, run);
+    let stations = (0..roaming.stations).map(network::place_of).collect();
+    let goal = Goal::default();
+    let capturing = Capturing::new(&built.profile, stations, network::link_name, goal)?;
+    let world = roaming.world(&built, &moves, run, (Digest::default(), capturing))?;
+    let (capturing, digest) = play(world, until)?;
+    let (scheme, profile) = (&roaming.scheme, &roaming.profile);
+    let about = format!("{scheme} on profile {profile}, run {run}");
+    Ok((capturing.develop(snap, &about, &digest)?, digest))
 }
 
 /// Runs mobile nodes side by side; for each its runs, in the order of their

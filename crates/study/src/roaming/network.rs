@@ -13,6 +13,7 @@ use midflight_sim::{
 use midflight_units::{Duration, Instant, Rate};
 
 use super::{Roaming, MOST_STATIONS};
+use crate::capture::Place;
 use crate::error::StudyError;
 use crate::scheme::{Built, Scheme};
 
@@ -69,6 +70,18 @@ const AIR: Rate = Rate::from_mbps(1_000_000);
 /// Name of a link of this network.
 pub(super) fn link_name(link: LinkId) -> &'static str {
     LINK_NAMES.get(link.index()).copied().unwrap_or("")
+}
+
+/// The place of captures at a station: a packet is about to be queued for its
+/// wireless link, or has come from there.
+pub(super) fn place_of(station: u8) -> Place {
+    Place {
+        name: format!("station{station}"),
+        links: [WIRELESS, ACCESS_BACK]
+            .map(|kind| of_station(station, kind))
+            .to_vec(),
+        watched_only: false,
+    }
 }
 
 fn base_station(station: u8) -> NodeId {

@@ -1,0 +1,363 @@
+//! What a run looks like on the wire: a capture in pcapng at each of several
+//! places at once, for Wireshark and its kin.
+//!
+//! The sender's and the receiver's captures have the watched flow, those at
+//! access links what every flow hands to the link and what comes from it. What
+//! a packet cannot show is in comments: orders with their reasons, timeouts,
+//! breaks and makes with the next packet, and with a lost packet what became of it.
+
+mod pcapng;
+mod wire;
+
+use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload};
+use midflight_tcp::{Ack, Profile, Says, SenderEvent};
+use midflight_units::Instant;
+
+use self::wire::{AckSent, Wire};
+use crate::error::StudyError;
+use crate::flow_metrics::WATCHED;
+use crate::trace::{Goal, Watching};
+
+/// Most packets of a run's captures together.
+const MOST_PACKETS: usize = 20_000_000;
+
+/// What was seen at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The place, as in a file's name: `sender`, `receiver`, `bs1` ...
+    pub place: String,
+    /// Number of packets.
+    pub packets: usize,
+    /// The capture file.
+    pub pcapng: Vec<u8>,
+}
+
+/// A place in a network where there is a capture, beside sender and receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    /// What enters these links is seen.
+    pub(crate) links: Vec<LinkId>,
+    /// Only the watched flow's packets.
+    pub(crate) watched_only: bool,
+}
+
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+const FIRST_PLACE: usize = 2;
+
+/// A packet seen.
+#[derive(Clone, Debug)]
+struct Shot {
+    at: Instant,
+    flow: FlowId,
+    packet: Carried,
+    /// Of an ACK.
+    sent: AckSent,
+    remarks: Vec<String>,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// All ACKs that its receiver has sent.
+    acks: Vec<(Ack, AckSent)>,
+    /// Data has reached the receiver.
+    has_data: bool,
+    /// When its sender heard which timestamp of the receiver.
+    heard: Vec<(Instant, Instant)>,
+}
+
+/// Takes a packet at every place.
+#[derive(Clone, Debug)]
+pub(crate) struct Capturing {
+    places: Vec<Place>,
+    shots: Vec<Vec<Shot>>,
+    flows: Vec<Known>,
+    /// At each place and for each flow, the place of the last ACK in what its receiver sent.
+    last: Vec<Vec<usize>>,
+    /// Remarks that await the next packet, at each place.
+    pending: Vec<Vec<String>>,
+    packets: usize,
+    link_name: fn(LinkId) -> &'static str,
+    wire: Wire,
+    goal: Goal,
+}
+
+impl Capturing {
+    /// Captures at these places, beside sender and receiver, of senders and receivers of this profile.
+    ///
+    /// # Errors
+    /// [`StudyError::Range`] when segments have no room for data.
+    pub(crate) fn new(
+        profile: &Profile,
+        places: Vec<Place>,
+        link_name: fn(LinkId) -> &'static str,
+        goal: Goal,
+    ) -> Result<Self, StudyError> {
+        let all = FIRST_PLACE + places.len();
+        Ok(Self {
+            wire: Wire::new(profile)?,
+            goal,
+            places,
+            shots: vec![Vec::new(); all],
+            flows: Vec::new(),
+            last: vec![Vec::new(); all],
+            pending: vec![Vec::new(); all],
+            packets: 0,
+            link_name,
+        })
+    }
+
+    fn flow(&mut self, flow: FlowId) -> &mut Known {
+        if self.flows.len() <= flow.index() {
+            self.flows.resize(flow.index() + 1, Known::default());
+        }
+        &mut self.flows[flow.index()]
+    }
+
+    fn shoot(&mut self, now: Instant, place: usize, flow: FlowId, packet: Carried, sent: AckSent) {
+        let remarks = std::mem::take(&mut self.pending[place]);
+        self.packets += 1;
+        self.shots[place].push(Shot {
+            at: now,
+            flow,
+            packet,
+            sent,
+            remarks,
+        });
+    }
+
+    /// When the receiver sent an ACK that is at a place now. ACKs come in the
+    /// order in which they were sent, but for those that another way overtakes;
+    /// one that was never sent is forged.
+    fn sending(&mut self, now: Instant, place: usize, flow: FlowId, ack: &Ack) -> AckSent {
+        let known = self.flow(flow).acks.len();
+        let last = &mut self.last[place];
+        if last.len() <= flow.index() {
+            last.resize(flow.index() + 1, 0);
+        }
+        let from = last[flow.index()].min(known);
+        let acks = &self.flows[flow.index()].acks;
+        let is_it = |(_, (sent, _)): &(usize, &(Ack, AckSent))| sent == ack;
+        let ahead = || acks.iter().enumerate().skip(from).find(is_it);
+        let behind = || acks[..from].iter().enumerate().rev().find(is_it);
+        match ahead().or_else(behind) {
+            Some((at, &(_, sent))) => {
+                self.last[place][flow.index()] = from.max(at + 1);
+                sent
+            }
+            None => AckSent {
+                at: now,
+                syn: false,
+            },
+        }
+    }
+
+    /// Says something of the packet that a place has seen last, if that was just now, or else of the next.
+    fn remark(&mut self, now: Instant, place: usize, text: String) {
+        match self.shots[place].last_mut() {
+            Some(shot) if shot.at == now && shot.flow.index() == WATCHED => shot.remarks.push(text),
+            _ => self.pending[place].push(text),
+        }
+    }
+
+    /// Says at all places what became of a packet.
+    fn remark_loss(&mut self, flow: FlowId, payload: Payload, sent: Instant, text: &str) {
+        let is_it = |shot: &&mut Shot| {
+            shot.flow == flow
+                && match (&shot.packet, payload) {
+                    (Carried::Data(s), Payload::Data(seq)) => (s.seq, s.sent) == (seq, sent),
+                    (Carried::Ack(a), Payload::Ack(ack)) => (a.ack, a.cause_sent) == (ack, sent),
+                    _ => false,
+                }
+        };
+        for shots in &mut self.shots {
+            if let Some(shot) = shots.iter_mut().rev().find(is_it) {
+                shot.remarks.push(text.into());
+            }
+        }
+    }
+
+    /// What a sender does that its packets do not show.
+    fn of_sender(&mut self, now: Instant, change: &SenderEvent<'_>) {
+        let text = match change {
+            SenderEvent::Order {
+                author,
+                order,
+                reason,
+            } => format!("{author}: {order} because {reason}"),
+            SenderEvent::Timeout(_) => "retransmission timeout".into(),
+            SenderEvent::FastRetransmit(_) => "fast retransmit".into(),
+            SenderEvent::SpuriousTimeout => "taken for a spurious timeout".into(),
+            SenderEvent::SpuriousRetransmit => "taken for a spurious fast retransmit".into(),
+            _ => return,
+        };
+        match change {
+            // The timer's doing, or what it leads to: about what is sent next.
+            SenderEvent::Timeout(_) => self.pending[SENDER].push(text),
+            _ => self.remark(now, SENDER, text),
+        }
+    }
+
+    /// The timestamp that a sender had heard last when it sent something.
+    fn heard(&self, flow: FlowId, sent: Instant) -> Option<Instant> {
+        let heard = &self.flows.get(flow.index())?.heard;
+        let before = heard.partition_point(|&(at, _)| at <= sent);
+        Some(heard[before.checked_sub(1)?].1)
+    }
+
+    /// The files; of each packet at most the first `snap` bytes.
+    ///
+    /// # Errors
+    /// [`StudyError::Capture`].
+    pub(crate) fn develop(
+        &self,
+        snap: u32,
+        about: &str,
+        digest: &str,
+    ) -> Result<Vec<Capture>, StudyError> {
+        let about = format!("{about}; digest {digest}");
+        let fixed = ["sender", "receiver"].map(String::from);
+        let names = fixed
+            .into_iter()
+            .chain(self.places.iter().map(|p| p.name.clone()));
+        let mut captures = Vec::new();
+        for (place, (name, shots)) in names.zip(&self.shots).enumerate() {
+            let mut file = pcapng::File::new(&name, snap, &about)?;
+            for shot in shots {
+                let packet = match &shot.packet {
+                    Carried::Data(s) => {
+                        self.wire
+                            .segment(shot.flow, s, self.heard(shot.flow, s.sent))
+                    }
+                    Carried::Ack(ack) => self.wire.ack(shot.flow, ack, shot.sent),
+                };
+                let leaves = match shot.packet {
+                    Carried::Data(_) => place != RECEIVER,
+                    Carried::Ack(_) => place != SENDER,
+                };
+                let mut remarks = shot.remarks.clone();
+                if let Carried::Ack(Ack {
+                    says: Says::Moved(mark),
+                    ..
+                }) = shot.packet
+                {
+                    remarks.insert(0, format!("handover mark {}", mark.number));
+                }
+                if packet.blocks_left_out > 0 {
+                    let left = packet.blocks_left_out;
+                    remarks.push(format!("SACK blocks without room in the header: {left}"));
+                }
+                file.add(shot.at, &packet, leaves, &remarks)?;
+            }
+            captures.push(Capture {
+                place: name,
+                packets: shots.len(),
+                pcapng: file.finish(),
+            });
+        }
+        Ok(captures)
+    }
+}
+
+impl Watching for Capturing {
+    fn is_done(&self) -> bool {
+        self.goal.is_reached()
+    }
+
+    fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        let (what, most) = ("packets to capture", MOST_PACKETS);
+        if self.packets > most {
+            return Err(StudyError::TooLong { what, most, end });
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Capturing {
+    fn taps(&self, link: LinkId) -> bool {
+        self.places.iter().any(|place| place.links.contains(&link))
+    }
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        let watched = flow.index() == WATCHED;
+        if watched {
+            self.goal.note(event);
+        }
+        let just_now = AckSent {
+            at: now,
+            syn: false,
+        };
+        match event {
+            Event::Sent(segment) if watched => {
+                self.shoot(now, SENDER, flow, Carried::Data(**segment), just_now);
+            }
+            Event::AckArrived(ack) => {
+                let sent = self.sending(now, SENDER, flow, ack);
+                if ack.echo.is_some() {
+                    self.flow(flow).heard.push((now, sent.at));
+                }
+                if watched {
+                    self.shoot(now, SENDER, flow, Carried::Ack(**ack), sent);
+                }
+            }
+            Event::AckSent(ack) => {
+                let known = self.flow(flow);
+                let syn = ack.ack == 1 && !known.has_data;
+                let sent = AckSent { at: now, syn };
+                known.acks.push((**ack, sent));
+                if watched {
+                    self.shoot(now, RECEIVER, flow, Carried::Ack(**ack), sent);
+                }
+            }
+            Event::Arrived { segment, .. } => {
+                self.flow(flow).has_data |= segment.seq > 0;
+                if watched {
+                    self.shoot(now, RECEIVER, flow, Carried::Data(**segment), just_now);
+                }
+            }
+            Event::Entered { link, packet } => {
+                let is_at = |p: &Place| p.links.contains(link) && (watched || !p.watched_only);
+                let place = self.places.iter().position(is_at);
+                let Some(place) = place.map(|place| FIRST_PLACE + place) else {
+                    return;
+                };
+                let sent = match packet {
+                    Carried::Data(_) => just_now,
+                    Carried::Ack(ack) => self.sending(now, place, flow, ack),
+                };
+                self.shoot(now, place, flow, *packet, sent);
+            }
+            Event::Dropped {
+                payload,
+                sent,
+                link,
+                cause,
+            } => {
+                let name = (self.link_name)(*link);
+                let text = match cause {
+                    DropCause::Queue => format!("lost at {name}: no room in its queue"),
+                    DropCause::Break => format!("lost at {name}: the link is down"),
+                    DropCause::Radio => format!("lost at {name}: by the radio"),
+                };
+                self.remark_loss(flow, *payload, *sent, &text);
+            }
+            Event::Break | Event::Make => {
+                let text = if matches!(event, Event::Break) {
+                    "before this: the old link breaks"
+                } else {
+                    "before this: the new link is in use"
+                };
+                for pending in &mut self.pending {
+                    pending.push(text.into());
+                }
+            }
+            Event::Notice if watched => {
+                self.pending[SENDER].push("before this: a notice reaches the sender".into());
+            }
+            Event::Sender(change) if watched => self.of_sender(now, change),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The pcapng file (draft-ietf-opsawg-pcapng): one section, one interface of
+//! raw IPv4, times in nanoseconds since the start of the run.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use midflight_units::Instant;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::{DataLink, Endianness};
+
+use super::wire::Packet;
+use crate::error::StudyError;
+
+/// Directions in the flags of a packet.
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
+/// Times are multiples of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+/// A capture file in the making.
+pub(super) struct File {
+    writer: PcapNgWriter<Vec<u8>>,
+    snap: u32,
+}
+
+impl File {
+    /// An empty capture of this place.
+    pub(super) fn new(place: &str, snap: u32, about: &str) -> Result<Self, StudyError> {
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            major_version: 1,
+            minor_version: 0,
+            section_length: -1,
+            options: vec![
+                SectionHeaderOption::UserApplication(Cow::Borrowed(concat!(
+                    "midflight ",
+                    env!("CARGO_PKG_VERSION")
+                ))),
+                SectionHeaderOption::Comment(Cow::Owned(about.to_string())),
+            ],
+        };
+        let mut writer = PcapNgWriter::with_section_header(Vec::new(), section)?;
+        let interface = InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: snap,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(place)),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        };
+        writer.write_pcapng_block(interface)?;
+        Ok(Self { writer, snap })
+    }
+
+    /// Adds a packet that enters or leaves the place.
+    pub(super) fn add(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        leaves: bool,
+        remarks: &[String],
+    ) -> Result<(), StudyError> {
+        let length = packet.headers.len() + packet.payload as usize;
+        let kept = if self.snap == 0 {
+            length
+        } else {
+            length.min(self.snap as usize)
+        };
+        let mut data = packet.headers.clone();
+        data.resize(kept, 0);
+        let direction = if leaves { OUTBOUND } else { INBOUND };
+        let mut options = vec![EnhancedPacketOption::Flags(direction)];
+        let comments = remarks.iter().map(|text| Cow::Borrowed(text.as_str()));
+        options.extend(comments.map(EnhancedPacketOption::Comment));
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(at.as_nanos()),
+            original_len: length as u32,
+            data: Cow::Owned(data),
+            options,
+        };
+        self.writer.write_pcapng_block(block)?;
+        Ok(())
+    }
+
+    /// The file.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.writer.into_inner()
+    }
+}

@@ -1,0 +1,239 @@
+//! Segments and ACKs as bytes of IPv4 and TCP.
+//!
+//! Segment 0 is the SYN; segment n carries the n-th piece of the stream, all of
+//! one size, so that a segment number times that size is a sequence number. The
+//! payload is zeros. Both initial sequence numbers are 0. With SACK blocks a
+//! header is 4 bytes longer than what the simulated links count: the option's
+//! kind, its length and padding.
+
+use etherparse::{IpNumber, Ipv4Header, TcpHeader};
+use midflight_control::signal::HandoverMark;
+use midflight_sim::FlowId;
+use midflight_tcp::{Ack, Profile, Says, Segment};
+use midflight_units::{Instant, Seq};
+
+use crate::error::StudyError;
+
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+/// Bytes of options that a TCP header has room for (RFC 9293 section 3.1).
+const MOST_OPTIONS: usize = 40;
+/// Largest shift of a window (RFC 7323 section 2.3).
+const MOST_SHIFT: u8 = 14;
+const TTL: u8 = 64;
+/// Discard (RFC 863): the receiver does nothing with what it gets.
+const RECEIVER_PORT: u16 = 9;
+/// Of the first flow's sender.
+const FIRST_PORT: u16 = 49_152;
+const SENDER_ADDRESS: [u8; 4] = [10, 0, 0, 1];
+
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+/// For experiments (RFC 6994); the identifier after it is ours and not registered.
+const EXPERIMENT: u8 = 253;
+const HANDOVER_MARK: u16 = 0x4D46;
+
+/// How the packets of a run look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wire {
+    payload: u32,
+    mss: u16,
+    /// Of the receiver, in bytes.
+    window: u32,
+    shift: u8,
+    sack: bool,
+    timestamps: bool,
+}
+
+/// What is known of an ACK beside the ACK itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AckSent {
+    /// When the receiver sent it.
+    pub(super) at: Instant,
+    /// It acknowledges the SYN, and has the receiver's own.
+    pub(super) syn: bool,
+}
+
+/// A packet: its headers, and how many zeros follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    pub(super) headers: Vec<u8>,
+    pub(super) payload: u32,
+    /// SACK blocks that the header has no room for.
+    pub(super) blocks_left_out: usize,
+}
+
+impl Wire {
+    /// The wire of senders and receivers of this profile.
+    ///
+    /// # Errors
+    /// [`StudyError::Range`] when segments have no room for data.
+    pub(super) fn new(profile: &Profile) -> Result<Self, StudyError> {
+        let (tx, rx) = (&profile.sender, &profile.receiver);
+        let options = if rx.timestamps { 12 } else { 0 };
+        let Some(payload @ 1..) = tx.segment_bytes.checked_sub(HEADERS + options) else {
+            return Err(StudyError::Range {
+                what: "segment_bytes of a run to capture",
+                value: tx.segment_bytes.to_string(),
+                accepted: "more than headers take: 41 or more, with timestamps 53",
+            });
+        };
+        let window = tx.receiver_window.saturating_mul(u64::from(payload));
+        let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
+        let shift = (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT);
+        Ok(Self {
+            payload,
+            mss: (tx.segment_bytes - HEADERS) as u16,
+            window: window.min(u64::from(u16::MAX) << shift) as u32,
+            shift,
+            sack: rx.sack_blocks > 0,
+            timestamps: rx.timestamps,
+        })
+    }
+
+    /// The sequence number of a segment's first byte.
+    fn byte_of(&self, segment: Seq) -> u32 {
+        match segment.checked_sub(1) {
+            None => 0,
+            Some(before) => (before as u32).wrapping_mul(self.payload).wrapping_add(1),
+        }
+    }
+
+    /// A segment; `heard` is the last timestamp that its sender has got.
+    pub(super) fn segment(
+        &self,
+        flow: FlowId,
+        segment: &Segment,
+        heard: Option<Instant>,
+    ) -> Packet {
+        let is_syn = segment.seq == 0 && !segment.probe;
+        let seq = if segment.probe {
+            // One below what is next, without data: it was acknowledged.
+            self.byte_of(segment.seq + 1).wrapping_sub(1)
+        } else {
+            self.byte_of(segment.seq)
+        };
+        let mut header = TcpHeader::new(port(flow), RECEIVER_PORT, seq, u16::MAX);
+        let mut options = Vec::new();
+        if is_syn {
+            header.syn = true;
+            self.offer(&mut options, 0);
+        } else {
+            header.ack = true;
+            header.acknowledgment_number = 1;
+        }
+        if self.timestamps {
+            push_timestamps(&mut options, segment.sent, heard.unwrap_or(Instant::ZERO));
+        }
+        let payload = if is_syn || segment.probe {
+            0
+        } else {
+            self.payload
+        };
+        Packet::new(header, &options, payload, [SENDER_ADDRESS, receiver(flow)])
+    }
+
+    /// An ACK.
+    pub(super) fn ack(&self, flow: FlowId, ack: &Ack, sent: AckSent) -> Packet {
+        let window = match ack.says {
+            Says::ZeroWindow => 0,
+            Says::Nothing | Says::Moved(_) => self.window,
+        };
+        let shift = if sent.syn { 0 } else { self.shift };
+        let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
+        let seq = u32::from(!sent.syn);
+        let mut header = TcpHeader::new(RECEIVER_PORT, port(flow), seq, field);
+        header.syn = sent.syn;
+        header.ack = true;
+        header.acknowledgment_number = self.byte_of(ack.ack);
+        let mut options = Vec::new();
+        if sent.syn {
+            self.offer(&mut options, self.shift);
+        }
+        if let Some(echo) = ack.echo {
+            push_timestamps(&mut options, sent.at, echo);
+        }
+        if let Says::Moved(mark) = ack.says {
+            push_mark(&mut options, mark);
+        }
+        let room = (MOST_OPTIONS - options.len()).saturating_sub(4) / 8;
+        let blocks: Vec<_> = ack.sack.iter(ack.ack).collect();
+        let kept = blocks.len().min(room);
+        if kept > 0 {
+            options.extend([NOP, NOP, SACK, 2 + 8 * kept as u8]);
+            for block in &blocks[..kept] {
+                options.extend(self.byte_of(block.left).to_be_bytes());
+                options.extend(self.byte_of(block.right).to_be_bytes());
+            }
+        }
+        let mut packet = Packet::new(header, &options, 0, [receiver(flow), SENDER_ADDRESS]);
+        packet.blocks_left_out = blocks.len() - kept;
+        packet
+    }
+
+    /// What a SYN offers.
+    fn offer(&self, options: &mut Vec<u8>, shift: u8) {
+        options.extend([MSS, 4]);
+        options.extend(self.mss.to_be_bytes());
+        options.extend([NOP, WINDOW_SCALE, 3, shift]);
+        if self.sack {
+            options.extend([NOP, NOP, SACK_PERMITTED, 2]);
+        }
+    }
+}
+
+impl Packet {
+    fn new(mut tcp: TcpHeader, options: &[u8], payload: u32, [from, to]: [[u8; 4]; 2]) -> Self {
+        // What is put together above fits: 4 + 4 + 4 + 12 on a SYN, and blocks by what room there is.
+        let fits = tcp.set_options_raw(options);
+        debug_assert!(fits.is_ok(), "{} bytes of options", options.len());
+        let data = vec![0; payload as usize];
+        tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &data).unwrap_or(0);
+        let length = tcp.header_len_u16() + payload as u16;
+        let mut headers = Vec::with_capacity(80);
+        if let Ok(mut ip) = Ipv4Header::new(length, TTL, IpNumber::TCP, from, to) {
+            ip.dont_fragment = true;
+            ip.header_checksum = ip.calc_header_checksum();
+            headers.extend(ip.to_bytes());
+        }
+        headers.extend(tcp.to_bytes());
+        Self {
+            headers,
+            payload,
+            blocks_left_out: 0,
+        }
+    }
+}
+
+/// The port of a flow's sender.
+fn port(flow: FlowId) -> u16 {
+    FIRST_PORT.wrapping_add(flow.index() as u16).max(1024)
+}
+
+/// The address of a flow's receiver.
+fn receiver(flow: FlowId) -> [u8; 4] {
+    (0x0A01_0001 + flow.index() as u32).to_be_bytes()
+}
+
+/// Clocks tick in milliseconds (RFC 7323 section 5.4).
+fn clock(at: Instant) -> [u8; 4] {
+    ((at.as_nanos() / 1_000_000) as u32).to_be_bytes()
+}
+
+fn push_timestamps(options: &mut Vec<u8>, value: Instant, echo: Instant) {
+    options.extend([NOP, NOP, TIMESTAMPS, 10]);
+    options.extend(clock(value));
+    options.extend(clock(echo));
+}
+
+/// The mark's number, and when it was sent by the receiver's clock.
+fn push_mark(options: &mut Vec<u8>, mark: HandoverMark) {
+    options.extend([NOP, NOP, EXPERIMENT, 10]);
+    options.extend(HANDOVER_MARK.to_be_bytes());
+    options.extend((mark.number as u16).to_be_bytes());
+    options.extend(clock(mark.sent));
+}
