@@ -542,19 +542,19 @@ impl<O: Observer> World<O> {
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
         let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
         let cause = loop {
-            let l = &mut self.links[link.index()];
+            let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_tapped() {
                     self.tap(link, &packet);
+                    l = &mut self.links[link.index()];
                 }
-                match self.links[link.index()].admit(packet) {
+                match l.admit(packet) {
                     Entry::Open => {}
                     Entry::Broken => break DropCause::Break,
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
                 }
             }
-            let l = &mut self.links[link.index()];
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
                 break DropCause::Queue;
             };

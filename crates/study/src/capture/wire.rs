@@ -237,3 +237,69 @@ fn push_mark(options: &mut Vec<u8>, mark: HandoverMark) {
     options.extend((mark.number as u16).to_be_bytes());
     options.extend(clock(mark.sent));
 }
+
+#[cfg(test)]
+mod tests {
+    use midflight_tcp::{profile, SackBlock, SackBlocks};
+
+    use super::*;
+
+    fn wire(settings: &[(&str, &str)]) -> Wire {
+        let mut profile = profile("rfc").unwrap_or_else(|_| unreachable!());
+        for (name, value) in settings {
+            assert_eq!(profile.set(name, value), Ok(()));
+        }
+        Wire::new(&profile).unwrap_or_else(|_| unreachable!())
+    }
+
+    #[test]
+    fn numbers_in_bytes_wrap_at_32_bits() {
+        let wire = wire(&[]);
+        assert_eq!([0, 1, 2].map(|n| wire.byte_of(n)), [0, 1, 1449]);
+        // 2,966,138 x 1448 + 1 = 2^32 + 529.
+        assert_eq!(wire.byte_of(2_966_139), 529);
+    }
+
+    #[test]
+    fn windows_are_scaled_and_not_larger_than_can_be_said() {
+        let of = |segments: &str| {
+            let wire = wire(&[("receiver_window", segments), ("timestamps", "off")]);
+            (wire.window, wire.shift)
+        };
+        assert_eq!(of("44"), (64_240, 0));
+        assert_eq!(of("45"), (65_700, 1));
+        assert_eq!(of("100000000"), (65_535 << 14, 14));
+    }
+
+    /// 12 bytes of timestamps and 12 of the mark leave room for one block of 8 beside the option's 4.
+    #[test]
+    fn blocks_that_do_not_fit_are_left_out() {
+        let mut sack = SackBlocks::default();
+        for i in 0..3 {
+            let left = 12 + 2 * i;
+            let right = left + 1;
+            sack.push(10, SackBlock { left, right });
+        }
+        let at = Instant::from_nanos(5_000_000);
+        let sent = AckSent { at, syn: false };
+        let mark = HandoverMark {
+            number: 7,
+            sent: at,
+        };
+        let ack = |echo, says| Ack {
+            ack: 10,
+            sack,
+            echo,
+            cause_sent: at,
+            says,
+        };
+        let flow = FlowId::default();
+        let of = |echo, says| {
+            let packet = wire(&[]).ack(flow, &ack(echo, says), sent);
+            (packet.headers.len(), packet.blocks_left_out)
+        };
+        assert_eq!(of(None, Says::Nothing), (40 + 28, 0));
+        assert_eq!(of(Some(at), Says::Nothing), (40 + 12 + 28, 0));
+        assert_eq!(of(Some(at), Says::Moved(mark)), (40 + 12 + 12 + 12, 2));
+    }
+}
