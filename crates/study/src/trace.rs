@@ -10,7 +10,7 @@ use midflight_units::{Instant, Seq};
 use crate::error::StudyError;
 use crate::flow_metrics::WATCHED;
 use crate::handoff::{Handoff, LINK_NAMES};
-use crate::scheme::{Built, Knobs, Scheme};
+use crate::scheme::{Knobs, Scheme};
 use crate::sweep::check_handoff;
 
 /// Most events of a trace: a few gigabytes of memory.
@@ -38,6 +38,10 @@ pub struct TraceRun {
     pub at: Option<Instant>,
     /// Name of the scheme.
     pub scheme: String,
+    /// Name of the residents' scheme.
+    pub resident_scheme: String,
+    /// Number of the flow to trace: those that move from 0, then the residents.
+    pub flow: u32,
     /// Name of the profile.
     pub profile: String,
     /// Settings that differ from the defaults.
@@ -52,6 +56,7 @@ pub struct TraceRun {
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
+    flow: usize,
     link_name: fn(LinkId) -> &'static str,
     /// What happens before is not listed.
     from: Instant,
@@ -82,6 +87,7 @@ impl Recorder {
     ) -> Self {
         Self {
             rows: Vec::new(),
+            flow: WATCHED,
             link_name,
             from,
             only: only.to_vec(),
@@ -183,7 +189,9 @@ impl Observer for Recorder {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        if flow.index() != WATCHED {
+        // What concerns all flows is told of flow 0.
+        let of_all = matches!(event, Event::Break | Event::Make);
+        if flow.index() != self.flow && !of_all {
             return;
         }
         match event {
@@ -303,18 +311,32 @@ pub(crate) fn play(
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
 pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let Built { profile, policies } =
-        Scheme::named(&run.scheme)?.build(&run.profile, &run.knobs)?;
-    let recorder = Recorder {
-        packets: Some(run.packets),
-        ..Recorder::new(&profile, name_of, Instant::ZERO, &[])
+    let flows = run.handoff.flows;
+    flows.check()?;
+    if run.flow as usize >= flows.count() {
+        return Err(StudyError::Range {
+            what: "the flow to trace",
+            value: run.flow.to_string(),
+            accepted: "the number of one that the run has, from 0",
+        });
+    }
+    let build = |scheme| Scheme::named(scheme)?.build(&run.profile, &run.knobs);
+    let (moving, resident) = (build(&run.scheme)?, build(&run.resident_scheme)?);
+    let traced = if run.flow < flows.moving {
+        &moving
+    } else {
+        &resident
     };
-    let mut world: World<(Digest, Recorder)> =
-        run.handoff
-            .world(&profile, policies, (Digest::default(), recorder))?;
+    let recorder = Recorder {
+        flow: run.flow as usize,
+        packets: Some(run.packets),
+        ..Recorder::new(&traced.profile, name_of, Instant::ZERO, &[])
+    };
+    let watch = (Digest::default(), recorder);
+    let mut world: World<(Digest, Recorder)> = run.handoff.world(&moving, &resident, watch)?;
     if let Some(at) = run.at {
         check_handoff(&run.handoff, at, run.end)?;
-        Handoff::foresee(&mut world, at, &profile)?;
+        run.handoff.foresee(&mut world, at, &moving.profile)?;
         run.handoff.plan(&mut world, at)?;
     }
     world.hold_routes_until(Instant::NEVER);
