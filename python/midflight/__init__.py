@@ -4,9 +4,9 @@ The functions here are the Rust core's: `handoff` runs one connection for each s
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `capture`, `capture_long_flow` and `capture_roaming` return a run as
-capture files for Wireshark. `run_drill` runs a script in packetdrill's notation against the
-sender. `reproduce` makes a study.
+that changes its base station. `run_startups` measures how connections start. `capture`,
+`capture_long_flow` and `capture_roaming` return a run as capture files for Wireshark. `run_drill`
+runs a script in packetdrill's notation against the sender. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         MidflightError,
         Radio,
         Roaming,
+        Startup,
         Sweep,
         Table,
         capture,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         run_drill,
         run_long_flows,
         run_roaming,
+        run_startups,
         run_sweeps,
         schemes,
         signals,
@@ -66,6 +68,7 @@ __all__ = [
     "MidflightError",
     "Radio",
     "Roaming",
+    "Startup",
     "StudyResult",
     "Sweep",
     "Table",
@@ -86,6 +89,7 @@ __all__ = [
     "run_drill",
     "run_long_flows",
     "run_roaming",
+    "run_startups",
     "run_sweeps",
     "schemes",
     "signals",

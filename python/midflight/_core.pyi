@@ -190,6 +190,13 @@ class Sweep:
     is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
     told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
     `midflight list` shows them; `end_ns` the end of every run, finished or not.
+
+    `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
+    `residents` flows (0 to 64) with `resident_scheme` use the new link from the start of the run on
+    and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
+    flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
+    `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
+    With `start_notice` each moving flow is told of the old link before it opens.
     """
 
     def __new__(
@@ -209,6 +216,12 @@ class Sweep:
         fixed: Link = ...,
         knobs: Mapping[str, str] = ...,
         end_ns: int = 3_600_000_000_000,
+        flows: int = 1,
+        stagger_ns: int = 0,
+        residents: int = 0,
+        resident_scheme: str = "sack",
+        window_ns: int | None = None,
+        start_notice: bool = False,
     ) -> Sweep: ...
 
 def run_sweeps(
@@ -243,11 +256,17 @@ def handoff(
     fork: bool = True,
     threads: int = 0,
     end_ns: int = 3_600_000_000_000,
+    flows: int = 1,
+    stagger_ns: int = 0,
+    residents: int = 0,
+    resident_scheme: str = "sack",
+    window_ns: int | None = None,
+    start_notice: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
-    """Run one sweep: a connection for each scheme and handoff instant; one row each, in that order.
+    """Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 
-    `progress` is called now and then with the runs done and the runs in all.
+    Rows come in that order. `progress` is called now and then with the runs done and in all.
     """
 
 def trace(
@@ -265,8 +284,18 @@ def trace(
     notify_delay_ns: int = 0,
     fixed: Link = ...,
     knobs: Mapping[str, str] = ...,
+    flows: int = 1,
+    stagger_ns: int = 0,
+    residents: int = 0,
+    resident_scheme: str = "sack",
+    start_notice: bool = False,
+    flow: int = 0,
 ) -> Table:
-    """Return every event of one run: `time_ns`, `event`, `value`, `detail`."""
+    """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
+
+    `flows` and the arguments after it are as for `Sweep`; `flow` is the number of the flow, those
+    that move from 0, then the residents.
+    """
 
 def capture(
     *,
@@ -283,13 +312,20 @@ def capture(
     notify_delay_ns: int = 0,
     fixed: Link = ...,
     knobs: Mapping[str, str] = ...,
+    flows: int = 1,
+    stagger_ns: int = 0,
+    residents: int = 0,
+    resident_scheme: str = "sack",
+    start_notice: bool = False,
+    flow: int = 0,
     snaplen: int = 128,
 ) -> dict[str, bytes]:
     """Return what one run looks like on the wire: pcapng files by the place of the capture.
 
-    The places are "sender", "receiver", and "bs1" and "bs2", the base stations of the old and the
-    new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the payload of zeros
-    included. Orders, timeouts, losses, break and make are comments of packets.
+    The places are "sender" and "receiver" of the flow, and "bs1" and "bs2", the base stations of
+    the old and the new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the
+    payload of zeros included. Orders, timeouts, losses, break and make are comments of packets. The
+    other arguments are as for `trace`.
     """
 
 @final
@@ -499,4 +535,54 @@ def capture_roaming(
     experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
     was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
     There are no forged ACKs.
+    """
+
+@final
+class Startup:
+    """The start of connections over one access link: one run for each scheme.
+
+    `flows` bulk flows (1 to 64) open at time zero. If there are `residents` (0 to 64, with
+    `resident_scheme`), these open at time zero and the flows `lead_ns` later, over the same link.
+    Flow i of either kind opens i times `stagger_ns` after the first of its kind, and is told of the
+    link right before that, with the number of flows of its kind. `packets` are the numbers of data
+    packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is what each flow
+    gets acknowledged in that time from the first of the `flows` on. `fixed`, `profile`, `knobs` and
+    `end_ns` are as for `Sweep`.
+    """
+
+    def __new__(
+        cls,
+        *,
+        link: Link,
+        schemes: Sequence[str],
+        flows: int = 1,
+        stagger_ns: int = 0,
+        residents: int = 0,
+        resident_scheme: str = "sack",
+        lead_ns: int = 0,
+        packets: Sequence[int] = ...,
+        window_ns: int | None = None,
+        profile: Literal["ns2", "rfc"] | str = "ns2",
+        fixed: Link = ...,
+        knobs: Mapping[str, str] = ...,
+        end_ns: int = 3_600_000_000_000,
+    ) -> Startup: ...
+
+def run_startups(
+    startups: Sequence[Startup],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Table]:
+    """Run start-ups; one table for each, with one row for each scheme and flow.
+
+    `threads` and `progress` are as for `run_sweeps`. The columns:
+
+    - `scheme` of the run, `flow` (from 0, then the residents), `resident` (1 or 0), `opened_ns`
+    - `t_10_ns` and so on: from the flow's SYN until the ACK that covers 10 data packets
+    - `drops_data`: data packets lost, all to a full queue; `rexmits`; `timeouts`: counted from the
+      flow's SYN until the last of `packets` is acknowledged and the window over; of a resident,
+      from the SYN of the first of the others to the end of the run
+    - `acked_window`: data packets newly acknowledged in the window
+    - `digest` of the run
     """

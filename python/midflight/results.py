@@ -6,6 +6,7 @@ The core returns columns (`midflight._core.Table`); everything here works on who
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Columns",
     "Estimate",
     "EventLog",
     "FlowTable",
@@ -21,12 +23,16 @@ __all__ = [
     "Ratio",
     "RoamingTable",
     "RunTable",
+    "StartupTable",
+    "by_flow",
     "difference_ci",
+    "jain",
     "mean_ci",
     "quantile",
     "quartiles",
     "rank_correlation",
     "ratio_ci",
+    "slowest",
     "t_quantile",
 ]
 
@@ -175,8 +181,103 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     return float(np.corrcoef(rx, ry)[0, 1])
 
 
+def jain(values: ArrayLike) -> float:
+    """Jain's fairness index of what each of n flows got: (sum x)^2 / (n sum x^2).
+
+    It is 1 when all have the same, k/n when k of them have the same and the others nothing, and nan
+    when there is nothing to share or a value is missing (Jain, Chiu & Hawe, DEC-TR-301, 1984).
+    """
+    data = np.asarray(values, dtype=float)
+    squares = data.size * float(np.square(data).sum())
+    return float(data.sum()) ** 2 / squares if squares != 0 else float("nan")
+
+
+class Columns:
+    """Columns of equal length by name, with what the core's tables have."""
+
+    def __init__(self, columns: Mapping[str, list[Any]]) -> None:
+        self._columns = dict(columns)
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._columns)
+
+    @property
+    def num_rows(self) -> int:
+        return len(next(iter(self._columns.values()), []))
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def column(self, name: str) -> list[Any]:
+        """A column as a list; None where there is no value."""
+        return list(self._columns[name])
+
+    def numpy(self, name: str) -> NDArray[Any]:
+        """A column as an array; nan where there is no value, or objects for texts."""
+        values = self._columns[name]
+        if any(isinstance(value, str) for value in values):
+            return np.array(values, dtype=object)
+        if None in values:
+            return np.array(values, dtype=float)
+        return np.array(values)
+
+
+def by_flow(table: Any, name: str) -> NDArray[np.float64]:
+    """A column of a table of handoffs or start-ups as an array of runs x flows.
+
+    The flows of a run are in the order of their numbers: residents come last.
+    """
+    flows = int(np.max(table.numpy("flow"))) + 1
+    return np.asarray(table.numpy(name), dtype=float).reshape(-1, flows)
+
+
+#: What is counted of each flow of a run, and is added up over them.
+_COUNTS = frozenset(
+    "nrto nspur timeouts drops_data drops_all drops_queue drops_break rexmits sent_in_outage "
+    "reordered fast_rexmits false_fast_rexmits orders acked_window".split()
+)
+
+
+def slowest(table: Any) -> Columns:
+    """The slowest flow of each run: a table of handoffs or start-ups with one row a run.
+
+    Of the flows that move (or start), residents aside: each transfer time is the longest of the
+    flows', and missing where one never got so far; counts are added up. All else, such as `cwnd`,
+    is of the flow with the longest `t_new_ns` (in a start-up, the longest time for the most
+    packets), which `flow` names; of equal ones it is the first.
+    """
+    names = list(table.column_names)
+    times = [name for name in names if name.startswith("t_") and name.endswith("_ns")]
+    decides = "t_new_ns" if "t_new_ns" in times else times[-1]
+    columns = {name: table.column(name) for name in names}
+    runs: list[list[int]] = []
+    for row, (flow, resident) in enumerate(zip(columns["flow"], columns["resident"], strict=True)):
+        if flow == 0:
+            runs.append([])
+        if not resident:
+            runs[-1].append(row)
+
+    def later(row: int) -> float:
+        value = columns[decides][row]
+        return math.inf if value is None else value
+
+    chosen = [max(run, key=later) for run in runs]
+    found: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        combine = max if name in times else sum if name in _COUNTS else None
+        if combine is None:
+            found[name] = [values[row] for row in chosen]
+            continue
+        each = ([values[row] for row in run] for run in runs)
+        found[name] = [None if None in of_run else combine(of_run) for of_run in each]
+    return Columns(found)
+
+
 class RunTable:
     """The runs of one scheme over a list of handoff instants, one row per instant.
+
+    If there are several flows, one row per instant and flow, and one per instant in `slowest`.
 
     Columns keep the core's names; times there are nanoseconds from the handoff (in a
     break-before-make handoff: from the break).
@@ -197,6 +298,15 @@ class RunTable:
 
     def has(self, name: str) -> bool:
         return name in self._table.column_names
+
+    @cached_property
+    def slowest(self) -> RunTable:
+        """The same runs with one row each: the times of the slowest flow, the counts added up."""
+        return RunTable(slowest(self._table))
+
+    def by_flow(self, name: str) -> NDArray[np.float64]:
+        """A column as an array of runs x flows."""
+        return by_flow(self._table, name)
 
     def seconds(self, name: str) -> NDArray[np.float64]:
         """A column of nanoseconds (name ends in `_ns`) in seconds; nan where null."""
@@ -227,6 +337,39 @@ class RunTable:
     def share(self, condition: NDArray[np.bool_]) -> float:
         """The fraction of runs for which `condition` holds."""
         return float(np.mean(condition)) if len(condition) else float("nan")
+
+
+class StartupTable:
+    """The start of the connections of one run, one row per flow: newcomers, then residents."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.newcomers = int(np.sum(np.asarray(table.numpy("resident")) == 0))
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column as a numpy array, with a value for each flow."""
+        return np.asarray(self._table.numpy(name))
+
+    def time_s(self, packets: int) -> NDArray[np.float64]:
+        """Seconds from each newcomer's SYN until so many packets are acknowledged; nan if never."""
+        times = np.asarray(self[f"t_{packets}_ns"], dtype=float)
+        return times[: self.newcomers] / NS_PER_S
+
+    def goodput_bit_s(self, packets: int, payload_bytes: int = 1460) -> NDArray[np.float64]:
+        """The goodput of each newcomer over its first packets: bit/s of payload; nan if never."""
+        return packets * payload_bytes * 8 / self.time_s(packets)
+
+    def total(self, name: str) -> float:
+        """A count added up over the newcomers."""
+        return float(np.asarray(self[name], dtype=float)[: self.newcomers].sum())
+
+    @property
+    def digest(self) -> str:
+        """The digest of the run."""
+        return str(self._table.column("digest")[0])
 
 
 class FlowTable:

@@ -3,7 +3,7 @@
 use midflight_control::LinkInfo;
 use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
 use midflight_study::{
-    run_sweeps, Execution, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
+    run_sweeps, Execution, Flows, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -66,9 +66,10 @@ pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyErr
         kind: HandoffKind::MakeBeforeBreak,
         notice_delay: Some(Duration::ZERO),
         fixed: REFERENCE_FIXED,
+        flows: Flows::ONE,
     };
     let built = Scheme::named(scheme)?.build("ns2", &[])?;
-    let mut world = handoff.world(&built.profile, built.policies, O::default())?;
+    let mut world = handoff.world(&built, &built, O::default())?;
     handoff.plan(&mut world, Instant::from_nanos(8_200_000_000))?;
     world.hold_routes_until(Instant::NEVER);
     Ok(world)
@@ -145,13 +146,16 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
                     kind,
                     notice_delay: Some(Duration::ZERO),
                     fixed: REFERENCE_FIXED,
+                    flows: Flows::ONE,
                 },
                 at: instants(),
                 schemes: vec!["sack".into(), "enhanced".into()],
+                resident_scheme: "sack".into(),
                 profile: "ns2".into(),
                 knobs: Vec::new(),
                 packets: 100,
                 extra: Vec::new(),
+                window: None,
                 end: Instant::from_nanos(3_600_000_000_000),
             });
         }

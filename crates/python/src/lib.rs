@@ -2,7 +2,9 @@
 
 mod drill;
 mod long_flow;
+mod one_run;
 mod roaming;
+mod startup;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,8 +20,8 @@ use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
-    run_sweeps, schemes, Capture, Execution, Handoff, HandoffKind, HandoffRow, StudyError,
-    TraceRow, TraceRun, MODEL_VERSION,
+    run_sweeps, schemes, Capture, Execution, Flows, Handoff, HandoffKind, HandoffRow, StudyError,
+    TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -30,6 +32,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
 use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
+use crate::startup::{run_all_startups, Startup};
 use crate::table::Table;
 
 create_exception!(
@@ -251,6 +254,13 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 /// is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
 /// told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
 /// `midflight list` shows them; `end_ns` the end of every run, finished or not.
+///
+/// `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
+/// `residents` flows (0 to 64) with `resident_scheme` use the new link from the start of the run on
+/// and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
+/// flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
+/// `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
+/// With `start_notice` each moving flow is told of the old link before it opens.
 #[pyclass(frozen, module = "midflight")]
 struct Sweep {
     sweep: midflight_study::Sweep,
@@ -261,11 +271,14 @@ impl Sweep {
     #[new]
     #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
         packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
-        fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000))]
+        fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000,
+        flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack", window_ns = None,
+        start_notice = false))]
     #[pyo3(
         text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
         packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), \
-        knobs={}, end_ns=3_600_000_000_000)"
+        knobs={}, end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
+        window_ns=None, start_notice=False)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -286,6 +299,12 @@ impl Sweep {
         fixed: Link,
         knobs: BTreeMap<String, String>,
         end_ns: u64,
+        flows: u32,
+        stagger_ns: u64,
+        residents: u32,
+        resident_scheme: &str,
+        window_ns: Option<u64>,
+        start_notice: bool,
     ) -> PyResult<Self> {
         let sweep = midflight_study::Sweep {
             handoff: Handoff {
@@ -294,13 +313,21 @@ impl Sweep {
                 kind: self::kind(kind, gap_ns)?,
                 notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
                 fixed: link(fixed)?,
+                flows: Flows {
+                    moving: flows,
+                    residents,
+                    stagger: Duration::from_nanos(stagger_ns),
+                    start_notice,
+                },
             },
             at: at_ns.into_iter().map(Instant::from_nanos).collect(),
             schemes,
+            resident_scheme: resident_scheme.into(),
             profile: profile.into(),
             knobs: knobs.into_iter().collect(),
             packets,
             extra: extra_packets,
+            window: window_ns.map(Duration::from_nanos),
             end: Instant::from_nanos(end_ns),
         };
         Ok(Self { sweep })
@@ -358,15 +385,16 @@ fn run_all(
         .collect()
 }
 
-/// Run one sweep: a connection for each scheme and handoff instant; one row each, in that order.
+/// Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 ///
-/// `progress` is called now and then with the runs done and the runs in all.
+/// Rows come in that order. `progress` is called now and then with the runs done and in all.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
     text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
     packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), knobs={}, \
-    end_ns=3_600_000_000_000, fork=True, threads=0, progress=None)"
+    end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', window_ns=None, \
+    start_notice=False, fork=True, threads=0, progress=None)"
 )]
 fn run_handoff(
     py: Python<'_>,
@@ -409,15 +437,22 @@ fn rto_times(row: &HandoffRow) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
+fn acked_window(each: impl Iterator<Item = Option<u64>>) -> Vec<Option<i64>> {
+    each.map(|acked| acked.map(|n| n as i64)).collect()
+}
+
 fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResult<Table> {
+    let of_scheme = sweep.at.len() * sweep.handoff.flows.count();
     let schemes = sweep.schemes.iter();
-    let names = schemes.flat_map(|s| std::iter::repeat_n(s.clone(), sweep.at.len()));
+    let names = schemes.flat_map(|s| std::iter::repeat_n(s.clone(), of_scheme));
     let mut t = Table::builder();
     let times = |f: fn(&HandoffRow) -> Option<Duration>| rows.iter().map(|r| nanos(f(r))).collect();
     let count = |f: fn(&HandoffRow) -> i64| rows.iter().map(f).collect();
     let real = |f: fn(&HandoffRow) -> f64| rows.iter().map(f).collect();
     t.text("scheme", names.collect());
     t.int("th_ns", count(|r| r.at.as_nanos() as i64));
+    t.int("flow", count(|r| r.flow.into()));
+    t.int("resident", count(|r| r.resident.into()));
     t.maybe_int("t_new_ns", times(|r| r.t_new));
     t.maybe_int("t_new_make_ns", times(|r| r.t_new_make));
     t.maybe_int("t_ack_ns", times(|r| r.t_ack));
@@ -465,6 +500,10 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     );
     t.maybe_int("unused_ns", times(|r| r.unused));
     t.int("orders", count(|r| r.orders.into()));
+    t.maybe_int(
+        "acked_window",
+        acked_window(rows.iter().map(|r| r.acked_window)),
+    );
     t.text(
         "digest",
         rows.iter().map(|r| r.digest.to_string()).collect(),
@@ -519,142 +558,6 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
-/// The run that the arguments of `trace` and `capture` describe.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "keyword arguments of a Python function"
-)]
-fn one_run(
-    old: Link,
-    new: Link,
-    kind: &str,
-    at_ns: Option<u64>,
-    scheme: &str,
-    profile: &str,
-    gap_ns: u64,
-    packets: u64,
-    until_ns: Option<u64>,
-    notify: bool,
-    notify_delay_ns: u64,
-    fixed: Link,
-    knobs: BTreeMap<String, String>,
-) -> PyResult<TraceRun> {
-    if at_ns.is_none() && until_ns.is_none() {
-        return Err(refuse(StudyError::Nothing {
-            what: "handoff instant or end of the run",
-        }));
-    }
-    Ok(TraceRun {
-        handoff: Handoff {
-            old: link(old)?,
-            new: link(new)?,
-            kind: self::kind(kind, gap_ns)?,
-            notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-            fixed: link(fixed)?,
-        },
-        at: at_ns.map(Instant::from_nanos),
-        scheme: scheme.into(),
-        profile: profile.into(),
-        knobs: knobs.into_iter().collect(),
-        packets,
-        end: Instant::from_nanos(until_ns.unwrap_or(3_600_000_000_000)),
-    })
-}
-
-/// Return every event of one run: `time_ns`, `event`, `value`, `detail`.
-#[pyfunction(name = "trace")]
-#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
-    packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
-    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new()))]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "keyword arguments of a Python function"
-)]
-fn run_trace(
-    py: Python<'_>,
-    old: Link,
-    new: Link,
-    kind: &str,
-    at_ns: Option<u64>,
-    scheme: &str,
-    profile: &str,
-    gap_ns: u64,
-    packets: u64,
-    until_ns: Option<u64>,
-    notify: bool,
-    notify_delay_ns: u64,
-    fixed: Link,
-    knobs: BTreeMap<String, String>,
-) -> PyResult<Table> {
-    let run = one_run(
-        old,
-        new,
-        kind,
-        at_ns,
-        scheme,
-        profile,
-        gap_ns,
-        packets,
-        until_ns,
-        notify,
-        notify_delay_ns,
-        fixed,
-        knobs,
-    )?;
-    let (rows, digest) = py.detach(|| midflight_study::trace(&run)).map_err(refuse)?;
-    trace_table(&rows, &digest)
-}
-
-/// Return what one run looks like on the wire: pcapng files by the place of the capture.
-///
-/// The places are "sender", "receiver", and "bs1" and "bs2", the base stations of the old and the
-/// new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the payload of zeros
-/// included. Orders, timeouts, losses, break and make are comments of packets.
-#[pyfunction(name = "capture")]
-#[pyo3(signature = (*, old, new, kind = "mbb", at_ns, scheme, profile = "ns2", gap_ns = 500_000_000,
-    packets = 100, until_ns = None, notify = true, notify_delay_ns = 0,
-    fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(),
-    snaplen = SNAPLEN))]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "keyword arguments of a Python function"
-)]
-fn run_capture<'py>(
-    py: Python<'py>,
-    old: Link,
-    new: Link,
-    kind: &str,
-    at_ns: Option<u64>,
-    scheme: &str,
-    profile: &str,
-    gap_ns: u64,
-    packets: u64,
-    until_ns: Option<u64>,
-    notify: bool,
-    notify_delay_ns: u64,
-    fixed: Link,
-    knobs: BTreeMap<String, String>,
-    snaplen: u32,
-) -> PyResult<Bound<'py, PyDict>> {
-    let run = one_run(
-        old,
-        new,
-        kind,
-        at_ns,
-        scheme,
-        profile,
-        gap_ns,
-        packets,
-        until_ns,
-        notify,
-        notify_delay_ns,
-        fixed,
-        knobs,
-    )?;
-    let captured = py.detach(|| midflight_study::capture(&run, snaplen));
-    captures(py, captured)
-}
-
 /// Bytes of a packet that a capture keeps: all headers.
 const SNAPLEN: u32 = 128;
 
@@ -682,6 +585,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Radio>()?;
     m.add_class::<LongFlow>()?;
     m.add_class::<Roaming>()?;
+    m.add_class::<Startup>()?;
+    m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(trace_node, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;
@@ -706,8 +611,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;
-    m.add_function(wrap_pyfunction!(run_trace, m)?)?;
-    m.add_function(wrap_pyfunction!(run_capture, m)?)?;
+    m.add_function(wrap_pyfunction!(one_run::run_trace, m)?)?;
+    m.add_function(wrap_pyfunction!(one_run::run_capture, m)?)?;
     m.add_function(wrap_pyfunction!(capture_flow, m)?)?;
     m.add_function(wrap_pyfunction!(capture_node, m)?)?;
     Ok(())

@@ -83,6 +83,24 @@ pub enum StudyError {
         /// The end of the run.
         end: Instant,
     },
+    /// The handoff would come before all flows are open.
+    #[error("at {at}, when the handoff starts, not all flows are open: the last one opens at {open}; accepted is a later handoff, fewer flows or a shorter time between their starts")]
+    NotOpen {
+        /// The handoff.
+        at: Instant,
+        /// When the last flow opens.
+        open: Instant,
+    },
+    /// What is counted for a while would be counted after the end of the run.
+    #[error("the window of {window} from {from} on is not over when the run ends at {end}; accepted is a shorter one, or a later end")]
+    WindowAfterEnd {
+        /// Its length.
+        window: Duration,
+        /// Where it begins.
+        from: Instant,
+        /// The end of the run.
+        end: Instant,
+    },
     /// A number is outside its range.
     #[error("{what} {value} is out of range; accepted is {accepted}")]
     Range {

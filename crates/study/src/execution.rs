@@ -14,7 +14,7 @@ use crate::error::StudyError;
 const MOST_THREADS: usize = 256;
 
 /// Events between two looks at whether to stop.
-pub(crate) const EVENTS_AT_A_TIME: usize = 100_000;
+const EVENTS_AT_A_TIME: usize = 100_000;
 
 /// How long the caller is left without a word.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -143,10 +143,24 @@ impl Progress<'_> {
         world: &mut World<O>,
         until: Instant,
     ) -> Result<(), StudyError> {
+        self.advance(world, until, |_, _| false)
+    }
+
+    /// Everything that happens in a world before `until`, or before `enough` is
+    /// seen by who watches; it is asked when no event before the instant is left.
+    ///
+    /// # Errors
+    /// As [`Self::play`].
+    pub(crate) fn advance<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        until: Instant,
+        enough: impl Fn(&O, Instant) -> bool,
+    ) -> Result<(), StudyError> {
         loop {
             for _ in 0..EVENTS_AT_A_TIME {
                 let next = world.next_event();
-                if next.at() >= until {
+                if next.at() >= until || enough(world.observer(), next.at()) {
                     return Ok(());
                 }
                 world.process(next)?;

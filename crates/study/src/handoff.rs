@@ -7,16 +7,19 @@
 //! ```
 //!
 //! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between
-//! them and MN but what a break takes.
+//! them and MN but what a break takes. Several flows from CN to MN move together
+//! (Daniel, Järvinen & Kojo, poster on TCP with vertical handoffs; Daniel & Kojo,
+//! report on available bandwidth, section 4.2). Residents are flows of others, whom
+//! the new link has from the start: from CN too, they end at Wir2.
 
-use midflight_control::policy::Policy;
-use midflight_control::{LinkInfo, Notice};
+use midflight_control::{LinkInfo, Notice, StartNotice};
 use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant, Rate};
 
 use crate::capture::Place;
 use crate::error::StudyError;
+use crate::scheme::Built;
 
 /// How the old and the new link relate in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +34,69 @@ pub enum HandoffKind {
     },
 }
 
-/// A handoff of one bulk flow from CN to MN between two access links.
+/// Most flows of a kind.
+pub(crate) const MOST_FLOWS: u32 = 64;
+
+/// The flows of a run. They are numbered: the moving ones from 0, then the residents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// Bulk flows from CN to MN with the same scheme, which move together; 1 to 64.
+    pub moving: u32,
+    /// Bulk flows over the new link that do not move; 0 to 64.
+    pub residents: u32,
+    /// The moving flow `i` opens at `i` times this, and so does the resident `i`.
+    pub stagger: Duration,
+    /// Whether each moving flow is told of the old link before it opens.
+    pub start_notice: bool,
+}
+
+impl Flows {
+    /// One flow, and nobody else.
+    pub const ONE: Self = Self {
+        moving: 1,
+        residents: 0,
+        stagger: Duration::ZERO,
+        start_notice: false,
+    };
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        (self.moving + self.residents) as usize
+    }
+
+    /// When flow `i` of either kind opens.
+    pub(crate) fn opens(&self, i: u32) -> Instant {
+        Instant::ZERO + self.stagger * u64::from(i)
+    }
+
+    /// When all are open.
+    pub(crate) fn all_open(&self) -> Instant {
+        self.opens(self.moving.max(self.residents).saturating_sub(1))
+    }
+
+    /// Refuses what no run can hold.
+    pub(crate) fn check(&self) -> Result<(), StudyError> {
+        check_flows(self.moving, self.residents)
+    }
+}
+
+/// Refuses numbers of flows and of residents that no run can hold.
+pub(crate) fn check_flows(flows: u32, residents: u32) -> Result<(), StudyError> {
+    let (what, value, accepted) = if !(1..=MOST_FLOWS).contains(&flows) {
+        ("the number of flows", flows, "1 to 64")
+    } else if residents > MOST_FLOWS {
+        ("the number of residents", residents, "0 to 64")
+    } else {
+        return Ok(());
+    };
+    Err(StudyError::Range {
+        what,
+        value: value.to_string(),
+        accepted,
+    })
+}
+
+/// A handoff of bulk flows from CN to MN between two access links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handoff {
     /// Access link before.
@@ -40,11 +105,25 @@ pub struct Handoff {
     pub new: LinkInfo,
     /// Make before break, or break before make.
     pub kind: HandoffKind,
-    /// How long after the handoff completes the sender learns of it; none if never.
+    /// How long after the handoff completes the senders learn of it; none if never.
     pub notice_delay: Option<Duration>,
     /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
     /// mobile node's interfaces.
     pub fixed: LinkInfo,
+    /// Who moves, and who is there already.
+    pub flows: Flows,
+}
+
+/// A bulk flow from CN.
+pub(crate) struct Opening<'a> {
+    /// Where it ends.
+    pub(crate) to: NodeId,
+    /// Its sender and receiver.
+    pub(crate) built: &'a Built,
+    /// When it opens.
+    pub(crate) at: Instant,
+    /// What its sender is told right before.
+    pub(crate) notice: Option<StartNotice>,
 }
 
 const CN: NodeId = NodeId(0);
@@ -53,7 +132,8 @@ const BS1: NodeId = NodeId(2);
 const BS2: NodeId = NodeId(3);
 const WIR1: NodeId = NodeId(4);
 const WIR2: NodeId = NodeId(5);
-const MN: NodeId = NodeId(6);
+/// The mobile node.
+pub(crate) const MN: NodeId = NodeId(6);
 const NODES: usize = 7;
 
 /// Names of the links in the order of their numbers.
@@ -71,6 +151,27 @@ const BS1_R: usize = 9;
 const MN_WIR2: usize = 10;
 const WIR2_BS2: usize = 11;
 const BS2_R: usize = 12;
+
+/// At a node, for a destination, the link: until a handoff, and for residents.
+const ROUTES: [(NodeId, NodeId, usize); 15] = [
+    (CN, MN, 0),
+    (R, MN, R_BS1),
+    (BS1, MN, BS1_WIR1),
+    (WIR1, MN, WIR1_MN),
+    (BS2, MN, BS2_WIR2),
+    (WIR2, MN, 6),
+    (MN, CN, MN_WIR1),
+    (WIR1, CN, 8),
+    (BS1, CN, BS1_R),
+    (WIR2, CN, WIR2_BS2),
+    (BS2, CN, BS2_R),
+    (R, CN, 13),
+    (CN, WIR2, 0),
+    (R, WIR2, R_BS2),
+    (BS2, WIR2, BS2_WIR2),
+];
+/// How many of these there are without residents.
+const ROUTES_TO_MN: usize = 12;
 
 /// The fixed links that the reference runs have.
 pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
@@ -96,8 +197,8 @@ fn link_id(index: usize) -> LinkId {
     World::<()>::link_id(index as u16)
 }
 
-fn flow() -> FlowId {
-    World::<()>::flow_id(0)
+pub(crate) fn flow_id(number: u32) -> FlowId {
+    World::<()>::flow_id(number)
 }
 
 impl Handoff {
@@ -159,61 +260,85 @@ impl Handoff {
             .collect()
     }
 
-    /// The world before anything has happened: the flow opens at time zero
-    /// over the old link, and no handoff is planned.
+    /// The world before anything has happened: the flows, `moving` ones over the
+    /// old link and `resident` ones over the new, will open, and no handoff is planned.
     ///
     /// # Errors
     /// [`StudyError::World`].
     pub fn world<O: Observer>(
         &self,
-        profile: &Profile,
-        policies: Vec<Policy>,
+        moving: &Built,
+        resident: &Built,
         observer: O,
     ) -> Result<World<O>, StudyError> {
-        let routes: Vec<(NodeId, NodeId, LinkId)> = [
-            (CN, MN, 0),
-            (R, MN, R_BS1),
-            (BS1, MN, BS1_WIR1),
-            (WIR1, MN, WIR1_MN),
-            (BS2, MN, BS2_WIR2),
-            (WIR2, MN, 6),
-            (MN, CN, MN_WIR1),
-            (WIR1, CN, 8),
-            (BS1, CN, BS1_R),
-            (WIR2, CN, WIR2_BS2),
-            (BS2, CN, BS2_R),
-            (R, CN, 13),
-        ]
-        .into_iter()
-        .map(|(node, to, link)| (node, to, link_id(link)))
-        .collect();
+        let flows = self.flows;
+        let notice = flows.start_notice.then_some(StartNotice {
+            link: self.old,
+            flows: flows.moving,
+        });
+        let opening = |to, built, notice| {
+            move |i| Opening {
+                to,
+                built,
+                at: flows.opens(i),
+                notice,
+            }
+        };
+        let moving = (0..flows.moving).map(opening(MN, moving, notice));
+        let residents = (0..flows.residents).map(opening(WIR2, resident, None));
+        self.populated(moving.chain(residents), observer)
+    }
+
+    /// The network with these flows, and no handoff planned.
+    pub(crate) fn populated<'a, O: Observer>(
+        &self,
+        openings: impl Iterator<Item = Opening<'a>> + Clone,
+        observer: O,
+    ) -> Result<World<O>, StudyError> {
+        let to_wir2 = openings.clone().any(|opening| opening.to == WIR2);
+        let used = if to_wir2 { ROUTES.len() } else { ROUTES_TO_MN };
+        let routes: Vec<(NodeId, NodeId, LinkId)> = ROUTES[..used]
+            .iter()
+            .map(|&(node, to, link)| (node, to, link_id(link)))
+            .collect();
         let alternatives = [(R, MN, link_id(R_BS2)), (MN, CN, link_id(MN_WIR2))];
-        let flow_config = FlowConfig {
+        let config = |opening: Opening<'a>| FlowConfig {
             from: CN,
-            to: MN,
-            sender: profile.sender,
-            receiver: profile.receiver,
-            policies,
+            to: opening.to,
+            sender: opening.built.profile.sender,
+            receiver: opening.built.profile.receiver,
+            policies: opening.built.policies.clone(),
         };
         let mut world = World::new(
             NODES,
             self.links(),
             &routes,
             &alternatives,
-            vec![flow_config],
+            openings.clone().map(config).collect(),
             observer,
         )?;
-        world.schedule(Instant::ZERO, Action::Open(flow()))?;
+        for (opening, number) in openings.zip(0..) {
+            let flow = flow_id(number);
+            if let Some(notice) = opening.notice {
+                world.schedule(opening.at, Action::NotifyStart(flow, notice))?;
+            }
+            world.schedule(opening.at, Action::Open(flow))?;
+        }
         Ok(world)
     }
 
-    /// Whether two handoffs have the same past: all that happens before either starts.
+    /// Whether two handoffs have the same past: all that happens before either
+    /// starts. With residents the new link belongs to it.
     pub(crate) fn shares_past_with(&self, other: &Self) -> bool {
-        (self.old, self.fixed) == (other.old, other.fixed)
+        (self.old, self.fixed, self.flows) == (other.old, other.fixed, other.flows)
+            && (self.flows.residents == 0 || self.new == other.new)
     }
 
     /// Makes the world of a handoff with the same past, which has not started yet, one of this.
     pub(crate) fn adopt<O: Observer>(&self, world: &mut World<O>) -> Result<(), StudyError> {
+        if self.flows.residents > 0 {
+            return Ok(());
+        }
         let limit = Some(queue_limit(&self.new));
         for link in [BS2_WIR2, WIR2_BS2] {
             world.retune(link_id(link), self.new.rate, self.new.delay, limit)?;
@@ -221,22 +346,27 @@ impl Handoff {
         Ok(())
     }
 
-    /// When the sender is told, for a handoff that starts at `at`.
+    /// When the senders are told, for a handoff that starts at `at`.
     pub(crate) fn notice(&self, at: Instant) -> Option<Instant> {
         self.notice_delay.map(|delay| self.make(at) + delay)
     }
 
-    /// Plans what the mobile node says ahead of a handoff that starts at `at`.
+    /// Plans what the mobile node says ahead of a handoff that starts at `at`,
+    /// but not before there is a flow to say it to.
     ///
     /// # Errors
     /// [`StudyError::World`].
     pub(crate) fn foresee<O: Observer>(
+        &self,
         world: &mut World<O>,
         at: Instant,
         profile: &Profile,
     ) -> Result<(), StudyError> {
         if let Some(warning) = profile.receiver.signal.warning() {
-            world.schedule(at.saturating_sub(warning), Action::Foresee(flow()))?;
+            for i in 0..self.flows.moving {
+                let told = at.saturating_sub(warning).max(self.flows.opens(i));
+                world.schedule(told, Action::Foresee(flow_id(i)))?;
+            }
         }
         Ok(())
     }
@@ -258,14 +388,18 @@ impl Handoff {
             let link = link_id(link);
             world.schedule(make, Action::Route { node, to, link })?;
         }
-        world.schedule(make, Action::Attached(flow(), 1))?;
+        for i in 0..self.flows.moving {
+            world.schedule(make, Action::Attached(flow_id(i), 1))?;
+        }
         if let Some(told) = self.notice(at) {
             let notice = Notice {
                 old: self.old,
                 new: self.new,
-                flows: 1,
+                flows: self.flows.moving,
             };
-            world.schedule(told, Action::Notify(flow(), notice))?;
+            for i in 0..self.flows.moving {
+                world.schedule(told, Action::Notify(flow_id(i), notice))?;
+            }
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ mod metrics;
 mod radio;
 mod roaming;
 mod scheme;
+mod startup;
 mod sweep;
 mod trace;
 
@@ -23,7 +24,7 @@ pub use drill::{
 pub use error::StudyError;
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};
-pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
+pub use handoff::{Flows, Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
 pub use long_flow::{
     capture_long_flow, run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow,
 };
@@ -34,6 +35,7 @@ pub use roaming::{
     RoamingRow, RoamingRun, SignalFate,
 };
 pub use scheme::{schemes, Built, Knobs, Scheme};
+pub use startup::{run_startups, Startup, StartupRow};
 pub use sweep::{run_sweeps, Sweep};
 pub use trace::{capture, trace, TraceRow, TraceRun};
 

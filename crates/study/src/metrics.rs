@@ -39,13 +39,18 @@ impl Phase {
     }
 }
 
-/// The measurements of one run. Durations count from the handoff (the break,
-/// if there is one). Segment and ACK numbers are ns-2's: an ACK's number is
-/// the last segment in order, -1 before any.
+/// The measurements of one flow in one run. Durations count from the handoff (the
+/// break, if there is one). Segment and ACK numbers are ns-2's: an ACK's number is
+/// the last segment in order, -1 before any. What is counted of a flow is counted
+/// until it has measured its times, whatever the others still have to.
 #[derive(Clone, Debug, Default)]
 pub struct HandoffRow {
     /// When the handoff starts.
     pub at: Instant,
+    /// Number of the flow: those that move from 0, then the residents.
+    pub flow: u32,
+    /// It is a resident of the new link and does not move.
+    pub resident: bool,
     /// Until `packets` segments never sent before the handoff are acknowledged.
     pub t_new: Option<Duration>,
     /// The same, counted from the highest segment sent at the make.
@@ -53,7 +58,7 @@ pub struct HandoffRow {
     /// Until the ACK number has advanced by `packets`.
     pub t_ack: Option<Duration>,
     /// Until the ACK covers `packets` of the segments whose first arrival since
-    /// the handoff was over the new path.
+    /// the handoff was over the new path. A resident's path is not new.
     pub t_newpath: Option<Duration>,
     /// `t_new` for the further counts of packets.
     pub t_new_extra: Vec<Option<Duration>>,
@@ -113,8 +118,23 @@ pub struct HandoffRow {
     pub backoff: u32,
     /// Phase at the handoff.
     pub phase: Option<Phase>,
+    /// Segments newly acknowledged in the window from the handoff on; none without a window.
+    pub acked_window: Option<u64>,
     /// Digest of the run.
     pub digest: Digest,
+}
+
+/// What is asked of every flow of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    /// Segments whose transfer is timed.
+    pub(crate) packets: u64,
+    /// Further counts of segments to time.
+    pub(crate) extra: &'a [u64],
+    /// How long after the handoff acknowledged segments are counted; none if they are not.
+    pub(crate) window: Option<Duration>,
+    /// When the new route is in use.
+    pub(crate) make_at: Instant,
 }
 
 /// A set of sequence numbers that forgets what is below a rising edge.
@@ -176,6 +196,8 @@ struct After {
     row: HandoffRow,
     packets: u64,
     extra: Vec<u64>,
+    /// Zero without a window.
+    window: Duration,
     make_at: Instant,
     made: bool,
     /// One past the highest segment that is outstanding at the make.
@@ -206,14 +228,13 @@ pub(crate) struct HandoffMetrics {
 
 impl HandoffMetrics {
     /// The handoff starts now, with the sender in this state.
-    pub(crate) fn begin(
-        &mut self,
-        make_at: Instant,
-        packets: u64,
-        extra: &[u64],
-        sender: &Sender,
-        at: Instant,
-    ) {
+    pub(crate) fn begin(&mut self, question: Question, sender: &Sender, at: Instant) {
+        let Question {
+            packets,
+            extra,
+            window,
+            make_at,
+        } = question;
         let view = sender.view();
         let phase = if view.in_rto_recovery {
             Phase::RtoRecovery
@@ -244,6 +265,7 @@ impl HandoffMetrics {
             dupacks: sender.dupacks(),
             backoff: sender.backoff(),
             phase: Some(phase),
+            acked_window: window.map(|_| 0),
             ..HandoffRow::default()
         };
         self.begun = true;
@@ -252,6 +274,7 @@ impl HandoffMetrics {
         after.packets = packets;
         after.extra.clear();
         after.extra.extend_from_slice(extra);
+        after.window = window.unwrap_or(Duration::ZERO);
         after.make_at = make_at;
         after.made = false;
         after.max_at_make = 0;
@@ -264,8 +287,11 @@ impl HandoffMetrics {
 
     /// Whether everything has been measured once no event before `next` is left.
     pub(crate) fn finished(&self, next: Instant) -> bool {
-        let row = &self.after.row;
-        self.begun && next >= self.after.freeze && row.t_new_extra.iter().all(Option::is_some)
+        let after = &self.after;
+        self.begun
+            && next >= after.freeze
+            && next >= after.row.at + after.window
+            && after.row.t_new_extra.iter().all(Option::is_some)
     }
 
     /// What was measured. The watch is over.
@@ -281,6 +307,10 @@ impl After {
         let since = now.since(self.row.at);
         if self.freeze == Instant::NEVER {
             self.advances.push((since, una));
+        }
+        if since < self.window {
+            let acked = una as i64 - (self.row.hiack + 1);
+            self.row.acked_window = u64::try_from(acked).ok();
         }
         let reach = |slot: &mut Option<Duration>, number: i64| {
             if slot.is_none() && una as i64 > number {

@@ -4,7 +4,6 @@
 //! go on as one until the first of them can act.
 
 use educe::Educe;
-use midflight_control::policy::Policy;
 use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::{Digest, Event, FlowId, Observer, World};
 use midflight_tcp::Profile;
@@ -12,23 +11,25 @@ use midflight_units::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::error::StudyError;
-use crate::execution::{in_parallel, Execution, Progress, EVENTS_AT_A_TIME};
-use crate::handoff::Handoff;
-use crate::metrics::{HandoffMetrics, HandoffRow};
-use crate::scheme::{Knobs, Scheme};
+use crate::execution::{in_parallel, Execution, Progress};
+use crate::handoff::{flow_id, Handoff};
+use crate::metrics::{HandoffMetrics, HandoffRow, Question};
+use crate::scheme::{Built, Knobs, Scheme};
 
 /// Handoff instants for which copies of a past are held at once.
 const BATCH: usize = 16;
 
-/// What to run: one row for every scheme and instant.
+/// What to run: one run for every scheme and instant, one row for every flow of it.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The handoff, without its instant.
     pub handoff: Handoff,
     /// When the handoff starts, one run each.
     pub at: Vec<Instant>,
-    /// Names of schemes.
+    /// Names of schemes, of the flows that move.
     pub schemes: Vec<String>,
+    /// Name of the residents' scheme.
+    pub resident_scheme: String,
     /// Name of the profile.
     pub profile: String,
     /// Settings that differ from the profile's and the policies' defaults.
@@ -37,19 +38,83 @@ pub struct Sweep {
     pub packets: u64,
     /// Further counts of segments to time.
     pub extra: Vec<u64>,
+    /// How long after the start of the handoff the segments are counted that are
+    /// newly acknowledged; none if they are not. Runs last at least so long.
+    pub window: Option<Duration>,
     /// Runs end here, finished or not.
     pub end: Instant,
 }
 
 /// What is watched of a run.
+trait Watch: Observer + Clone {
+    fn new(flows: usize) -> Self;
+
+    fn digest(&self) -> Digest;
+
+    /// The measurements of a flow.
+    fn of(&mut self, flow: FlowId) -> &mut HandoffMetrics;
+
+    /// Whether everything is measured once no event before `next` is left.
+    fn finished(&self, next: Instant) -> bool;
+}
+
+/// Of a run with one flow, most of what there is: nothing asks which it is.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-struct Watch {
+struct WatchOne {
     digest: Digest,
     metrics: HandoffMetrics,
 }
 
-impl Observer for Watch {
+/// Of a run with several flows.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct WatchEach {
+    digest: Digest,
+    metrics: Vec<HandoffMetrics>,
+}
+
+impl Watch for WatchOne {
+    fn new(_flows: usize) -> Self {
+        Self::default()
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn of(&mut self, _flow: FlowId) -> &mut HandoffMetrics {
+        &mut self.metrics
+    }
+
+    #[inline(always)]
+    fn finished(&self, next: Instant) -> bool {
+        self.metrics.finished(next)
+    }
+}
+
+impl Watch for WatchEach {
+    fn new(flows: usize) -> Self {
+        Self {
+            digest: Digest::default(),
+            metrics: vec![HandoffMetrics::default(); flows],
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn of(&mut self, flow: FlowId) -> &mut HandoffMetrics {
+        &mut self.metrics[flow.index()]
+    }
+
+    fn finished(&self, next: Instant) -> bool {
+        self.metrics.iter().all(|flow| flow.finished(next))
+    }
+}
+
+impl Observer for WatchOne {
     // Inlined for the same reason as its parts.
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
@@ -58,10 +123,20 @@ impl Observer for Watch {
     }
 }
 
-type Watched = World<Watch>;
-
-/// The one flow of a handoff.
-const FLOW: FlowId = Watched::flow_id(0);
+impl Observer for WatchEach {
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        if matches!(event, Event::Make) {
+            // Told of flow 0, it concerns all.
+            for metrics in &mut self.metrics {
+                metrics.record(now, flow, event);
+            }
+        } else {
+            self.metrics[flow.index()].record(now, flow, event);
+        }
+    }
+}
 
 /// Refuses handoffs that no run can hold.
 pub(crate) fn check_handoff(
@@ -73,12 +148,51 @@ pub(crate) fn check_handoff(
     if complete >= end {
         return Err(StudyError::AfterEnd { at, complete, end });
     }
+    let open = handoff.flows.all_open();
+    if open > at {
+        return Err(StudyError::NotOpen { at, open });
+    }
     Ok(())
 }
 
+/// Refuses what no run can time.
+pub(crate) fn check_packets(packets: u64) -> Result<(), StudyError> {
+    if !(1..=1_000_000_000).contains(&packets) {
+        return Err(StudyError::Range {
+            what: "the number of packets",
+            value: packets.to_string(),
+            accepted: "1 to 1000000000",
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a window from `from` on that is not over with the run.
+pub(crate) fn check_window(
+    window: Option<Duration>,
+    from: Instant,
+    end: Instant,
+) -> Result<(), StudyError> {
+    match window {
+        Some(window) if window == Duration::ZERO => Err(StudyError::Range {
+            what: "the window",
+            value: window.to_string(),
+            accepted: "a time longer than that",
+        }),
+        Some(window) if from + window > end => {
+            Err(StudyError::WindowAfterEnd { window, from, end })
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Sweep {
-    fn rows(&self) -> usize {
+    fn runs(&self) -> usize {
         self.schemes.len() * self.at.len()
+    }
+
+    fn rows(&self) -> usize {
+        self.runs() * self.handoff.flows.count()
     }
 
     fn check(&self) -> Result<(), StudyError> {
@@ -90,21 +204,26 @@ impl Sweep {
                 what: "handoff instant",
             });
         }
+        self.handoff.flows.check()?;
         for &n in std::iter::once(&self.packets).chain(&self.extra) {
-            if !(1..=1_000_000_000).contains(&n) {
-                return Err(StudyError::Range {
-                    what: "the number of packets",
-                    value: n.to_string(),
-                    accepted: "1 to 1000000000",
-                });
-            }
+            check_packets(n)?;
         }
-        self.at
-            .iter()
-            .try_for_each(|&at| check_handoff(&self.handoff, at, self.end))
+        self.at.iter().try_for_each(|&at| {
+            check_handoff(&self.handoff, at, self.end)?;
+            check_window(self.window, at, self.end)
+        })
     }
 
-    /// Runs everything. Rows come in the order scheme, instant, as given.
+    fn question(&self, at: Instant) -> Question<'_> {
+        Question {
+            packets: self.packets,
+            extra: &self.extra,
+            window: self.window,
+            make_at: self.handoff.make(at),
+        }
+    }
+
+    /// Runs everything. Rows come in the order scheme, instant, flow, as given.
     ///
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
@@ -115,7 +234,7 @@ impl Sweep {
 }
 
 /// Runs sweeps together; one table for each, with rows in the order scheme,
-/// instant, as given. `go_on` is told now and then, on the calling thread, how
+/// instant, flow, as given. `go_on` is told now and then, on the calling thread, how
 /// many of how many runs are done, and may answer that it is enough; it is not
 /// asked again then.
 ///
@@ -130,7 +249,7 @@ pub fn run_sweeps(
     for (number, sweep) in sweeps.iter().enumerate() {
         plans.extend(Plan::all(number, sweep)?);
     }
-    let total: usize = sweeps.iter().map(Sweep::rows).sum();
+    let total: usize = sweeps.iter().map(Sweep::runs).sum();
     if total == 0 {
         return Ok(vec![Vec::new(); sweeps.len()]);
     }
@@ -147,27 +266,6 @@ pub fn run_sweeps(
     Ok(tables)
 }
 
-impl Progress<'_> {
-    /// Processes the events before `until`, or until `enough` is measured.
-    fn advance(
-        &self,
-        world: &mut Watched,
-        until: Instant,
-        enough: impl Fn(&HandoffMetrics, Instant) -> bool,
-    ) -> Result<(), StudyError> {
-        loop {
-            for _ in 0..EVENTS_AT_A_TIME {
-                let next = world.next_event();
-                if next.at() >= until || enough(&world.observer().metrics, next.at()) {
-                    return Ok(());
-                }
-                world.process(next)?;
-            }
-            self.go_on()?;
-        }
-    }
-}
-
 /// Where a row belongs.
 #[derive(Clone, Copy)]
 struct Place {
@@ -177,60 +275,76 @@ struct Place {
 
 type Placed = Vec<(Place, HandoffRow)>;
 
-/// Those schemes of a sweep that have the same sender, but for its policies; checked.
+/// Those schemes of a sweep that have the same sender, but for its policies, and
+/// wait for the notice or not; checked.
 struct Plan<'a> {
     sweep: &'a Sweep,
     /// The sweep's place among the sweeps.
     number: usize,
     profile: Profile,
-    /// Each scheme's place in the sweep and its policies.
-    schemes: Vec<(usize, Vec<Policy>)>,
+    /// See [`waits_for_the_notice`].
+    waits_for_the_notice: bool,
+    /// Each scheme's place in the sweep and its senders.
+    schemes: Vec<(usize, Built)>,
+    resident: Built,
+}
+
+/// Whether nothing but a notice tells these senders of the handoff: they do what
+/// all do until then. A node that warns its sender does so before the handoff, a
+/// sender that heeds marks keeps the windows of the past, and one that heeds a
+/// notice at the start has acted on it.
+fn waits_for_the_notice(built: &Built) -> bool {
+    let mut policies = built.policies.iter();
+    matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_))
+        && !policies.any(|p| p.heeds_marks() || p.heeds_start())
 }
 
 impl<'a> Plan<'a> {
     /// The plans of a sweep.
     fn all(number: usize, sweep: &'a Sweep) -> Result<Vec<Self>, StudyError> {
         sweep.check()?;
+        let sender = |name| Scheme::named(name)?.build(&sweep.profile, &sweep.knobs);
+        let resident = sender(&sweep.resident_scheme)?;
         let mut plans: Vec<Self> = Vec::new();
         for (place, name) in sweep.schemes.iter().enumerate() {
-            let built = Scheme::named(name)?.build(&sweep.profile, &sweep.knobs)?;
-            let scheme = (place, built.policies);
-            match plans.iter_mut().find(|p| p.profile == built.profile) {
-                Some(plan) => plan.schemes.push(scheme),
+            let built = sender(name)?;
+            let waits = waits_for_the_notice(&built);
+            let alike =
+                |p: &&mut Self| p.profile == built.profile && p.waits_for_the_notice == waits;
+            match plans.iter_mut().find(alike) {
+                Some(plan) => plan.schemes.push((place, built)),
                 None => plans.push(Self {
                     sweep,
                     number,
                     profile: built.profile,
-                    schemes: vec![scheme],
+                    waits_for_the_notice: waits,
+                    schemes: vec![(place, built)],
+                    resident: resident.clone(),
                 }),
             }
         }
         Ok(plans)
     }
 
-    /// Whether nothing but a notice tells its schemes of the handoff: they do
-    /// what all do until then. A node that warns its sender does so before the
-    /// handoff, a sender that heeds marks keeps the windows of the past, and one that
-    /// heeds a notice at the start has acted on it.
-    fn waits_for_the_notice(&self) -> bool {
-        let heeds = |(_, policies): &(_, Vec<Policy>)| {
-            let mut policies = policies.iter();
-            policies.any(|p| p.heeds_marks() || p.heeds_start())
-        };
-        let signal = self.profile.receiver.signal;
-        matches!(signal, AnyHandoverSignal::Silent(_)) && !self.schemes.iter().any(heeds)
-    }
-
     fn shares_past_with(&self, other: &Self) -> bool {
-        self.waits_for_the_notice() == other.waits_for_the_notice()
+        self.waits_for_the_notice == other.waits_for_the_notice
             && self.sweep.handoff.shares_past_with(&other.sweep.handoff)
             && self.profile == other.profile
+            && self.has_residents_of(other)
+    }
+
+    /// Whether the residents, if there are any, are the same.
+    fn has_residents_of(&self, other: &Self) -> bool {
+        let of = |plan: &Self| (&plan.sweep.resident_scheme, &plan.sweep.knobs);
+        self.sweep.handoff.flows.residents == 0
+            || (of(self) == of(other) && self.resident.profile == other.resident.profile)
     }
 
     /// The world before anything has happened.
-    fn world(&self, policies: Vec<Policy>) -> Result<Watched, StudyError> {
+    fn world<W: Watch>(&self, moving: &Built) -> Result<World<W>, StudyError> {
         let handoff = &self.sweep.handoff;
-        handoff.world(&self.profile, policies, Watch::default())
+        let watch = W::new(handoff.flows.count());
+        handoff.world(moving, &self.resident, watch)
     }
 }
 
@@ -267,24 +381,32 @@ fn group<'a>(plans: &'a [Plan<'a>]) -> Vec<Past<'a>> {
 fn run_plans(plans: &[Plan], fork: bool, progress: &Progress) -> Result<Vec<Placed>, StudyError> {
     let pasts = group(plans);
     let of_past = pasts.par_iter().map(|past| {
-        if fork && past.plans[0].waits_for_the_notice() {
-            past.run(progress)
+        if past.plans[0].sweep.handoff.flows.count() == 1 {
+            past.run::<WatchOne>(fork, progress)
         } else {
-            past.run_each(progress)
+            past.run::<WatchEach>(fork, progress)
         }
     });
     of_past.collect()
 }
 
 /// A world for what schemes have in common after the handoff and one for what they have not.
-#[derive(Default)]
-struct Spare {
-    common: Option<Watched>,
-    own: Option<Watched>,
+struct Spare<W> {
+    common: Option<World<W>>,
+    own: Option<World<W>>,
+}
+
+impl<W> Default for Spare<W> {
+    fn default() -> Self {
+        Self {
+            common: None,
+            own: None,
+        }
+    }
 }
 
 /// Copies a world into a spare one, whose buffers it keeps.
-fn copy<'a>(spare: &'a mut Option<Watched>, world: &Watched) -> &'a mut Watched {
+fn copy<'a, W: Watch>(spare: &'a mut Option<World<W>>, world: &World<W>) -> &'a mut World<W> {
     match spare {
         Some(spare) => {
             spare.clone_from(world);
@@ -295,18 +417,34 @@ fn copy<'a>(spare: &'a mut Option<Watched>, world: &Watched) -> &'a mut Watched 
 }
 
 impl Past<'_> {
+    fn run<W: Watch + Send + Sync>(
+        &self,
+        fork: bool,
+        progress: &Progress,
+    ) -> Result<Placed, StudyError> {
+        if fork && self.plans[0].waits_for_the_notice {
+            self.run_forks::<W>(progress)
+        } else {
+            self.run_each::<W>(progress)
+        }
+    }
+
     /// Runs the past once, and the handoffs from copies of it. Policies only
     /// watch until the first notice, so that the past needs none.
-    fn run(&self, progress: &Progress) -> Result<Placed, StudyError> {
-        let mut past = self.plans[0].world(Vec::new())?;
+    fn run_forks<W: Watch + Send + Sync>(&self, progress: &Progress) -> Result<Placed, StudyError> {
+        let plain = Built {
+            profile: self.plans[0].profile,
+            policies: Vec::new(),
+        };
+        let mut past: World<W> = self.plans[0].world(&plain)?;
         let mut placed = Vec::new();
-        let mut copies: Vec<Watched> = Vec::new();
+        let mut copies: Vec<World<W>> = Vec::new();
         let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();
         for batch in by_instant.chunks(BATCH) {
             for (i, handoffs) in batch.iter().enumerate() {
                 let at = handoffs[0].0;
                 past.hold_routes_until(at);
-                progress.advance(&mut past, at, |_, _| false)?;
+                progress.play(&mut past, at)?;
                 match copies.get_mut(i) {
                     Some(copy) => copy.clone_from(&past),
                     None => copies.push(past.clone()),
@@ -316,10 +454,12 @@ impl Past<'_> {
             let rows: Vec<Placed> = forks
                 .map_init(Spare::default, |spare, (handoffs, past)| {
                     let mut rows = Vec::new();
+                    let mut runs = 0;
                     for &(_, plan, instant) in *handoffs {
                         self.fork(past, plan, instant, spare, &mut rows, progress)?;
+                        runs += self.plans[plan].schemes.len();
                     }
-                    progress.done(rows.len());
+                    progress.done(runs);
                     Ok::<_, StudyError>(rows)
                 })
                 .collect::<Result<_, _>>()?;
@@ -329,17 +469,17 @@ impl Past<'_> {
     }
 
     /// Runs everything from the start, each scheme with its policies.
-    fn run_each(&self, progress: &Progress) -> Result<Placed, StudyError> {
+    fn run_each<W: Watch>(&self, progress: &Progress) -> Result<Placed, StudyError> {
         let mut placed = Vec::new();
         for &(at, p, instant) in &self.handoffs {
             let plan = self.plans[p];
-            for (s, policies) in &plan.schemes {
-                let mut world = plan.world(policies.clone())?;
-                Handoff::foresee(&mut world, at, &plan.profile)?;
-                progress.advance(&mut world, at, |_, _| false)?;
+            for (s, built) in &plan.schemes {
+                let mut world: World<W> = plan.world(built)?;
+                let handoff = &plan.sweep.handoff;
+                handoff.foresee(&mut world, at, &plan.profile)?;
+                progress.play(&mut world, at)?;
                 plan.hand_off(&mut world, at)?;
-                let row = plan.finish(&mut world, progress)?;
-                placed.push((plan.place(*s, instant), row));
+                plan.finish(&mut world, (*s, instant), &mut placed, progress)?;
                 progress.done(1);
             }
         }
@@ -347,12 +487,12 @@ impl Past<'_> {
     }
 
     /// One handoff with every scheme, for a world that stands right before it.
-    fn fork(
+    fn fork<W: Watch>(
         &self,
-        past: &Watched,
+        past: &World<W>,
         plan: usize,
         instant: usize,
-        spare: &mut Spare,
+        spare: &mut Spare<W>,
         rows: &mut Placed,
         progress: &Progress,
     ) -> Result<(), StudyError> {
@@ -366,61 +506,76 @@ impl Past<'_> {
         if last > 0 {
             plan.advance(common, told, progress)?;
         }
-        for (i, (s, policies)) in plan.schemes.iter().enumerate() {
+        for (i, (s, built)) in plan.schemes.iter().enumerate() {
             let world = if i < last {
                 copy(&mut spare.own, common)
             } else {
                 &mut *common
             };
-            let policies = policies.iter().cloned();
-            world.sender_mut(FLOW).set_policies(policies);
-            let row = plan.finish(world, progress)?;
-            rows.push((plan.place(*s, instant), row));
+            for flow in (0..plan.sweep.handoff.flows.moving).map(flow_id) {
+                let policies = built.policies.iter().cloned();
+                world.sender_mut(flow).set_policies(policies);
+            }
+            plan.finish(world, (*s, instant), rows, progress)?;
         }
         Ok(())
     }
 }
 
 impl Plan<'_> {
-    fn place(&self, scheme: usize, instant: usize) -> Place {
-        Place {
-            sweep: self.number,
-            row: scheme * self.sweep.at.len() + instant,
-        }
-    }
-
     /// The handoff starts, in a world that stands right before it.
-    fn hand_off(&self, world: &mut Watched, at: Instant) -> Result<(), StudyError> {
+    fn hand_off<W: Watch>(&self, world: &mut World<W>, at: Instant) -> Result<(), StudyError> {
         let handoff = &self.sweep.handoff;
         handoff.adopt(world)?;
-        let (watch, sender) = world.watch(FLOW);
-        let (packets, extra) = (self.sweep.packets, &self.sweep.extra);
-        watch
-            .metrics
-            .begin(handoff.make(at), packets, extra, sender, at);
+        let question = self.sweep.question(at);
+        for flow in (0..world.flows()).map(flow_id) {
+            let (watch, sender) = world.watch(flow);
+            watch.of(flow).begin(question, sender, at);
+        }
         handoff.plan(world, at)?;
         world.hold_routes_until(Instant::NEVER);
         Ok(())
     }
 
     /// Runs until everything is measured, or to the last event before `until`.
-    fn advance(
+    fn advance<W: Watch>(
         &self,
-        world: &mut Watched,
+        world: &mut World<W>,
         until: Instant,
         progress: &Progress,
     ) -> Result<(), StudyError> {
         progress.go_on()?;
         let until = until.min(self.sweep.end);
-        progress.advance(world, until, HandoffMetrics::finished)
+        progress.advance(world, until, W::finished)
     }
 
-    /// Runs to the end.
-    fn finish(&self, world: &mut Watched, progress: &Progress) -> Result<HandoffRow, StudyError> {
+    /// Runs to the end; a row for each flow. `of` is the place of scheme and instant in the sweep.
+    fn finish<W: Watch>(
+        &self,
+        world: &mut World<W>,
+        of: (usize, usize),
+        rows: &mut Placed,
+        progress: &Progress,
+    ) -> Result<(), StudyError> {
         self.advance(world, Instant::NEVER, progress)?;
-        let (watch, _) = world.watch(FLOW);
-        let mut row = watch.metrics.take_row();
-        row.digest = watch.digest;
-        Ok(row)
+        let flows = world.flows();
+        let (scheme, instant) = of;
+        let first = (scheme * self.sweep.at.len() + instant) * flows as usize;
+        for number in 0..flows {
+            let flow = flow_id(number);
+            let (watch, _) = world.watch(flow);
+            let row = HandoffRow {
+                flow: number,
+                resident: number >= self.sweep.handoff.flows.moving,
+                digest: watch.digest(),
+                ..watch.of(flow).take_row()
+            };
+            let place = Place {
+                sweep: self.number,
+                row: first + flow.index(),
+            };
+            rows.push((place, row));
+        }
+        Ok(())
     }
 }

@@ -39,6 +39,10 @@ pub struct TraceRun {
     pub at: Option<Instant>,
     /// Name of the scheme.
     pub scheme: String,
+    /// Name of the residents' scheme.
+    pub resident_scheme: String,
+    /// Number of the flow to trace: those that move from 0, then the residents.
+    pub flow: u32,
     /// Name of the profile.
     pub profile: String,
     /// Settings that differ from the defaults.
@@ -101,6 +105,7 @@ impl Goal {
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
+    flow: usize,
     link_name: fn(LinkId) -> &'static str,
     /// What happens before is not listed.
     from: Instant,
@@ -127,6 +132,7 @@ impl Recorder {
     ) -> Self {
         Self {
             rows: Vec::new(),
+            flow: WATCHED,
             link_name,
             from,
             only: only.to_vec(),
@@ -227,7 +233,9 @@ impl Observer for Recorder {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        if flow.index() != WATCHED {
+        // What concerns all flows is told of flow 0.
+        let of_all = matches!(event, Event::Break | Event::Make);
+        if flow.index() != self.flow && !of_all {
             return;
         }
         self.goal.note(event);
@@ -340,17 +348,33 @@ pub(crate) fn play<W: Watching>(
 }
 
 impl TraceRun {
-    fn build(&self) -> Result<Built, StudyError> {
-        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
-    }
-
     /// Its world before anything has happened, its whole timeline planned.
-    fn world<O: Observer>(&self, built: Built, observer: O) -> Result<World<O>, StudyError> {
-        let Built { profile, policies } = built;
-        let mut world = self.handoff.world(&profile, policies, observer)?;
+    /// `observer` is told what the flow is that is looked at.
+    fn world<O: Observer>(
+        &self,
+        observer: impl FnOnce(&Built) -> Result<O, StudyError>,
+    ) -> Result<World<O>, StudyError> {
+        let flows = self.handoff.flows;
+        flows.check()?;
+        if self.flow as usize >= flows.count() {
+            return Err(StudyError::Range {
+                what: "the flow to trace",
+                value: self.flow.to_string(),
+                accepted: "the number of one that the run has, from 0",
+            });
+        }
+        let build = |scheme| Scheme::named(scheme)?.build(&self.profile, &self.knobs);
+        let (moving, resident) = (build(&self.scheme)?, build(&self.resident_scheme)?);
+        let traced = if self.flow < flows.moving {
+            &moving
+        } else {
+            &resident
+        };
+        let observer = observer(traced)?;
+        let mut world = self.handoff.world(&moving, &resident, observer)?;
         if let Some(at) = self.at {
             check_handoff(&self.handoff, at, self.end)?;
-            Handoff::foresee(&mut world, at, &profile)?;
+            self.handoff.foresee(&mut world, at, &moving.profile)?;
             self.handoff.plan(&mut world, at)?;
         }
         world.hold_routes_until(Instant::NEVER);
@@ -363,31 +387,34 @@ impl TraceRun {
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
 pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let built = run.build()?;
-    let recorder = Recorder {
-        goal: Goal::new(Some(run.packets)),
-        ..Recorder::new(&built.profile, name_of, Instant::ZERO, &[])
-    };
-    let world = run.world(built, (Digest::default(), recorder))?;
+    let world = run.world(|traced| {
+        let recorder = Recorder {
+            flow: run.flow as usize,
+            goal: Goal::new(Some(run.packets)),
+            ..Recorder::new(&traced.profile, name_of, Instant::ZERO, &[])
+        };
+        Ok((Digest::default(), recorder))
+    })?;
     let (recorder, digest) = play(world, run.end)?;
     Ok((recorder.into_rows(), digest))
 }
 
-/// Runs once and returns what is seen of it at the sender, at the receiver and
+/// Runs once and returns what is seen of it at the flow's sender and receiver and
 /// at the base stations, of each packet at most the first `snap` bytes (0 for
 /// all), with the digest of the run.
 ///
 /// # Errors
 /// [`StudyError`] for input that is not accepted.
 pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), StudyError> {
-    let built = run.build()?;
-    let capturing = Capturing::new(
-        &built.profile,
-        Handoff::stations(),
-        name_of,
-        Goal::new(Some(run.packets)),
-    )?;
-    let world = run.world(built, (Digest::default(), capturing))?;
+    let world = run.world(|traced| {
+        let capturing = Capturing::new(
+            &traced.profile,
+            Handoff::stations(),
+            name_of,
+            Goal::new(Some(run.packets)),
+        )?;
+        Ok((Digest::default(), capturing.of(run.flow as usize)))
+    })?;
     let (capturing, digest) = play(world, run.end)?;
     let about = format!("{} on profile {}", run.scheme, run.profile);
     Ok((capturing.develop(snap, &about, &digest)?, digest))

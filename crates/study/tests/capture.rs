@@ -7,8 +7,8 @@ use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use midflight_control::LinkInfo;
 use midflight_study::{
     capture, capture_long_flow, capture_roaming, read_loss, trace, trace_long_flow, trace_roaming,
-    Capture, CrossTraffic, Foresight, Handoff, HandoffKind, Handover, Handovers, LongFlow, Radio,
-    Roaming, SignalFate, TraceRow, TraceRun, REFERENCE_FIXED,
+    Capture, CrossTraffic, Flows, Foresight, Handoff, HandoffKind, Handover, Handovers, LongFlow,
+    Radio, Roaming, SignalFate, TraceRow, TraceRun, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -96,9 +96,12 @@ fn run(profile: &str, scheme: &str, knobs: &[(&str, &str)]) -> TraceRun {
             kind: HandoffKind::MakeBeforeBreak,
             notice_delay: Some(Duration::ZERO),
             fixed: REFERENCE_FIXED,
+            flows: Flows::ONE,
         },
         at: Some(Instant::from_nanos(1_500_000_000)),
         scheme: scheme.into(),
+        resident_scheme: "sack".into(),
+        flow: 0,
         profile: profile.into(),
         knobs: knobs
             .iter()

@@ -6,8 +6,8 @@
 use midflight_control::policy::POLICIES;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    run_sweeps, schemes, trace, Execution, Handoff, HandoffKind, HandoffRow, Scheme, StudyError,
-    Sweep, TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme,
+    StudyError, Sweep, TraceRun, REFERENCE_FIXED,
 };
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
@@ -45,6 +45,7 @@ fn handoffs() -> Vec<Handoff> {
                     kind,
                     notice_delay,
                     fixed: REFERENCE_FIXED,
+                    flows: Flows::ONE,
                 });
             }
         }
@@ -74,10 +75,12 @@ fn sweep(handoff: Handoff, profile: &str) -> Sweep {
         // Out of order and with a repetition, on purpose.
         at: parse_instants("9.9s, 0.1s, 3.3s, 12.345s, 3.3s, 17s").unwrap_or_default(),
         schemes: names(),
+        resident_scheme: "sack".into(),
         profile: profile.into(),
         knobs: knobs(),
         packets: 60,
         extra: vec![20, 90],
+        window: None,
         end: Instant::from_nanos(600_000_000_000),
     }
 }
@@ -278,6 +281,7 @@ fn a_sweep_measures_what_a_trace_shows() {
         },
         notice_delay: Some(Duration::ZERO),
         fixed: REFERENCE_FIXED,
+        flows: Flows::ONE,
     };
     let at = Instant::from_nanos(12_877_252_480);
     for scheme in names() {
@@ -291,6 +295,8 @@ fn a_sweep_measures_what_a_trace_shows() {
             handoff,
             at: Some(at),
             scheme: scheme.clone(),
+            resident_scheme: "sack".into(),
+            flow: 0,
             profile: "ns2".into(),
             knobs: knobs(),
             packets: sweep.packets,

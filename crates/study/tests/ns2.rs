@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use flate2::read::GzDecoder;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    trace, Execution, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
+    trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -57,6 +57,7 @@ fn handoff(kind: &str, old: (f64, f64), new: (f64, f64)) -> Handoff {
         kind,
         notice_delay: None,
         fixed: REFERENCE_FIXED,
+        flows: Flows::ONE,
     }
 }
 
@@ -89,6 +90,8 @@ fn compare_trace(name: &str, handoff: Handoff, at: f64) {
         handoff,
         at: Some(seconds(at)),
         scheme: "sack".into(),
+        resident_scheme: "sack".into(),
+        flow: 0,
         profile: "ns2".into(),
         knobs: Vec::new(),
         packets: 100,
@@ -242,10 +245,12 @@ fn the_same_bandwidth_grid_at_every_tenth_instant() {
                 .map(seconds)
                 .collect(),
             schemes: vec!["sack".into()],
+            resident_scheme: "sack".into(),
             profile: "ns2".into(),
             knobs: Vec::new(),
             packets: 100,
             extra: Vec::new(),
+            window: None,
             end: END,
         };
         for (ours, theirs) in sweep

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::{trace, Handoff, HandoffKind, TraceRun, REFERENCE_FIXED};
+use midflight_study::{trace, Flows, Handoff, HandoffKind, TraceRun, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
 
 #[test]
@@ -22,9 +22,12 @@ fn a_steady_link_is_kept_busy_without_timeouts() {
                     kind: HandoffKind::MakeBeforeBreak,
                     notice_delay: None,
                     fixed: REFERENCE_FIXED,
+                    flows: Flows::ONE,
                 },
                 at: None,
                 scheme: "sack".into(),
+                resident_scheme: "sack".into(),
+                flow: 0,
                 profile: "rfc".into(),
                 knobs: vec![("recovery".into(), recovery.into())],
                 packets: 1,

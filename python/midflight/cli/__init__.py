@@ -1,4 +1,4 @@
-"""The command line: `midflight handoff`, `flow`, `roam`, `drill`, `reproduce`, `calibrate`, `list`.
+"""The command line: `midflight handoff`, `flow`, `reproduce` and the others below.
 
 Every error that a user can make is one line on standard error and exit status 2. Standard output
 holds results only, so that it can be piped. Nothing heavy is imported before a command needs it.
@@ -22,6 +22,7 @@ from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
 from midflight.cli.reproduce import reproduce
 from midflight.cli.roam import roam
+from midflight.cli.startup import startup
 
 __all__ = ["main"]
 
@@ -36,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(handoff)
+app.command()(startup)
 app.command()(flow)
 app.command()(roam)
 app.command()(drill)
@@ -56,6 +58,7 @@ def entry(
     \b
     Examples:
       midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
+      midflight startup --link "50 Mbit/s, 15 ms" --flows 4 --scheme sack --scheme enhanced
       midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme dcr-ld
       midflight roam --loss "uniform 1%" --scheme sack --scheme freeze --scheme ehn
       midflight reproduce daniel-kojo-2008 --figure 8

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from midflight.cli.captures import Captures, PcapOption, SnaplenOption
 from midflight.cli.input import idle_knobs, link_text, read, read_knobs, read_whole
 from midflight.cli.options import (
+    EndOption,
+    FixedOption,
     JsonOption,
     KnobsOption,
     ProfileOption,
+    ResidentSchemeOption,
     SchemesOption,
+    StaggerOption,
     ThreadsOption,
 )
-from midflight.cli.output import UserError, align, open_result, progress_display, seconds
+from midflight.cli.output import (
+    align,
+    note,
+    progress_display,
+    put_table,
+    seconds,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from midflight._core import Table
 
+Columns: TypeAlias = tuple[tuple[str, str, Callable[[Any], str]], ...]
+
 # A column of the CSV file: its name, the core's name, and how a value is written. The names and
 # their meaning are those of the ns-2 reference data, hence the `100` for any number of packets.
-CSV_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+CSV_COLUMNS: Columns = (
     ("scheme", "scheme", str),
     ("th", "th_ns", seconds),
     ("t_new100", "t_new_ns", seconds),
@@ -50,6 +59,9 @@ CSV_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("dupacks", "dupacks", str),
     ("backoff", "backoff", str),
 )
+# Beside them where there are several flows, and where there is a window.
+FLOW_COLUMNS: Columns = (("flow", "flow", str), ("resident", "resident", str))
+WINDOW_COLUMNS: Columns = (("acked_window", "acked_window", str),)
 # What the summary counts: its heading and the core's column.
 COUNTS = (
     ("timeouts", "timeouts"),
@@ -57,11 +69,8 @@ COUNTS = (
     ("drops", "drops_data"),
     ("retransmissions", "rexmits"),
 )
-# What a run and a sweep of runs are both told.
-SHARED = (
-    *("old", "new", "kind", "profile", "gap_ns", "packets", "notify", "notify_delay_ns", "fixed"),
-    "knobs",
-)
+# What a sweep is told and a single run is not.
+OF_MANY_RUNS = {"at_ns", "schemes", "window_ns", "end_ns", "threads"}
 KINDS = {"mbb": "make-before-break", "bbm": "break-before-make"}
 
 
@@ -109,39 +118,56 @@ def handoff(
         bool, typer.Option("--no-notice", help="The sender is not told of the handoff.")
     ] = False,
     knobs: KnobsOption = None,
-    fixed: Annotated[
+    fixed: FixedOption = "100 Mbit/s, 2 ms",
+    flows: Annotated[
         str,
         typer.Option(
-            metavar="LINK",
-            help="Each of the two links between the sender and the access link; the rate is also "
-            "that of the mobile node's interfaces.",
+            metavar="N",
+            help="Flows that move together; times are then the slowest one's, counts their sums.",
         ),
-    ] = "100 Mbit/s, 2 ms",
-    end: Annotated[
+    ] = "1",
+    stagger: StaggerOption = "0s",
+    residents: Annotated[
         str,
         typer.Option(
-            metavar="TIME", help="Runs that have not finished by then are given up (unfinished)."
+            metavar="N", help="Further flows that are on the new link from the start and stay."
         ),
-    ] = "1h",
+    ] = "0",
+    resident_scheme: ResidentSchemeOption = "sack",
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Also count what all flows get acknowledged in this time from the handoff on, and "
+            "how evenly (Jain's index: 1 is equal).",
+        ),
+    ] = None,
+    start_notice: Annotated[
+        bool,
+        typer.Option(
+            "--start-notice", help="Senders that heed it are told of the old link at the start."
+        ),
+    ] = False,
+    end: EndOption = "1h",
     threads: ThreadsOption = "0",
     csv_file: Annotated[
         str | None,
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Write one row per scheme and instant; - is standard output. The 100 in the "
-            "names of columns stands for --packets.",
+            help="Write one row per scheme, instant and flow; - is standard output. The 100 in "
+            "the names of columns stands for --packets.",
         ),
     ] = None,
     pcap: PcapOption = None,
     snaplen: SnaplenOption = "128",
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate one connection for each scheme and handoff instant.
+    """Simulate a handoff for each scheme and instant, of one connection or of several.
 
     Prints for each scheme the quartiles of the transfer time, which is the time from the handoff
     until 100 packets that were never sent before it are acknowledged, and mean counts per run
-    (drops: data packets lost until then).
+    (drops: data packets lost until then). Of several flows, the slowest one's time.
 
     The network: sender - fixed link - router - fixed link - access link - mobile node. Packets of
     1500 B; the queue of an access link holds its bandwidth-delay product, at least 5 packets; the
@@ -154,10 +180,9 @@ def handoff(
           --at 0.1s:20s:0.1s --scheme sack --scheme enhanced --csv runs.csv
       midflight handoff --old "54 Mbit/s, 2 ms" --new "2 Mbit/s, 50 ms" --kind bbm --gap 1s \\
           --at 1s,5s,10s --profile rfc --json
+      midflight handoff --old "6400 kbit/s, 9 ms" --new "2 Mbit/s, 50 ms" --at 1s:20s:1s \\
+          --flows 4 --residents 2 --window 10s --scheme sack --scheme enhanced
     """
-    if as_json and csv_file is not None:
-        raise UserError("--csv and --json exclude each other; give one of them")
-
     captures = Captures(pcap, snaplen, scheme or ["sack"])
 
     from midflight import _core
@@ -176,10 +201,16 @@ def handoff(
         "fixed": read("--fixed", _core.parse_link, fixed),
         "end_ns": read("--end", _core.parse_duration, end),
         "knobs": read_knobs(knobs or []),
+        "flows": read_whole("--flows", flows, 1, 64),
+        "stagger_ns": read("--stagger", _core.parse_duration, stagger),
+        "residents": read_whole("--residents", residents, 0, 64),
+        "resident_scheme": resident_scheme,
+        "window_ns": None if window is None else read("--window", _core.parse_duration, window),
+        "start_notice": start_notice,
         "threads": read_whole("--threads", threads, 0, 1024),
     }
     for warning in warnings(request, gap_given=gap is not None):
-        print(f"midflight: note: {warning}", file=sys.stderr)
+        note(warning)
 
     def run() -> Table:
         captures.make_folder()
@@ -190,30 +221,21 @@ def handoff(
         captures.write(lambda snaplen: first_capture(request, snaplen))
         return table
 
-    if as_json:
-        table = run()
-        json.dump(as_values(request, table), sys.stdout, indent=2, allow_nan=False)
-        print()
-    elif csv_file in ("-", "/dev/stdout"):
-        table = run()
-        write_csv(table, sys.stdout)
-        sys.stdout.flush()
-        print(summary(request, table), file=sys.stderr)
-    elif csv_file is not None:
-        # Opened before the runs, so that a place that cannot be written to shows at once.
-        with open_result(Path(csv_file)) as file:
-            table = run()
-            write_csv(table, file)
-        print(summary(request, table))
-    else:
-        print(summary(request, run()))
+    put_table(
+        run,
+        csv_file,
+        as_json=as_json,
+        lines=lambda table: csv_lines(request, table),
+        summary=lambda table: summary(request, table),
+        values=lambda table: as_values(request, table),
+    )
 
 
 def first_capture(request: dict[str, Any], snaplen: int) -> Mapping[str, bytes]:
     """Return the captures of the run at the first instant."""
     from midflight import _core
 
-    shared = {key: request[key] for key in SHARED}
+    shared = {key: value for key, value in request.items() if key not in OF_MANY_RUNS}
     return _core.capture(
         **shared,
         at_ns=request["at_ns"][0],
@@ -227,6 +249,10 @@ def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:
     """Yield what a user should know before trusting the result."""
     if gap_given and request["kind"] == "mbb":
         yield "--gap has no effect on a make-before-break handoff; it is for --kind bbm"
+    if request["stagger_ns"] and max(request["flows"], request["residents"]) == 1:
+        yield "--stagger has no effect on a single flow"
+    if request["resident_scheme"] != "sack" and not request["residents"]:
+        yield "--resident-scheme has no effect without --residents"
     for which in ("old", "new"):
         if request[which][0] >= request["fixed"][0]:
             yield (
@@ -234,34 +260,49 @@ def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:
                 f"({link_text(request['fixed'])}), which then are the bottleneck, with an "
                 'unlimited queue; give faster ones, such as --fixed "100 Gbit/s, 2 ms"'
             )
-    yield from idle_knobs(request["schemes"], request["knobs"])
+    schemes = list(request["schemes"])
+    if request["residents"]:
+        schemes.append(request["resident_scheme"])
+    yield from idle_knobs(schemes, request["knobs"])
 
 
-def rows(table: Table) -> Iterator[list[str]]:
-    """Yield the runs as the fields of CSV rows."""
-    columns = [table.column(name) for _, name, _ in CSV_COLUMNS]
+def csv_columns(request: dict[str, Any]) -> Columns:
+    """Return the columns of the CSV file; of one flow they are the reference data's."""
+    columns = CSV_COLUMNS
+    if request["flows"] + request["residents"] > 1:
+        columns = (*columns[:2], *FLOW_COLUMNS, *columns[2:])
+    return columns if request["window_ns"] is None else (*columns, *WINDOW_COLUMNS)
+
+
+def csv_lines(request: dict[str, Any], table: Table) -> Iterator[list[str]]:
+    """Yield the names of the columns, then the rows as fields."""
+    chosen = csv_columns(request)
+    yield [name for name, _, _ in chosen]
+    columns = [table.column(name) for _, name, _ in chosen]
     for values in zip(*columns, strict=True):
         yield [
             "" if value is None else write(value)
-            for value, (_, _, write) in zip(values, CSV_COLUMNS, strict=True)
+            for value, (_, _, write) in zip(values, chosen, strict=True)
         ]
 
 
-def write_csv(table: Table, file: IO[str]) -> None:
-    """Write one row per run."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([name for name, _, _ in CSV_COLUMNS])
-    writer.writerows(rows(table))
-
-
 def per_scheme(request: dict[str, Any], table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the summary of each scheme: quartiles in seconds (infinite: not reached) and means."""
+    """Yield the summary of each scheme: quartiles in seconds (infinite: not reached) and means.
+
+    Of several flows that move, times are the slowest one's and counts their sums. With a window,
+    Jain's index is over all flows of a run.
+    """
     import numpy as np
 
-    from midflight.results import quartiles
+    from midflight.results import by_flow, jain, quartiles, slowest
 
-    transfer = np.asarray(table.numpy("t_new_ns"), dtype=float) / 1e9
-    counts = {heading: table.numpy(name) for heading, name in COUNTS}
+    of_runs = slowest(table)
+    transfer = np.asarray(of_runs.numpy("t_new_ns"), dtype=float) / 1e9
+    counts = {heading: of_runs.numpy(name) for heading, name in COUNTS}
+    if request["window_ns"] is not None:
+        each = by_flow(table, "acked_window")
+        counts["acked"] = each.sum(axis=1)
+        counts["jain"] = np.array([jain(flows) for flows in each])
     runs = len(request["at_ns"])
     for number, name in enumerate(request["schemes"]):
         mine = slice(number * runs, (number + 1) * runs)
@@ -281,7 +322,23 @@ def settings_text(request: dict[str, Any]) -> str:
         changed.append("no notice")
     elif request["notify_delay_ns"]:
         changed.append(f"notice after {request['notify_delay_ns'] / 1e6:.12g} ms")
+    if request["start_notice"]:
+        changed.append("notice at the start")
     return f"profile {request['profile']}" + (f" with {', '.join(changed)}" if changed else "")
+
+
+def flows_text(request: dict[str, Any]) -> str:
+    """Return who moves and who is there already; nothing for a single flow."""
+    flows, residents = request["flows"], request["residents"]
+    if flows + residents == 1:
+        return ""
+    text = f"{flows} flow{'s' * (flows > 1)} move{'s' * (flows == 1)}"
+    if residents:
+        text += f", {residents} resident{'s' * (residents > 1)} of the new link"
+        text += f" ({request['resident_scheme']})"
+    if request["stagger_ns"]:
+        text += f", {time_text(request['stagger_ns'])} between starts"
+    return text
 
 
 def summary(request: dict[str, Any], table: Table) -> str:
@@ -296,12 +353,24 @@ def summary(request: dict[str, Any], table: Table) -> str:
     lines = [
         f"{link_text(request['old'])}  ->  {link_text(request['new'])}",
         f"{kind}, {instants}, {settings_text(request)}",
-        f"Seconds from the handoff until {request['packets']} new packets are acknowledged; "
-        "means per run.",
-        "",
     ]
-    head = ["scheme", "q1", "median", "q3", *(heading for heading, _ in COUNTS)]
+    several = flows_text(request)
+    if several:
+        lines.append(several)
+    lines.append(
+        f"Seconds from the handoff until {request['packets']} new packets are acknowledged; "
+        "means per run."
+    )
+    if request["flows"] > 1:
+        lines.append("Times are those of the slowest flow that moves, counts are over all of them.")
+    if request["window_ns"] is not None:
+        lines.append(
+            f"Packets that all flows get acknowledged in {time_text(request['window_ns'])} from "
+            "the handoff on, and Jain's index of how evenly."
+        )
+    lines.append("")
     body = list(per_scheme(request, table))
+    head = ["scheme", "q1", "median", "q3", *body[0]["mean"]]
     unfinished = any(one["unfinished"] for one in body)
     if unfinished:
         head.append("unfinished")
@@ -311,7 +380,10 @@ def summary(request: dict[str, Any], table: Table) -> str:
             [
                 one["scheme"],
                 *(f"{value:.3f}" for value in one["transfer_s"].values()),
-                *(f"{value:.2f}" for value in one["mean"].values()),
+                *(
+                    f"{value:.3f}" if name == "jain" else f"{value:.2f}"
+                    for name, value in one["mean"].items()
+                ),
                 *([str(one["unfinished"])] if unfinished else []),
             ]
         )
@@ -328,13 +400,14 @@ def as_values(request: dict[str, Any], table: Table) -> dict[str, Any]:
             name: None if value == float("inf") else value
             for name, value in one["transfer_s"].items()
         }
-        schemes.append({**one, "transfer_s": times})
+        mean = {name: None if value != value else value for name, value in one["mean"].items()}
+        schemes.append({**one, "transfer_s": times, "mean": mean})
     columns = {
         name: [
             value / 1e9 if source.endswith("_ns") and value is not None else value
             for value in table.column(source)
         ]
-        for name, source, _ in CSV_COLUMNS
+        for name, source, _ in csv_columns(request)
     }
     runs = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)

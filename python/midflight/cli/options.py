@@ -7,11 +7,15 @@ from typing import Annotated, TypeAlias
 import typer
 
 __all__ = [
+    "EndOption",
+    "FixedOption",
     "JsonOption",
     "KnobsOption",
     "ProfileOption",
+    "ResidentSchemeOption",
     "RunsOption",
     "SchemesOption",
+    "StaggerOption",
     "ThreadsOption",
 ]
 
@@ -47,4 +51,24 @@ ThreadsOption: TypeAlias = Annotated[
 ]
 JsonOption: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
+]
+FixedOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="LINK",
+        help="Each of the two links between the sender and the access link; the rate is also "
+        "that of the mobile node's interfaces.",
+    ),
+]
+EndOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME", help="Runs that have not finished by then are given up (unfinished)."
+    ),
+]
+StaggerOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="TIME", help="Time between the starts of two flows.")
+]
+ResidentSchemeOption: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The sender of each resident.")
 ]

@@ -1,7 +1,8 @@
 """The runs that a study asks for, made once and kept.
 
 A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new link, kind of
-handoff) under one scheme over many handoff instants; a `Trace` is one run with all its events.
+handoff) under one scheme over many handoff instants; a `Startup` is the start of connections under
+one scheme; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times, a `Roaming` a mobile node that
 changes its base station again and again; a `FlowTrace` is the events of one run of either. Jobs are
 plain values, so asking twice for the same one costs nothing, and a figure can list what it needs
@@ -18,7 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from midflight.results import NS_PER_S, EventLog, FlowTable, RoamingTable, RunTable
+from midflight.results import (
+    NS_PER_S,
+    EventLog,
+    FlowTable,
+    RoamingTable,
+    RunTable,
+    StartupTable,
+)
 
 __all__ = [
     "Cell",
@@ -31,6 +39,7 @@ __all__ = [
     "Radio",
     "Roaming",
     "Runs",
+    "Startup",
     "Sweep",
     "Trace",
 ]
@@ -78,7 +87,11 @@ class Sweep:
     """One cell under one scheme, one run per handoff instant.
 
     `packets` is the number of new segments that the transfer time counts; `extra_packets` are
-    further numbers, in the columns `t_new_extra0_ns` and so on.
+    further numbers, in the columns `t_new_extra0_ns` and so on. `flows` flows move together,
+    `residents` flows use the new link from the start; flow i of either kind opens `stagger_s` times
+    i after the start of the run. What is acknowledged in `window_s` from the handoff on is in
+    `acked_window`. With `start_notice` senders are told of the old link before they open. `gap_s`
+    is the time without a link of a break-before-make handoff.
     """
 
     cell: Cell
@@ -87,22 +100,102 @@ class Sweep:
     notify: bool = True
     packets: int = 100
     extra_packets: tuple[int, ...] = ()
-    fixed_delay_ms: int = 2
+    fixed_delay_ms: float = 2
+    knobs: Knobs = ()
+    flows: int = 1
+    stagger_s: float = 0.0
+    residents: int = 0
+    resident_scheme: str = "sack"
+    window_s: float | None = None
+    start_notice: bool = False
+    gap_s: float = 0.5
+    profile: str = "ns2"
+
+    def __str__(self) -> str:
+        more = f", {self.flows} flows" if self.flows > 1 else ""
+        more += f", {self.residents} residents" if self.residents else ""
+        return f"{self.cell}, {self.scheme}{more}"
+
+    def core(self, core: Any) -> Any:
+        """The sweep as the core takes it."""
+        return core.Sweep(
+            old=self.cell.old.core,
+            new=self.cell.new.core,
+            kind=self.cell.kind,
+            at_ns=list(self.at_ns),
+            schemes=[self.scheme],
+            packets=self.packets,
+            extra_packets=list(self.extra_packets),
+            notify=self.notify,
+            fixed=fixed_link(self.fixed_delay_ms),
+            knobs=dict(self.knobs),
+            flows=self.flows,
+            stagger_ns=to_ns(self.stagger_s),
+            residents=self.residents,
+            resident_scheme=self.resident_scheme,
+            window_ns=None if self.window_s is None else to_ns(self.window_s),
+            start_notice=self.start_notice,
+            gap_ns=to_ns(self.gap_s),
+            profile=self.profile,
+        )
+
+
+@dataclass(frozen=True)
+class Startup:
+    """The start of connections over one link under one scheme.
+
+    The fields are those of `midflight.Startup`, in seconds; `packets` are the numbers of packets
+    whose transfer is timed.
+    """
+
+    link: Link
+    scheme: str
+    flows: int = 1
+    packets: tuple[int, ...] = (10, 100, 200, 300, 400)
+    stagger_s: float = 0.0
+    residents: int = 0
+    resident_scheme: str = "sack"
+    lead_s: float = 0.0
+    window_s: float | None = None
+    fixed_delay_ms: float = 2
+    profile: str = "ns2"
     knobs: Knobs = ()
 
     def __str__(self) -> str:
-        return f"{self.cell}, {self.scheme}"
+        return f"start over {self.link}, {self.scheme}, {self.flows} flows"
+
+    def core(self, core: Any) -> Any:
+        """The start-up as the core takes it."""
+        return core.Startup(
+            link=self.link.core,
+            schemes=[self.scheme],
+            flows=self.flows,
+            packets=list(self.packets),
+            stagger_ns=to_ns(self.stagger_s),
+            residents=self.residents,
+            resident_scheme=self.resident_scheme,
+            lead_ns=to_ns(self.lead_s),
+            window_ns=None if self.window_s is None else to_ns(self.window_s),
+            fixed=fixed_link(self.fixed_delay_ms),
+            profile=self.profile,
+            knobs=dict(self.knobs),
+        )
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One run with all its events until `until_s` seconds; no handoff if `at_s` is None."""
+    """One run with all its events until `until_s` seconds; no handoff if `at_s` is None.
+
+    Of several flows, the events of the one with number `flow`.
+    """
 
     cell: Cell
     scheme: str
     at_s: float | None
     until_s: float
     knobs: Knobs = ()
+    flows: int = 1
+    flow: int = 0
 
     def __str__(self) -> str:
         instant = "no handoff" if self.at_s is None else f"at {self.at_s:g} s"
@@ -271,7 +364,7 @@ class FlowTrace:
         return f"{self.flow}, run {self.run}"
 
 
-Job = Sweep | Trace | Flow | Roaming | FlowTrace
+Job = Sweep | Startup | Trace | Flow | Roaming | FlowTrace
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -280,6 +373,11 @@ WITHOUT_END = 1_000_000_000
 def to_ns(seconds: float) -> int:
     """Seconds to integer nanoseconds."""
     return round(seconds * NS_PER_S)
+
+
+def fixed_link(delay_ms: float) -> tuple[int, int]:
+    """A fixed link as the core takes it: 100 Mbit/s with this delay."""
+    return 100_000_000, round(delay_ms * 1_000_000)
 
 
 def _core_script(script: tuple[tuple[int, Fate], ...]) -> list[tuple[int, int | str]]:
@@ -296,6 +394,7 @@ class Runs:
     def __init__(self, core: Any = None) -> None:
         self.core = core if core is not None else importlib.import_module("midflight._core")
         self._sweeps: dict[Sweep, RunTable] = {}
+        self._startups: dict[Startup, StartupTable] = {}
         self._traces: dict[Trace | FlowTrace, EventLog] = {}
         self._flows: dict[Flow, FlowTable] = {}
         self._roaming: dict[Roaming, RoamingTable] = {}
@@ -303,48 +402,48 @@ class Runs:
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
-        Sweeps go to the core together, which runs once what they have in common, and so do flows
-        and roaming nodes.
+        Sweeps go to the core together, which runs once what they have in common, and so do
+        start-ups, flows and roaming nodes.
         The core releases the interpreter while it simulates, so traces run side by side, one for
         each processor; what they give does not depend on that.
         """
         wanted = [job for job in dict.fromkeys(jobs) if not self._has(job)]
         sweeps = [job for job in wanted if isinstance(job, Sweep)]
+        startups = [job for job in wanted if isinstance(job, Startup)]
         flows = [job for job in wanted if isinstance(job, Flow)]
         roaming = [job for job in wanted if isinstance(job, Roaming)]
         traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
         tell = progress or (lambda _what, _done, _total: None)
-        later = sum(job.runs for job in flows) + sum(job.runs for job in roaming) + len(traces)
-        tables = self.core.run_sweeps(
-            [self._core_sweep(job) for job in sweeps],
-            progress=lambda done, total: tell("runs", done, total + later),
-        )
+        swept = 0
+        total = len(startups) + len(traces) + sum(len(job.at_ns) for job in sweeps)
+        total += sum(job.runs for job in flows) + sum(job.runs for job in roaming)
+
+        def told(done: int, _of: int) -> None:
+            tell("runs", swept + done, total)
+
+        tables = self.core.run_sweeps([job.core(self.core) for job in sweeps], progress=told)
         self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
-        swept = sum(map(len, tables))
-        tables = self.core.run_long_flows(
-            [job.core(self.core) for job in flows],
-            progress=lambda done, _total: tell("runs", swept + done, swept + later),
-        )
+        swept += sum(len(job.at_ns) for job in sweeps)
+        tables = self.core.run_startups([job.core(self.core) for job in startups], progress=told)
+        self._startups.update(zip(startups, map(StartupTable, tables), strict=True))
+        swept += len(startups)
+        tables = self.core.run_long_flows([job.core(self.core) for job in flows], progress=told)
         self._flows.update(zip(flows, map(FlowTable, tables), strict=True))
         swept += sum(job.runs for job in flows)
-        later -= sum(job.runs for job in flows)
-        tables = self.core.run_roaming(
-            [job.core(self.core) for job in roaming],
-            progress=lambda done, _total: tell("runs", swept + done, swept + later),
-        )
+        tables = self.core.run_roaming([job.core(self.core) for job in roaming], progress=told)
         self._roaming.update(zip(roaming, map(RoamingTable, tables), strict=True))
         swept += sum(job.runs for job in roaming)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
-                    tell(str(job), swept + done, swept + len(traces))
+                    tell(str(job), swept + done, total)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        tell("runs", swept + len(traces), swept + len(traces))
+        tell("runs", total, total)
 
     def _has(self, job: Job) -> bool:
-        made = (self._sweeps, self._traces, self._flows, self._roaming)
+        made = (self._sweeps, self._startups, self._traces, self._flows, self._roaming)
         return any(job in kind for kind in made)
 
     def _made(self, job: Job) -> Job:
@@ -356,6 +455,8 @@ class Runs:
             return self.sweep(job)
         if isinstance(job, Roaming):
             return self.roaming(job)
+        if isinstance(job, Startup):
+            return self.startup(job)
         return self.flow(job) if isinstance(job, Flow) else self.trace(job)
 
     def flow(self, job: Flow) -> FlowTable:
@@ -376,19 +477,11 @@ class Runs:
             self.make([job])
         return self._sweeps[job]
 
-    def _core_sweep(self, job: Sweep) -> Any:
-        return self.core.Sweep(
-            old=job.cell.old.core,
-            new=job.cell.new.core,
-            kind=job.cell.kind,
-            at_ns=list(job.at_ns),
-            schemes=[job.scheme],
-            packets=job.packets,
-            extra_packets=list(job.extra_packets),
-            notify=job.notify,
-            fixed=(100_000_000, job.fixed_delay_ms * 1_000_000),
-            knobs=dict(job.knobs),
-        )
+    def startup(self, job: Startup) -> StartupTable:
+        """The start of the connections of a run."""
+        if job not in self._startups:
+            self.make([job])
+        return self._startups[job]
 
     def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
@@ -416,6 +509,8 @@ class Runs:
                     packets=WITHOUT_END,
                     until_ns=to_ns(job.until_s),
                     knobs=dict(job.knobs),
+                    flows=job.flows,
+                    flow=job.flow,
                 )
             )
         return self._traces[job]
@@ -423,7 +518,7 @@ class Runs:
     @property
     def made(self) -> list[Job]:
         """All jobs made so far."""
-        return [*self._sweeps, *self._flows, *self._roaming, *self._traces]
+        return [*self._sweeps, *self._startups, *self._flows, *self._roaming, *self._traces]
 
     def digest(self) -> str:
         """One digest over the digests of all swept runs, whatever the order they were made in."""
@@ -431,6 +526,9 @@ class Runs:
         for job in sorted(self._sweeps, key=repr):
             total.update(repr(job).encode())
             total.update("".join(self._sweeps[job]["digest"].tolist()).encode())
+        for startup in sorted(self._startups, key=repr):
+            total.update(repr(startup).encode())
+            total.update(self._startups[startup].digest.encode())
         for flow in sorted(self._flows, key=repr):
             total.update(repr(flow).encode())
             total.update("".join(self._flows[flow].digests()).encode())

@@ -266,5 +266,16 @@ mod tests {
         n.flows = 4;
         let orders = A2::default().on_notice(&n, &view(9, 200));
         assert!(orders.contains(&Order::SetCwnd(2.0)));
+        // Each has 2 of the 11 packets, and the threshold is 4 of its own.
+        assert!(A2::default().on_notice(&n, &view(4, 200)).is_empty());
+        assert!(!A2::default().on_notice(&n, &view(5, 200)).is_empty());
+        // A5: 3, the bandwidth falling by a factor of 16.
+        assert!(A5::default().on_notice(&n, &view(3, 200)).is_empty());
+        assert!(!A5::default().on_notice(&n, &view(4, 200)).is_empty());
+        // Never less than two segments, however many share.
+        n.flows = 64;
+        let orders = A5::default().on_notice(&n, &view(9, 200));
+        let two = [Order::SetCwnd(2.0), Order::SetSsthresh(2.0)];
+        assert!(two.iter().all(|order| orders.contains(order)));
     }
 }

@@ -158,5 +158,11 @@ mod tests {
         assert_eq!(a3.set_knob("a3_ssthresh", "bdp"), Ok(()));
         let orders = a3.on_notice(&notice((200, 300), (400, 150)), &timed_out(10.0, 2.0));
         assert!(orders.contains(&Order::SetSsthresh(11.0)));
+        for (flows, share) in [(2, 5.0), (4, 2.0), (8, 2.0)] {
+            let mut n = notice((200, 300), (400, 150));
+            n.flows = flows;
+            let orders = a3.on_notice(&n, &timed_out(10.0, 2.0));
+            assert!(orders.contains(&Order::SetSsthresh(share)), "{flows}");
+        }
     }
 }

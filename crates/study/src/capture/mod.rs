@@ -71,6 +71,8 @@ struct Known {
 /// Takes a packet at every place.
 #[derive(Clone, Debug)]
 pub(crate) struct Capturing {
+    /// Number of the watched flow.
+    flow: usize,
     places: Vec<Place>,
     shots: Vec<Vec<Shot>>,
     flows: Vec<Known>,
@@ -97,6 +99,7 @@ impl Capturing {
     ) -> Result<Self, StudyError> {
         let all = FIRST_PLACE + places.len();
         Ok(Self {
+            flow: WATCHED,
             wire: Wire::new(profile)?,
             goal,
             places,
@@ -109,7 +112,12 @@ impl Capturing {
         })
     }
 
-    fn flow(&mut self, flow: FlowId) -> &mut Known {
+    /// The same with the flow of this number watched.
+    pub(crate) fn of(self, flow: usize) -> Self {
+        Self { flow, ..self }
+    }
+
+    fn known(&mut self, flow: FlowId) -> &mut Known {
         if self.flows.len() <= flow.index() {
             self.flows.resize(flow.index() + 1, Known::default());
         }
@@ -132,7 +140,7 @@ impl Capturing {
     /// order in which they were sent, but for those that another way overtakes;
     /// one that was never sent is forged.
     fn sending(&mut self, now: Instant, place: usize, flow: FlowId, ack: &Ack) -> AckSent {
-        let known = self.flow(flow).acks.len();
+        let known = self.known(flow).acks.len();
         let last = &mut self.last[place];
         if last.len() <= flow.index() {
             last.resize(flow.index() + 1, 0);
@@ -157,7 +165,9 @@ impl Capturing {
     /// Says something of the packet that a place has seen last, if that was just now, or else of the next.
     fn remark(&mut self, now: Instant, place: usize, text: String) {
         match self.shots[place].last_mut() {
-            Some(shot) if shot.at == now && shot.flow.index() == WATCHED => shot.remarks.push(text),
+            Some(shot) if shot.at == now && shot.flow.index() == self.flow => {
+                shot.remarks.push(text);
+            }
             _ => self.pending[place].push(text),
         }
     }
@@ -281,8 +291,8 @@ impl Observer for Capturing {
     }
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        let watched = flow.index() == WATCHED;
-        if watched {
+        let watched = flow.index() == self.flow;
+        if watched || matches!(event, Event::Break | Event::Make) {
             self.goal.note(event);
         }
         let just_now = AckSent {
@@ -296,14 +306,14 @@ impl Observer for Capturing {
             Event::AckArrived(ack) => {
                 let sent = self.sending(now, SENDER, flow, ack);
                 if ack.echo.is_some() {
-                    self.flow(flow).heard.push((now, sent.at));
+                    self.known(flow).heard.push((now, sent.at));
                 }
                 if watched {
                     self.shoot(now, SENDER, flow, Carried::Ack(**ack), sent);
                 }
             }
             Event::AckSent(ack) => {
-                let known = self.flow(flow);
+                let known = self.known(flow);
                 let syn = ack.ack == 1 && !known.has_data;
                 let sent = AckSent { at: now, syn };
                 known.acks.push((**ack, sent));
@@ -312,7 +322,7 @@ impl Observer for Capturing {
                 }
             }
             Event::Arrived { segment, .. } => {
-                self.flow(flow).has_data |= segment.seq > 0;
+                self.known(flow).has_data |= segment.seq > 0;
                 if watched {
                     self.shoot(now, RECEIVER, flow, Carried::Data(**segment), just_now);
                 }
