@@ -1,13 +1,13 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
 use educe::Educe;
-use midflight_tcp::{Ack, SackBlocks, Says, Segment};
+use midflight_tcp::{Ack, SackBlocks, Says, Segment, TrainMark};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
 use crate::event::Payload;
 
-/// A packet on its way. The options of an ACK that has some lie in [`AckOptions`].
+/// A packet on its way. The options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Number of the segment, or of the ACK.
@@ -40,13 +40,21 @@ pub(crate) enum Delivery {
 
 impl Packet {
     #[inline(always)]
-    pub(crate) fn data(flow: FlowId, to: NodeId, segment: &Segment) -> Self {
+    pub(crate) fn data(
+        flow: FlowId,
+        to: NodeId,
+        segment: &Segment,
+        options: &mut PacketOptions,
+    ) -> Self {
         Self {
             number: segment.seq,
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: OptionsId::NONE,
+            options: match segment.train {
+                None => OptionsId::NONE,
+                Some(mark) => options.trains.insert(mark),
+            },
             to,
             kind: match segment.retransmission {
                 true if segment.probe => Kind::WindowProbe,
@@ -58,7 +66,7 @@ impl Packet {
     }
 
     #[inline(always)]
-    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, options: &mut AckOptions) -> Self {
+    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, options: &mut PacketOptions) -> Self {
         Self {
             number: ack.ack,
             sent: ack.cause_sent,
@@ -86,10 +94,11 @@ impl Packet {
 
     /// Opens a packet that has arrived.
     #[inline(always)]
-    pub(crate) fn open(&self, options: &mut AckOptions) -> Delivery {
+    pub(crate) fn open(&self, options: &mut PacketOptions) -> Delivery {
         match self.kind {
             Kind::Ack => {
-                let Options { sack, echo, says } = options.remove(self.options);
+                let Options { sack, echo, says } =
+                    options.acks.remove(self.options).unwrap_or_default();
                 Delivery::Ack(Ack {
                     ack: self.number,
                     sack,
@@ -104,17 +113,25 @@ impl Packet {
                 retransmission: kind != Kind::Data,
                 sent: self.sent,
                 probe: kind == Kind::WindowProbe,
+                train: options.trains.remove(self.options),
             }),
         }
     }
 
     /// Forgets what belongs to a packet that will not arrive.
-    pub(crate) fn discard(&self, options: &mut AckOptions) {
-        options.remove(self.options);
+    pub(crate) fn discard(&self, options: &mut PacketOptions) {
+        match self.kind {
+            Kind::Ack => {
+                options.acks.remove(self.options);
+            }
+            _ => {
+                options.trains.remove(self.options);
+            }
+        }
     }
 }
 
-/// Place of an ACK's options.
+/// Place of a packet's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OptionsId(u32);
 
@@ -130,25 +147,48 @@ struct Options {
     says: Says,
 }
 
-/// The options of the ACKs that are on their way.
+/// The options of the packets that are on their way.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-pub(crate) struct AckOptions {
-    slots: Vec<Options>,
-    free: Vec<u32>,
+pub(crate) struct PacketOptions {
+    acks: Slots<Options>,
+    trains: Slots<TrainMark>,
 }
 
-impl AckOptions {
+impl PacketOptions {
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
         if ack.sack.is_empty() && ack.echo.is_none() && ack.says == Says::Nothing {
             return OptionsId::NONE;
         }
-        let options = Options {
+        self.acks.insert(Options {
             sack: ack.sack,
             echo: ack.echo,
             says: ack.says,
-        };
+        })
+    }
+}
+
+/// Places that are used again.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct Slots<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Slots<T> {
+    #[inline]
+    fn insert(&mut self, options: T) -> OptionsId {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = options;
             return OptionsId(slot);
@@ -158,12 +198,12 @@ impl AckOptions {
     }
 
     #[inline]
-    fn remove(&mut self, id: OptionsId) -> Options {
+    fn remove(&mut self, id: OptionsId) -> Option<T> {
         if id == OptionsId::NONE {
-            return Options::default();
+            return None;
         }
         self.free.push(id.0);
-        self.slots[id.0 as usize]
+        Some(self.slots[id.0 as usize])
     }
 }
 
@@ -199,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_goes_in_comes_out_and_places_are_used_again() {
-        let mut options = AckOptions::default();
+        let mut options = PacketOptions::default();
         let mut on_the_way = Vec::new();
         for round in 0..3 {
             for i in 0..5 {
@@ -211,6 +251,10 @@ mod tests {
                 assert!(matches!(packet.open(&mut options), Delivery::Ack(ack) if ack == sent));
             }
         }
-        assert_eq!(options.slots.len(), 5, "every ACK of a round has options");
+        assert_eq!(
+            options.acks.slots.len(),
+            5,
+            "every ACK of a round has options"
+        );
     }
 }
