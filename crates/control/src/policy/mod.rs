@@ -11,7 +11,11 @@ mod a1;
 mod a2;
 mod a3;
 mod a4;
+mod abest;
 mod ehn;
+mod initial_ssthresh;
+mod iw10;
+mod probe_train;
 mod retransmission_trigger;
 mod rlci;
 
@@ -113,6 +117,10 @@ registry! {
     Rlci: rlci::Rlci,
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
     Ehn: ehn::Ehn,
+    Abest: abest::Abest,
+    InitialSsthresh: initial_ssthresh::InitialSsthresh,
+    Iw10: iw10::Iw10,
+    ProbeTrain: probe_train::ProbeTrain,
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
