@@ -8,6 +8,7 @@
 
 pub mod congestion;
 pub mod dupack;
+pub mod estimate;
 pub mod loss;
 mod notice;
 mod order;
@@ -16,8 +17,10 @@ pub mod policy;
 pub mod rtt;
 pub mod signal;
 pub mod spurious;
+mod train;
 mod view;
 
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders};
+pub use train::{Gaps, Measure, Spacing, Train};
 pub use view::SenderView;

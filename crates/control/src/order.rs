@@ -3,6 +3,8 @@ use std::fmt;
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
+use crate::train::Train;
+
 /// What a policy may ask of a sender. The vocabulary grows here and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
@@ -61,6 +63,11 @@ pub enum Order {
     },
     /// Do not grow the window until a segment last sent at this instant or later is acknowledged.
     HoldGrowth(Instant),
+    /// Send the next new segments as a train. It begins when the window has room
+    /// for all of it; until its last segment has left no other new one goes. In place
+    /// of a train under way; without effect while anything is resent, probed or not
+    /// yet open. What resends or probes ends it, and so does a notice.
+    SendTrain(Train),
 }
 
 impl fmt::Display for Order {
@@ -97,6 +104,7 @@ impl fmt::Display for Order {
                     "hold window growth for ACKs of what was sent before {since}"
                 )
             }
+            Self::SendTrain(train) => write!(f, "send {train}"),
         }
     }
 }

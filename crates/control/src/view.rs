@@ -49,6 +49,12 @@ pub struct SenderView {
     pub limited_sent: u64,
     /// A segment never sent before may go: there is one, within the receiver's window.
     pub new_data: bool,
+    /// Segments never sent before that there are to send, whatever the windows.
+    pub unsent: u64,
+    /// Number of the train under way; one that awaits its report is.
+    pub train: Option<u16>,
+    /// Setting: size of a data segment on the wire, in bytes.
+    pub segment_bytes: u32,
     /// Setting: the receiver's window.
     pub receiver_window: u64,
     /// Setting: recovery uses SACK.

@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::config::{FlowId, NodeId};
     use crate::moment::{Moment, Scheduled};
+    use crate::packet::PacketOptions;
 
     fn key(due: u64, scheduled: u64) -> Key {
         let written = |ns| Moment::written(Instant::from_nanos(ns));
@@ -154,12 +155,18 @@ mod tests {
             retransmission: false,
             sent: Instant::ZERO,
             probe: false,
+            train: None,
         };
         Announcement {
             key,
             link: LinkId(link),
             what,
-            packet: Packet::data(FlowId(0), NodeId(1), &segment),
+            packet: Packet::data(
+                FlowId(0),
+                NodeId(1),
+                &segment,
+                &mut PacketOptions::default(),
+            ),
         }
     }
 

@@ -579,6 +579,7 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
+    use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: Onward) -> Link {
         let mut link = Link::new(&mut LinkConfig::new(
@@ -608,11 +609,17 @@ mod tests {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
+                train: None,
             };
             l.carry(
                 at(us),
                 passage,
-                Packet::data(FlowId(0), NodeId(1), &segment),
+                Packet::data(
+                    FlowId(0),
+                    NodeId(1),
+                    &segment,
+                    &mut PacketOptions::default(),
+                ),
             );
         }
         let us = |s: Shadow| s.moment().at.as_nanos() / 1_000;

@@ -1,13 +1,13 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
 use educe::Educe;
-use midflight_tcp::{Ack, SackBlocks, Says, Segment};
+use midflight_tcp::{Ack, SackBlocks, Says, Segment, TrainMark};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
 use crate::event::{Carried, Payload};
 
-/// A packet on its way. The options of an ACK that has some lie in [`AckOptions`].
+/// A packet on its way. The options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Number of the segment, or of the ACK.
@@ -34,13 +34,21 @@ enum Kind {
 
 impl Packet {
     #[inline(always)]
-    pub(crate) fn data(flow: FlowId, to: NodeId, segment: &Segment) -> Self {
+    pub(crate) fn data(
+        flow: FlowId,
+        to: NodeId,
+        segment: &Segment,
+        options: &mut PacketOptions,
+    ) -> Self {
         Self {
             number: segment.seq,
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: OptionsId::NONE,
+            options: match segment.train {
+                None => OptionsId::NONE,
+                Some(mark) => options.trains.insert(mark),
+            },
             to,
             kind: match segment.retransmission {
                 true if segment.probe => Kind::WindowProbe,
@@ -52,7 +60,7 @@ impl Packet {
     }
 
     #[inline(always)]
-    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, options: &mut AckOptions) -> Self {
+    pub(crate) fn ack(flow: FlowId, to: NodeId, ack: &Ack, options: &mut PacketOptions) -> Self {
         Self {
             number: ack.ack,
             sent: ack.cause_sent,
@@ -80,23 +88,24 @@ impl Packet {
 
     /// Opens a packet that has arrived.
     #[inline(always)]
-    pub(crate) fn open(&self, options: &mut AckOptions) -> Carried {
+    pub(crate) fn open(&self, options: &mut PacketOptions) -> Carried {
         match self.kind {
-            Kind::Ack => Carried::Ack(self.as_ack(options.remove(self.options))),
-            kind => Carried::Data(self.as_segment(kind)),
+            Kind::Ack => Carried::Ack(self.as_ack(options.acks.remove(self.options))),
+            kind => Carried::Data(self.as_segment(kind, options.trains.remove(self.options))),
         }
     }
 
     /// What is in it, for a look.
-    pub(crate) fn peek(&self, options: &AckOptions) -> Carried {
+    pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
-            Kind::Ack => Carried::Ack(self.as_ack(options.get(self.options))),
-            kind => Carried::Data(self.as_segment(kind)),
+            Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
+            kind => Carried::Data(self.as_segment(kind, options.trains.get(self.options))),
         }
     }
 
     #[inline(always)]
-    fn as_ack(&self, Options { sack, echo, says }: Options) -> Ack {
+    fn as_ack(&self, options: Option<Options>) -> Ack {
+        let Options { sack, echo, says } = options.unwrap_or_default();
         Ack {
             ack: self.number,
             sack,
@@ -107,23 +116,31 @@ impl Packet {
     }
 
     #[inline(always)]
-    fn as_segment(&self, kind: Kind) -> Segment {
+    fn as_segment(&self, kind: Kind, train: Option<TrainMark>) -> Segment {
         Segment {
             seq: self.number,
             bytes: self.bytes,
             retransmission: kind != Kind::Data,
             sent: self.sent,
             probe: kind == Kind::WindowProbe,
+            train,
         }
     }
 
     /// Forgets what belongs to a packet that will not arrive.
-    pub(crate) fn discard(&self, options: &mut AckOptions) {
-        options.remove(self.options);
+    pub(crate) fn discard(&self, options: &mut PacketOptions) {
+        match self.kind {
+            Kind::Ack => {
+                options.acks.remove(self.options);
+            }
+            _ => {
+                options.trains.remove(self.options);
+            }
+        }
     }
 }
 
-/// Place of an ACK's options.
+/// Place of a packet's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OptionsId(u32);
 
@@ -139,25 +156,48 @@ struct Options {
     says: Says,
 }
 
-/// The options of the ACKs that are on their way.
+/// The options of the packets that are on their way.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-pub(crate) struct AckOptions {
-    slots: Vec<Options>,
-    free: Vec<u32>,
+pub(crate) struct PacketOptions {
+    acks: Slots<Options>,
+    trains: Slots<TrainMark>,
 }
 
-impl AckOptions {
+impl PacketOptions {
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
         if ack.sack.is_empty() && ack.echo.is_none() && ack.says == Says::Nothing {
             return OptionsId::NONE;
         }
-        let options = Options {
+        self.acks.insert(Options {
             sack: ack.sack,
             echo: ack.echo,
             says: ack.says,
-        };
+        })
+    }
+}
+
+/// Places that are used again.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct Slots<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Slots<T> {
+    #[inline]
+    fn insert(&mut self, options: T) -> OptionsId {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = options;
             return OptionsId(slot);
@@ -166,18 +206,17 @@ impl AckOptions {
         OptionsId(self.slots.len() as u32 - 1)
     }
 
-    fn get(&self, id: OptionsId) -> Options {
-        let slot = self.slots.get(id.0 as usize);
-        slot.copied().unwrap_or_default()
+    fn get(&self, id: OptionsId) -> Option<T> {
+        self.slots.get(id.0 as usize).copied()
     }
 
     #[inline]
-    fn remove(&mut self, id: OptionsId) -> Options {
+    fn remove(&mut self, id: OptionsId) -> Option<T> {
         if id == OptionsId::NONE {
-            return Options::default();
+            return None;
         }
         self.free.push(id.0);
-        self.slots[id.0 as usize]
+        Some(self.slots[id.0 as usize])
     }
 }
 
@@ -213,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_goes_in_comes_out_and_places_are_used_again() {
-        let mut options = AckOptions::default();
+        let mut options = PacketOptions::default();
         let mut on_the_way = Vec::new();
         for round in 0..3 {
             for i in 0..5 {
@@ -225,6 +264,10 @@ mod tests {
                 assert!(matches!(packet.open(&mut options), Carried::Ack(ack) if ack == sent));
             }
         }
-        assert_eq!(options.slots.len(), 5, "every ACK of a round has options");
+        assert_eq!(
+            options.acks.slots.len(),
+            5,
+            "every ACK of a round has options"
+        );
     }
 }

@@ -14,7 +14,7 @@ use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
-use crate::packet::{AckOptions, Packet};
+use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
 
 #[derive(Educe, Debug)]
@@ -80,8 +80,8 @@ pub struct World<O> {
     seldom_awaited: Vec<usize>,
     /// Packets that await an event on links where most do not.
     awaiting_route: usize,
-    /// Options of the ACKs on their way.
-    options: AckOptions,
+    /// Options of the packets on their way.
+    options: PacketOptions,
     announcements: Announcements,
     /// Routes that may be set during the run.
     alternatives: Vec<(NodeId, NodeId, LinkId)>,
@@ -195,7 +195,7 @@ impl<O: Observer> World<O> {
             awaited_special,
             seldom_awaited,
             awaiting_route: 0,
-            options: AckOptions::default(),
+            options: PacketOptions::default(),
             announcements: Announcements::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
@@ -752,7 +752,8 @@ impl<O: Observer> World<O> {
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             self.observer.record(now, flow, &Event::Sent(&segment));
-            self.forward(from, Packet::data(flow, to, &segment));
+            let packet = Packet::data(flow, to, &segment, &mut self.options);
+            self.forward(from, packet);
         }
         if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
             self.set_timer(flow, SENDER, set);

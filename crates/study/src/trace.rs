@@ -1,10 +1,11 @@
 //! One run as a complete list of events.
 
 use midflight_control::dupack::AnyDupackResponse;
+use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
-use midflight_tcp::{Ack, Profile, Says, SenderEvent};
+use midflight_tcp::{Ack, Profile, Says, Segment, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::capture::{Capture, Capturing};
@@ -207,12 +208,23 @@ impl Recorder {
     }
 }
 
-/// What an ACK says besides its number: a handover mark, a zero window.
+/// A segment's place in a train.
+fn place(segment: &Segment) -> String {
+    segment.train.map_or_else(String::new, |m| {
+        format!("train {}: {} of {}", m.number, m.index + 1, m.segments)
+    })
+}
+
+/// What an ACK says besides its number: a handover mark, a zero window, an estimate.
 fn said(ack: &Ack) -> String {
     match ack.says {
         Says::Nothing => String::new(),
         Says::ZeroWindow => "zero window".into(),
         Says::Moved(mark) => format!("mark {}", mark.number),
+        Says::Measured(Estimate { train, rate }) => match rate {
+            Some(rate) => format!("train {train}: {rate}"),
+            None => format!("train {train}: a segment is missing"),
+        },
     }
 }
 
@@ -246,7 +258,7 @@ impl Observer for Recorder {
                     true => "rexmit",
                     false => "send",
                 };
-                self.push(now, name, s.seq as f64, "");
+                self.push(now, name, s.seq as f64, place(s));
             }
             Event::AckArrived(a) => {
                 self.push(now, "ack", a.ack as f64 - 1.0, said(a));

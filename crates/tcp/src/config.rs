@@ -3,6 +3,7 @@
 
 use midflight_control::congestion::{AckCounting, AnyCongestion, Reno};
 use midflight_control::dupack::{AnyDupackResponse, Immediate};
+use midflight_control::estimate::{ChirpRule, CleanChirp, EstimatorConfig};
 use midflight_control::loss::{AnyLossClassifier, Congestion};
 use midflight_control::part::Knob;
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
@@ -119,7 +120,7 @@ pub struct SenderConfig {
 }
 
 /// The parameters of a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
     /// Longest delay of an ACK; none to acknowledge every segment.
     pub delayed_ack: Option<Duration>,
@@ -136,6 +137,8 @@ pub struct ReceiverConfig {
     pub timestamps: bool,
     /// What the node tells its sender around its own handovers.
     pub signal: AnyHandoverSignal,
+    /// What it makes of trains.
+    pub estimator: EstimatorConfig,
 }
 
 /// A named bundle of parameters.
@@ -198,6 +201,7 @@ const NS2: Profile = Profile {
         dsack: false,
         timestamps: false,
         signal: AnyHandoverSignal::Silent(Silent),
+        estimator: EstimatorConfig::DEFAULT,
     },
 };
 
@@ -249,6 +253,7 @@ const RFC: Profile = Profile {
         dsack: true,
         timestamps: true,
         signal: AnyHandoverSignal::Silent(Silent),
+        estimator: EstimatorConfig::DEFAULT,
     },
 };
 
@@ -436,7 +441,54 @@ pub const SETTINGS: &[Knob] = &[
         accepts: "new-ack, recovery-point",
         summary: "until when policies see the sender in RTO recovery",
     },
+    Knob {
+        name: "chirp_estimator",
+        default: "",
+        accepts: "abest, abest-plain, first-rise, pathchirp",
+        summary: "how the receiver estimates the available bandwidth from a chirp",
+    },
+    Knob {
+        name: "chirp_clean",
+        default: "",
+        accepts: "highest, average",
+        summary:
+            "what abest reports of a chirp without a rise of delay: its highest rate or the average",
+    },
+    Knob {
+        name: "chirp_resolution",
+        default: "",
+        accepts: "a time",
+        summary: "growth of the one-way delay up to which it has not risen",
+    },
+    Knob {
+        name: "pathchirp_f",
+        default: "",
+        accepts: "a number from 1 to 100",
+        summary: "F: an excursion is over when the delay has fallen to this part of its largest",
+    },
+    Knob {
+        name: "pathchirp_l",
+        default: "",
+        accepts: "a whole number of gaps from 1 to 1000, or auto",
+        summary: "L: shorter excursions do not count; auto is a quarter of the gaps, from 2 to 5",
+    },
+    Knob {
+        name: "pathchirp_smoothing",
+        default: "",
+        accepts: "a whole number of chirps from 1 to 100",
+        summary: "over how many chirps the receiver averages",
+    },
 ];
+
+fn chosen<T: Copy>(choices: &[(&str, T)], text: &str) -> Option<T> {
+    let choice = choices.iter().find(|(name, _)| *name == text);
+    choice.map(|&(_, value)| value)
+}
+
+fn named<T: PartialEq + Copy>(choices: &[(&str, T)], value: T) -> String {
+    let choice = choices.iter().find(|(_, v)| *v == value);
+    choice.map_or_else(String::new, |(name, _)| (*name).into())
+}
 
 impl Profile {
     /// Whether the parts can do what they are for with these settings.
@@ -551,6 +603,16 @@ impl Profile {
                 RtoRecoveryEnd::RecoveryPoint => "recovery-point",
             }
             .into(),
+            "chirp_estimator" => named(ChirpRule::NAMED, rx.estimator.chirp),
+            "chirp_clean" => named(CleanChirp::NAMED, rx.estimator.clean),
+            "chirp_resolution" => rx.estimator.resolution.to_string(),
+            "pathchirp_f" => rx.estimator.pathchirp.decrease.to_string(),
+            "pathchirp_l" => rx
+                .estimator
+                .pathchirp
+                .busy
+                .map_or_else(|| "auto".into(), |least| least.to_string()),
+            "pathchirp_smoothing" => rx.estimator.smoothing.to_string(),
             _ => String::new(),
         }
     }
@@ -663,6 +725,20 @@ impl Profile {
                     _ => return Err(refuse()),
                 };
             }
+            "chirp_estimator" => {
+                rx.estimator.chirp = chosen(ChirpRule::NAMED, value).ok_or_else(refuse)?;
+            }
+            "chirp_clean" => {
+                rx.estimator.clean = chosen(CleanChirp::NAMED, value).ok_or_else(refuse)?;
+            }
+            "chirp_resolution" => rx.estimator.resolution = time()?,
+            "pathchirp_f" => {
+                let factor = value.parse().ok().filter(|f| (1.0..=100.0).contains(f));
+                rx.estimator.pathchirp.decrease = factor.ok_or_else(refuse)?;
+            }
+            "pathchirp_l" if value == "auto" => rx.estimator.pathchirp.busy = None,
+            "pathchirp_l" => rx.estimator.pathchirp.busy = Some(whole(1, 1000)? as u16),
+            "pathchirp_smoothing" => rx.estimator.smoothing = whole(1, 100)? as u16,
             _ => return Err(refuse()),
         }
         Ok(())

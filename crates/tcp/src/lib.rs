@@ -8,6 +8,7 @@
 
 mod config;
 mod event;
+mod measurement;
 mod receiver;
 mod recovery;
 mod segment;
@@ -20,6 +21,6 @@ pub use config::{
 };
 pub use event::{Log, SenderEvent};
 pub use receiver::Receiver;
-pub use segment::{Ack, SackBlock, SackBlocks, Says, Segment, ACK_HEADER_BYTES};
+pub use segment::{Ack, SackBlock, SackBlocks, Says, Segment, TrainMark, ACK_HEADER_BYTES};
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

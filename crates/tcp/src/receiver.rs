@@ -11,6 +11,7 @@ use midflight_control::signal::{Advertised, HandoverMark, Signal};
 use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
+use crate::measurement::Measurement;
 use crate::segment::{Ack, SackBlock, SackBlocks, Says, Segment};
 
 /// Depth of the memory of reported blocks.
@@ -42,6 +43,7 @@ pub struct Receiver {
     closed: bool,
     /// Handovers that were marked.
     marks: u32,
+    measurement: Measurement,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,7 @@ impl Receiver {
             last_cause: Instant::ZERO,
             closed: false,
             marks: 0,
+            measurement: Measurement::new(config.estimator),
         }
     }
 
@@ -92,6 +95,27 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        // One test for both: mostly nothing is measured.
+        if segment.train.is_some() | self.measurement.is_under_way() {
+            return self.measure(now, segment);
+        }
+        self.take(now, segment, false)
+    }
+
+    /// Takes a segment that is or may be of a train. The ACK that reports what
+    /// the train has told is not delayed; while the window is closed it says that instead.
+    #[cold]
+    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let report = self.measurement.on_segment(now, segment);
+        let mut ack = self.take(now, segment, report.is_some());
+        if let (Some(ack), Some(estimate), false) = (&mut ack, report, self.closed) {
+            ack.says = Says::Measured(estimate);
+        }
+        ack
+    }
+
+    #[inline(always)]
+    fn take(&mut self, now: Instant, segment: &Segment, at_once: bool) -> Option<Ack> {
         let seq = segment.seq;
         if seq <= self.last_ack_sent && segment.sent >= self.ts_recent {
             self.ts_recent = segment.sent;
@@ -101,7 +125,8 @@ impl Receiver {
             self.insert(seq);
         }
         // The segment is now the last in order and fills no gap.
-        let may_wait = self.next == seq + 1
+        let may_wait = !at_once
+            && self.next == seq + 1
             && self.above.is_empty()
             && (!duplicate || self.config.delay_last_duplicate);
         let delay = if seq == 0 && !self.config.delay_syn_ack {
@@ -303,6 +328,7 @@ mod tests {
             retransmission: false,
             sent: Instant::ZERO,
             probe: false,
+            train: None,
         };
         let ack = r
             .on_segment(Instant::ZERO, &segment)
@@ -349,6 +375,7 @@ mod tests {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
+                train: None,
             };
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)
                 .map(|a| a.ack)

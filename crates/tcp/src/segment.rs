@@ -1,6 +1,8 @@
 //! What sender and receiver exchange.
 
+use midflight_control::estimate::Estimate;
 use midflight_control::signal::HandoverMark;
+use midflight_control::Measure;
 use midflight_units::{Instant, Seq};
 
 /// Bytes of an IP and TCP header without options.
@@ -9,6 +11,9 @@ pub const ACK_HEADER_BYTES: u32 = 40;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// Bytes of the timestamps option with padding (RFC 7323 section 3).
 const TIMESTAMP_BYTES: u32 = 12;
+/// Bytes of the option that reports an estimate, with padding: kind, length,
+/// the train's number (2) and a rate in bit/s (6) are 10.
+const ESTIMATE_BYTES: u32 = 12;
 
 /// A data segment, the SYN or a window probe, as it leaves the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +28,23 @@ pub struct Segment {
     pub sent: Instant,
     /// It asks for the window: an acknowledged number again, without data.
     pub probe: bool,
+    /// Its place in a train that the receiver shall measure. The option that says
+    /// so (kind, length, and three numbers of 2 bytes) takes the place of as many bytes of data:
+    /// the segment is not larger on the wire.
+    pub train: Option<TrainMark>,
+}
+
+/// A segment's place in a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainMark {
+    /// Number of the train.
+    pub number: u16,
+    /// Place of the segment, from 0.
+    pub index: u16,
+    /// Segments of the train.
+    pub segments: u16,
+    /// What the receiver shall find out.
+    pub measure: Measure,
 }
 
 /// A block of segments above the cumulative ACK (RFC 2018 section 3).
@@ -104,6 +126,8 @@ pub enum Says {
     ZeroWindow,
     /// Handover mark: the receiver is on another link.
     Moved(HandoverMark),
+    /// What a train has told. Said once: if the ACK is lost, nobody learns of it.
+    Measured(Estimate),
 }
 
 impl Ack {
@@ -114,7 +138,11 @@ impl Ack {
         } else {
             0
         };
-        ACK_HEADER_BYTES + timestamps + SACK_BLOCK_BYTES * u32::from(self.sack.len)
+        let estimate = match self.says {
+            Says::Measured(_) => ESTIMATE_BYTES,
+            _ => 0,
+        };
+        ACK_HEADER_BYTES + timestamps + estimate + SACK_BLOCK_BYTES * u32::from(self.sack.len)
     }
 }
 

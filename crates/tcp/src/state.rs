@@ -43,6 +43,8 @@ pub enum Trigger {
     Notice,
     /// A handover mark.
     Mark,
+    /// The receiver's report of a train.
+    Report,
 }
 
 /// A change of state.
@@ -95,6 +97,7 @@ impl Trigger {
             Self::Spurious => "spurious",
             Self::Notice => "notice",
             Self::Mark => "handover mark",
+            Self::Report => "train report",
         }
     }
 }
@@ -257,4 +260,17 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Reset, Trigger::Mark, State::CongestionAvoidance),
     way(State::Reset, Trigger::Mark, State::SlowStart),
     way(State::SlowStart, Trigger::Mark, State::CongestionAvoidance),
+    // A report sets the threshold.
+    way(
+        State::CongestionAvoidance,
+        Trigger::Report,
+        State::SlowStart,
+    ),
+    way(State::Delay, Trigger::Report, State::CongestionAvoidance),
+    way(State::Delay, Trigger::Report, State::SlowStart),
+    way(
+        State::SlowStart,
+        Trigger::Report,
+        State::CongestionAvoidance,
+    ),
 ];

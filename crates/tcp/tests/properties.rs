@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
+use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::signal::{AnyHandoverSignal, HandoverMark, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
-use midflight_control::{LinkInfo, Notice, Order};
+use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
     profile, Ack, Log, Profile, Receiver, SackBlock, SackBlocks, Says, Segment, Sender,
     SenderEvent, State, PROFILES, TRANSITIONS,
@@ -25,7 +26,7 @@ const FLOW_END: Seq = 400;
 #[derive(Clone, Debug)]
 enum Step {
     /// An ACK `back` below what was sent, with blocks relative to it and an echo;
-    /// perhaps it closes the window, or marks a handover.
+    /// perhaps it closes the window, marks a handover, or reports of a train.
     Ack {
         back: u64,
         blocks: Vec<(i64, u64)>,
@@ -203,6 +204,11 @@ impl Bench {
             probed: 0,
         };
         sender.set_end(FLOW_END);
+        let notice = StartNotice {
+            link: link((6000, 50)),
+            flows: 1,
+        };
+        sender.on_start_notice(Instant::ZERO, &notice, &mut watch);
         sender.open(Instant::ZERO, &mut watch);
         let mut bench = Self {
             sender,
@@ -232,6 +238,10 @@ impl Bench {
                 segment.seq < v.snd_una + c.receiver_window + 1,
                 "beyond the receiver's window"
             );
+            if let Some(mark) = segment.train {
+                assert!(!segment.retransmission && mark.index < mark.segments);
+                assert!(mark.segments >= 2, "a train of one");
+            }
             if !segment.retransmission {
                 if self.watch.state == State::Probe {
                     self.watch.probed += 1;
@@ -277,9 +287,15 @@ impl Bench {
         assert!(v.snd_una <= v.snd_max && v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
         assert_eq!(
             self.sender.poll_timer().is_some(),
-            v.snd_una < v.snd_max || self.sender.is_window_closed(),
-            "the timer runs exactly while data is in flight or the window is closed"
+            v.snd_una < v.snd_max || self.sender.is_window_closed() || v.train.is_some(),
+            "the timer runs exactly while data is in flight or waits for its time or the window is closed"
         );
+        if let Some((deadline, armed)) = self.sender.poll_timer() {
+            assert!(
+                armed <= self.now && armed <= deadline,
+                "a timer of the future"
+            );
+        }
         sent
     }
 
@@ -325,6 +341,10 @@ impl Bench {
                         2..5 => Says::Moved(HandoverMark {
                             number: says + self.una as u32 % 7,
                             sent: echo.min(self.now),
+                        }),
+                        5..8 => Says::Measured(Estimate {
+                            train: (*says as u16 - 4) * (1 + *back as u16 % 2),
+                            rate: Rate::from_bps(echo_ms * 1000),
                         }),
                         _ => Says::Nothing,
                     },
@@ -373,6 +393,7 @@ impl Bench {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
+                train: None,
             };
             receiver.on_segment(self.now, &old);
         }
@@ -539,6 +560,30 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
                         let run = || transfer(&p, recovery, policies, seed);
                         let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
                         assert!(run.is_ok(), "{} {heeds} {seed} {}", signal.name, named(&p));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every policy, told of its link at the start: among them those that send trains.
+#[test]
+fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
+    for profile_index in 0..PROFILES.len() {
+        for recovery in RECOVERIES {
+            let p = configured(profile_index, recovery);
+            for info in POLICIES {
+                for turned in [false, true] {
+                    for seed in 1..=20 {
+                        let mut policy = Policy::named(info.name);
+                        if let (Some(policy), true) = (&mut policy, turned) {
+                            turn_knobs(info, |name, value| policy.set_knob(name, value));
+                        }
+                        let policies = policy.into_iter().collect();
+                        let run = || transfer(&p, recovery, policies, seed * 0x9E37_79B9);
+                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                        assert!(run.is_ok(), "{} {turned} {seed} {}", info.name, named(&p));
                     }
                 }
             }

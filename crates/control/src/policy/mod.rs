@@ -11,12 +11,19 @@ mod a1;
 mod a2;
 mod a3;
 mod a4;
+mod abest;
 mod ehn;
+mod initial_ssthresh;
+mod iw10;
+mod probe_train;
 mod retransmission_trigger;
 mod rlci;
 
 pub use a1::min_rto as a1_min_rto;
 
+use midflight_units::Duration;
+
+use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::signal::HandoverMark;
 use crate::{Notice, Orders, SenderView, StartNotice};
@@ -30,7 +37,18 @@ pub struct MarkSeen {
     pub una_before: midflight_units::Seq,
 }
 
-/// A policy: it sees a view of its sender at six occasions and answers with
+/// The receiver's report of a train, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainReport {
+    /// What the receiver has found out.
+    pub estimate: Estimate,
+    /// From when the last segment of the train left to when its report came, which the
+    /// receiver does not delay: what a timestamp would tell. Known for the train
+    /// under way.
+    pub rtt: Option<Duration>,
+}
+
+/// A policy: it sees a view of its sender at seven occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -75,6 +93,12 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
+    /// An ACK with the receiver's report of a train has been processed. Of the
+    /// train under way, if it awaited that, it is the end.
+    fn on_estimate(&mut self, _report: &TrainReport, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
     /// Whether the policy waits for something that an ACK may bring.
     fn watches_acks(&self) -> bool {
         false
@@ -93,11 +117,15 @@ registry! {
     Rlci: rlci::Rlci,
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
     Ehn: ehn::Ehn,
+    Abest: abest::Abest,
+    InitialSsthresh: initial_ssthresh::InitialSsthresh,
+    Iw10: iw10::Iw10,
+    ProbeTrain: probe_train::ProbeTrain,
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
 /// what "as for a new connection" refers to in Daniel & Kojo 2008.
-const NEW_CONNECTION_RTO: midflight_units::Duration = midflight_units::Duration::from_secs(3);
+const NEW_CONNECTION_RTO: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 pub(crate) mod testing {
@@ -145,6 +173,9 @@ pub(crate) mod testing {
             dupacks: 0,
             limited_sent: 0,
             new_data: true,
+            unsent: u64::MAX,
+            train: None,
+            segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,
             dup_threshold: 3,

@@ -7,10 +7,11 @@
 //! kind, its length and padding.
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader};
+use midflight_control::estimate::Estimate;
 use midflight_control::signal::HandoverMark;
 use midflight_sim::FlowId;
-use midflight_tcp::{Ack, Profile, Says, Segment};
-use midflight_units::{Instant, Seq};
+use midflight_tcp::{Ack, Profile, Says, Segment, TrainMark};
+use midflight_units::{Instant, Rate, Seq};
 
 use crate::error::StudyError;
 
@@ -33,9 +34,11 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-/// For experiments (RFC 6994); the identifier after it is ours and not registered.
+/// For experiments (RFC 6994); the identifiers after it are ours and not registered.
 const EXPERIMENT: u8 = 253;
 const HANDOVER_MARK: u16 = 0x4D46;
+const TRAIN: u16 = 0x4D47;
+const ESTIMATE: u16 = 0x4D48;
 
 /// How the packets of a run look.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +132,9 @@ impl Wire {
         if self.timestamps {
             push_timestamps(&mut options, segment.sent, heard.unwrap_or(Instant::ZERO));
         }
+        if let Some(mark) = segment.train {
+            push_train(&mut options, mark);
+        }
         let payload = if is_syn || segment.probe {
             0
         } else {
@@ -141,7 +147,7 @@ impl Wire {
     pub(super) fn ack(&self, flow: FlowId, ack: &Ack, sent: AckSent) -> Packet {
         let window = match ack.says {
             Says::ZeroWindow => 0,
-            Says::Nothing | Says::Moved(_) => self.window,
+            Says::Nothing | Says::Moved(_) | Says::Measured(_) => self.window,
         };
         let shift = if sent.syn { 0 } else { self.shift };
         let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
@@ -157,8 +163,10 @@ impl Wire {
         if let Some(echo) = ack.echo {
             push_timestamps(&mut options, sent.at, echo);
         }
-        if let Says::Moved(mark) = ack.says {
-            push_mark(&mut options, mark);
+        match ack.says {
+            Says::Moved(mark) => push_mark(&mut options, mark),
+            Says::Measured(estimate) => push_estimate(&mut options, estimate),
+            Says::Nothing | Says::ZeroWindow => {}
         }
         let room = (MOST_OPTIONS - options.len()).saturating_sub(4) / 8;
         let blocks: Vec<_> = ack.sack.iter(ack.ack).collect();
@@ -228,6 +236,23 @@ fn push_timestamps(options: &mut Vec<u8>, value: Instant, echo: Instant) {
     options.extend([NOP, NOP, TIMESTAMPS, 10]);
     options.extend(clock(value));
     options.extend(clock(echo));
+}
+
+/// The train's number, the segment's place in it from 0, and how many it has.
+fn push_train(options: &mut Vec<u8>, mark: TrainMark) {
+    options.extend([NOP, NOP, EXPERIMENT, 10]);
+    for field in [TRAIN, mark.number, mark.index, mark.segments] {
+        options.extend(field.to_be_bytes());
+    }
+}
+
+/// The train's number and the rate in bit/s, 6 bytes; 0 when segments were lost.
+fn push_estimate(options: &mut Vec<u8>, estimate: Estimate) {
+    options.extend([EXPERIMENT, 12]);
+    options.extend(ESTIMATE.to_be_bytes());
+    options.extend(estimate.train.to_be_bytes());
+    let bps = estimate.rate.map_or(0, Rate::as_bps);
+    options.extend(&bps.to_be_bytes()[2..]);
 }
 
 /// The mark's number, and when it was sent by the receiver's clock.

@@ -3,6 +3,7 @@
 
 mod consult;
 mod persist;
+mod train;
 
 use educe::Educe;
 use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
@@ -14,6 +15,7 @@ use midflight_control::spurious::AnySpuriousDetector;
 use midflight_units::{Duration, Instant, Ring, Seq};
 
 use self::persist::Persist;
+use self::train::Course;
 use crate::config::{ResponseLoad, RttSampling, SenderConfig};
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, Segment};
@@ -84,8 +86,10 @@ pub(crate) struct Core {
     /// The receiver advertises a zero window (persist mode, RFC 9293 section
     /// 3.8.6.1).
     closed: Option<Persist>,
-    /// The handshake is under way or the window closed: the usual course of
-    /// sending is suspended.
+    /// The train under way.
+    train: Option<Course>,
+    /// The handshake or a train is under way or the window closed: the usual
+    /// course of sending is suspended.
     pub(crate) held: bool,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
@@ -162,6 +166,7 @@ impl Core {
             rto: Rto::new(config.rto),
             timer: None,
             closed: None,
+            train: None,
             held: true,
             timed: None,
             outstanding: Ring::default(),
@@ -394,6 +399,7 @@ impl Core {
         self.timeout_point = self.max;
         // A probe that was not answered is over; the detector may start another.
         self.probe = None;
+        self.end_train();
         self.end_duplicates();
         self.flight_before = None;
         self.dupacks = 0;
@@ -544,6 +550,7 @@ impl Core {
             retransmission,
             sent: self.now,
             probe: false,
+            train: None,
         }
     }
 }

@@ -73,6 +73,7 @@ impl Sender {
         }
         if special {
             self.core.consult_mark(ack, stood.0, log);
+            self.core.consult_report(ack, log);
             self.core.release(ack);
         }
         self.core.consult_after_ack(ack, stood, log);
@@ -155,25 +156,36 @@ impl Sender {
     }
 
     /// The same while the handshake is under way, when nothing but the SYN may
-    /// go, or while the window is closed.
+    /// go, while the window is closed, or while a train is under way.
     #[cold]
     fn transmit_held(&mut self) -> Option<Segment> {
         let core = &mut self.core;
         if core.is_closed() {
             return core.window_probe();
         }
-        let again = core.resend.take();
-        let seq = match again {
-            Some(seq) => seq,
-            None if core.nxt > 0 => return None,
-            None => self.recovery.next_segment(core)?,
+        if let Some(seq) = core.resend.take() {
+            return Some(core.transmit(seq));
+        }
+        let of_train = core.train_allows();
+        if of_train == Some(false) || core.una == 0 && core.nxt > 0 {
+            return None;
+        }
+        let next = self.recovery.next_segment(core);
+        if of_train.is_none() {
+            return next.map(|seq| core.transmit(seq));
+        }
+        let Some(seq) = next else {
+            core.train_refused();
+            return None;
         };
-        Some(core.transmit(seq))
+        let mut segment = core.transmit(seq);
+        core.join_train(&mut segment);
+        Some(segment)
     }
 
     /// When to call [`Self::on_timer`], for the retransmission timer, the persist
-    /// timer, or for a delayed response to duplicate ACKs, and when that was
-    /// decided; none if nothing is in flight.
+    /// timer, for a delayed response to duplicate ACKs, or for the next segment of a
+    /// train, and when that was decided; none if nothing is in flight or waits for its time.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         self.core.deadline()
@@ -190,7 +202,9 @@ impl Sender {
             }
         };
         match self.core.take_noted() {
-            Some(by @ (Trigger::Spurious | Trigger::Mark)) => tell(from, by, to),
+            Some(by @ (Trigger::Spurious | Trigger::Mark | Trigger::Report)) => {
+                tell(from, by, to);
+            }
             Some(judged) => {
                 tell(from, trigger, State::Classification);
                 tell(State::Classification, judged, to);

@@ -104,14 +104,28 @@ impl Core {
         self.delay = None;
     }
 
-    /// When to call again, and when that was decided: for the timer, or for the response.
+    /// When to call again, and when that was decided: for the
+    /// timer, for the response, or for the next segment of a train.
     #[inline(always)]
     pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
-        match (self.timer, self.delay) {
+        let deadline = match (self.timer, self.delay) {
             (timer, None) => timer,
             (Some(timer), Some(delay)) if timer.0 < delay.0 => Some(timer),
             (_, delay) => delay,
+        };
+        if self.held {
+            return self.deadline_or_departure(deadline);
         }
+        deadline
+    }
+
+    #[cold]
+    fn deadline_or_departure(
+        &self,
+        deadline: Option<(Instant, Instant)>,
+    ) -> Option<(Instant, Instant)> {
+        let departure = self.departure();
+        deadline.into_iter().chain(departure).min_by_key(|d| d.0)
     }
 
     /// Gives the classifier the RTT of the segment that the ACK answers: the
@@ -253,6 +267,9 @@ impl Core {
             dupacks: self.dupacks,
             limited_sent: self.limited_sent,
             new_data: self.may_send_new(),
+            unsent: self.end.saturating_sub(self.max),
+            train: self.train(),
+            segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
             dup_threshold: self.config.dup_threshold,
@@ -260,7 +277,8 @@ impl Core {
         }
     }
 
-    /// Gives the notice to every policy; whether any order was applied.
+    /// Gives the notice to every policy; whether any order was applied, or a
+    /// train ended.
     pub(crate) fn consult_notice(
         &mut self,
         now: Instant,
@@ -269,7 +287,7 @@ impl Core {
     ) -> bool {
         self.now = now;
         self.rtt_sampled = false;
-        let mut applied = false;
+        let mut applied = self.end_train();
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_notice(notice, &view);
@@ -365,6 +383,7 @@ impl Core {
     /// Asks classifier and policies on entering fast recovery, with `pipe`
     /// already set; whether the window shall be left alone.
     pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
+        self.end_train();
         let view = self.view();
         let mut keep = self.judge(&view, log) == LossCause::Wireless;
         self.flight_before = self.response.flight_before();
@@ -382,7 +401,7 @@ impl Core {
     }
 
     /// The one place where orders take effect.
-    fn apply(&mut self, author: &'static str, orders: &Orders, log: &mut impl Log) {
+    pub(super) fn apply(&mut self, author: &'static str, orders: &Orders, log: &mut impl Log) {
         for (&order, reason) in orders.iter() {
             log.record(
                 self.now,
@@ -402,6 +421,7 @@ impl Core {
                 Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
                 Order::RetransmitNow => {
                     if self.una < self.max {
+                        self.end_train();
                         self.end_back_off(log);
                         self.resend = Some(self.una);
                         self.cancel_timing();
@@ -426,7 +446,9 @@ impl Core {
                 // Answered by the recovery that asked.
                 Order::KeepWindow => {}
                 Order::HoldGrowth(since) => self.hold_growth = Some(since),
+                Order::SendTrain(train) => self.start_train(train),
                 Order::Probe(segments) => {
+                    self.end_train();
                     self.probe = Some(segments);
                     if segments == 0 {
                         self.resend = Some(self.una);
@@ -435,6 +457,7 @@ impl Core {
                 Order::GoBack => {
                     // What went again at the timeout need not go once more.
                     let resent = self.first_timeout.is_some_and(|(seq, _)| seq == self.una);
+                    self.end_train();
                     self.probe = None;
                     self.nxt = self.una + u64::from(resent);
                     self.turn_to(Turn::Again);
@@ -471,6 +494,7 @@ impl Core {
         if !recovering {
             return;
         }
+        self.end_train();
         self.probe = None;
         self.resend = None;
         self.nxt = self.max;
@@ -489,6 +513,7 @@ impl Core {
         self.detector.forget();
         self.detecting = false;
         self.end_back_off(log);
+        self.end_train();
         self.probe = None;
         self.resend = None;
         self.nxt = self.una;

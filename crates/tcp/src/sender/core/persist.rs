@@ -61,6 +61,7 @@ impl Core {
     }
 
     fn close_window(&mut self) {
+        self.end_train();
         let wait = self.rto.timeout();
         self.closed = Some(Persist {
             wait,
@@ -77,7 +78,13 @@ impl Core {
         if closes && self.una > 0 && !self.is_closed() {
             self.close_window();
         }
-        self.held = self.una == 0 || self.is_closed();
+        self.follow_train();
+        self.hold();
+    }
+
+    /// Notes whether the usual course of sending is suspended.
+    pub(super) fn hold(&mut self) {
+        self.held = self.una == 0 || self.is_closed() || self.train.is_some();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
@@ -100,6 +107,7 @@ impl Core {
             retransmission: true,
             sent: self.now,
             probe: true,
+            train: None,
         })
     }
 }

@@ -1,0 +1,209 @@
+//! What a receiver makes of the segments of a train: the capacity of the
+//! bottleneck from packet pairs, or the available bandwidth from a chirp. Pure
+//! functions of when each segment was sent and when it arrived.
+//!
+//! Rates are what links carry: a segment counts with its size on the wire, where
+//! the report of Daniel & Kojo writes MSS. The rate of a gap is that of the gap
+//! with which its segments left, so that a sender that was late is no error.
+
+mod chirp;
+mod packet_pair;
+mod pathchirp;
+
+use midflight_units::{Duration, Instant, Rate};
+
+pub use chirp::{abest, first_rise, Averaging, CleanChirp};
+pub use packet_pair::packet_pair;
+pub use pathchirp::{pathchirp, PathChirp};
+
+use crate::train::Measure;
+
+/// When a segment of a train was sent and when it arrived. The clocks of the
+/// two hosts may differ by any constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When it was sent.
+    pub sent: Instant,
+    /// When it arrived.
+    pub arrived: Instant,
+}
+
+/// What a receiver reports of a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Number of the train.
+    pub train: u16,
+    /// The rate found out; none if a segment was missing.
+    pub rate: Option<Rate>,
+}
+
+/// Which rule makes a rate of a chirp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChirpRule {
+    /// [`abest`] with the averaging of pathChirp.
+    Abest,
+    /// [`abest`] with the plain average.
+    AbestPlain,
+    /// [`first_rise`].
+    FirstRise,
+    /// [`pathchirp`].
+    PathChirp,
+}
+
+impl ChirpRule {
+    /// All, with their names in settings.
+    pub const NAMED: &[(&str, Self)] = &[
+        ("abest", Self::Abest),
+        ("abest-plain", Self::AbestPlain),
+        ("first-rise", Self::FirstRise),
+        ("pathchirp", Self::PathChirp),
+    ];
+}
+
+/// How a receiver estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EstimatorConfig {
+    /// The rule for chirps.
+    pub chirp: ChirpRule,
+    /// What [`abest`] makes of a chirp without a rise.
+    pub clean: CleanChirp,
+    /// A one-way delay has risen when it has grown by more than this, the
+    /// resolution of a receiver's clock.
+    pub resolution: Duration,
+    /// Knobs of [`pathchirp`].
+    pub pathchirp: PathChirp,
+    /// Over how many chirps pathChirp's results are averaged, the last one included.
+    pub smoothing: u16,
+}
+
+impl EstimatorConfig {
+    /// A11's rule; pathChirp as its paper has it, without smoothing: successive
+    /// chirps of one sender ask about different ranges of rates.
+    pub const DEFAULT: Self = Self {
+        chirp: ChirpRule::Abest,
+        clean: CleanChirp::Highest,
+        resolution: Duration::from_micros(1),
+        pathchirp: PathChirp {
+            decrease: 1.5,
+            busy: None,
+        },
+        smoothing: 1,
+    };
+
+    /// The rate that a train without losses tells, of segments of so many bytes;
+    /// none for fewer than two segments.
+    pub fn estimate(&self, measure: Measure, passages: &[Passage], bytes: u32) -> Option<Rate> {
+        let Self {
+            clean, resolution, ..
+        } = *self;
+        match (measure, self.chirp) {
+            (Measure::Capacity, _) => packet_pair(passages, bytes),
+            (_, ChirpRule::Abest) => abest(passages, bytes, Averaging::ByGaps, clean, resolution),
+            (_, ChirpRule::AbestPlain) => {
+                abest(passages, bytes, Averaging::Plain, clean, resolution)
+            }
+            (_, ChirpRule::FirstRise) => first_rise(passages, bytes, resolution),
+            (_, ChirpRule::PathChirp) => pathchirp(passages, bytes, self.pathchirp, resolution),
+        }
+    }
+}
+
+/// A chirp as the rules look at it: its gaps, their rates, and whether the
+/// one-way delay rises across each.
+struct Gap {
+    seconds: f64,
+    /// In bit/s, rounded down: where the gap was rounded down too, not below the rate meant.
+    rate: f64,
+    rises: bool,
+}
+
+fn gaps(passages: &[Passage], bytes: u32, resolution: Duration) -> Vec<Gap> {
+    let delay = |p: &Passage| i128::from(p.arrived.as_nanos()) - i128::from(p.sent.as_nanos());
+    let resolution = i128::from(resolution.as_nanos());
+    let of_pair = |pair: &[Passage]| {
+        let gap = pair[1].sent.since(pair[0].sent);
+        Gap {
+            seconds: gap.as_secs_f64(),
+            rate: rate_over(bytes, gap).as_bps() as f64,
+            rises: delay(&pair[1]) > delay(&pair[0]) + resolution,
+        }
+    };
+    passages.windows(2).map(of_pair).collect()
+}
+
+/// The rate of so many bytes over a time, rounded down to a bit/s; a time of
+/// zero counts as a nanosecond.
+fn rate_over(bytes: u32, time: Duration) -> Rate {
+    let bits = 8_000_000_000 * u128::from(bytes) / u128::from(time.as_nanos().max(1));
+    Rate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX)).unwrap_or(LEAST)
+}
+
+/// The lowest rate there is: less is reported as this.
+const LEAST: Rate = match Rate::from_bps(1) {
+    Some(rate) => rate,
+    None => Rate::from_mbps(1),
+};
+
+/// A rate computed as a double, rounded to the nearest bit/s.
+fn rounded(bps: f64) -> Rate {
+    Rate::from_bps((bps + 0.5) as u64).unwrap_or(LEAST)
+}
+
+#[cfg(test)]
+mod testing {
+    use midflight_units::{Duration, Instant, Rate};
+
+    use super::Passage;
+    use crate::train::{Spacing, Train};
+
+    pub(super) fn passages(times_us: &[(u64, u64)]) -> Vec<Passage> {
+        let at = |us: u64| Instant::from_nanos(us * 1000);
+        let passage = |&(sent, arrived): &(u64, u64)| Passage {
+            sent: at(sent),
+            arrived: at(arrived),
+        };
+        times_us.iter().map(passage).collect()
+    }
+
+    /// A chirp of 1000-byte segments whose rates double from 1 Mbit/s on, so that its gaps are 8, 4,
+    /// 2, 1 ms ..., with these one-way delays in microseconds.
+    pub(super) fn doubling(delays_us: &[u64]) -> Vec<Passage> {
+        let mut sent = 0;
+        let mut gap = 8000;
+        let mut times = Vec::new();
+        for delay in delays_us {
+            times.push((sent, sent + delay));
+            sent += gap;
+            gap /= 2;
+        }
+        passages(&times)
+    }
+
+    /// A chirp over a fluid link with this much to spare, and after a fixed delay.
+    pub(super) fn through(low: u64, high: u64, segments: u16, spare: u64) -> Vec<Passage> {
+        let rate = |bps| Rate::from_bps(bps).unwrap_or(Rate::from_mbps(1));
+        let train = Train {
+            number: 1,
+            segments,
+            spacing: Spacing::Chirp {
+                low: rate(low),
+                high: rate(high),
+            },
+            awaits_report: false,
+        };
+        let each = rate(spare).transmission_time(1500);
+        let mut sent = Instant::ZERO;
+        let mut free = Instant::ZERO;
+        let mut all = Vec::new();
+        let mut gaps = train.gaps(1500);
+        for _ in 0..segments {
+            free = free.max(sent) + each;
+            all.push(Passage {
+                sent,
+                arrived: free + Duration::from_millis(20),
+            });
+            sent += gaps.take().unwrap_or(Duration::ZERO);
+        }
+        all
+    }
+}

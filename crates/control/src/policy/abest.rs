@@ -1,0 +1,591 @@
+//! Available bandwidth by measurement (Daniel & Kojo, report on available
+//! bandwidth, section 3, figure 1), at the start of a connection and after a handoff:
+//!
+//! 1. Capacity: min(4, BDP/flows) segments back to back, from whose dispersion
+//!    the receiver tells the rate of the bottleneck, at most that of the access link.
+//! 2. Cycles: a chirp of as many segments as the window and the path hold, from a
+//!    low to a high rate, from whose queueing delay it tells the available bandwidth;
+//!    ssthresh becomes that times the RTT. The first chirp goes up to the flow's share of
+//!    the capacity, from half of it; the second from two segments a round trip to
+//!    twice what the first found; further ones double both rates. It ends when the
+//!    estimate is below the highest rate or twice the window exceeds the threshold.
+//!
+//! The listing divides by `pkt_count` in the exponent of the spread, compares a rate
+//! with a BDP, and leaves the factor 2 out of it. Taken is what makes the report's own
+//! numbers come out: the first and the last gap have exactly the two rates, the
+//! capacity is cut to the link's rate, the BDP is rate x 2 delay (125 packets for LTE).
+//! The text has the second chirp end at what the first found, the listing at twice
+//! that: the listing, as the test for an end could not fail otherwise (a knob).
+//!
+//! What the report leaves open, and what is done here:
+//!
+//! - After a train nothing new goes until its report is here, so that a chirp may be as
+//!   long as the window, as the report has it, and its segments do not queue behind others
+//!   of the flow. The next train begins at the report, a window a round trip as in slow start.
+//!   What the last wait has withheld leaves at the estimated rate (a knob).
+//! - A train waits until the window has room for all of it, after a handoff for as
+//!   long as it takes. It is shorter where there is less to send; a chirp of fewer than
+//!   three segments says nothing and ends the cycles.
+//! - The RTT is the last segment's: from its departure to the report, which is
+//!   not delayed. So a timestamp would tell.
+//! - A segment that is missing, a timeout, a fast recovery or a lost report end the
+//!   cycles; the threshold stays as it is. A new notice begins anew. A notice during a
+//!   recovery is acted on after it, and when the window is as large as the first train.
+//! - After a handoff a link too small to measure leaves the window alone; at the
+//!   start the window is one segment, as the report says. Up to the first estimate the window
+//!   grows as the threshold in force has it.
+
+use midflight_units::{Duration, Rate};
+
+use super::{HandoffPolicy, TrainReport};
+use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
+use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Train, DATA_BYTES};
+
+/// Most segments of the first train: the largest initial window of RFC 3390.
+const MOST_PAIRS: u64 = 4;
+/// Two gaps: with one the only rate would be the answer to every path.
+const LEAST_CHIRP: u64 = 3;
+/// RFC 5681 (4).
+const LEAST_SSTHRESH: f64 = 2.0;
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Nothing to measure.
+    Idle,
+    /// The SYN is not yet acknowledged.
+    Opening,
+    /// A recovery is under way, or the window too small.
+    Waiting,
+    /// The first train is out.
+    Capacity,
+    /// A chirp is out.
+    Cycle { number: u32, low: Rate, high: Rate },
+}
+
+/// State and knobs.
+#[derive(Clone, Copy, Debug)]
+pub struct Abest {
+    phase: Phase,
+    link: LinkInfo,
+    flows: u64,
+    /// Number of the last train.
+    train: u16,
+    /// The bottleneck's rate.
+    capacity: Rate,
+    /// The second cycle goes up to so many times what the first found.
+    second: u64,
+    /// What was withheld leaves at the estimated rate.
+    paced: bool,
+    /// Most segments of a chirp.
+    longest: u64,
+}
+
+impl Default for Abest {
+    fn default() -> Self {
+        let rate = Rate::from_mbps(1);
+        let delay = Duration::ZERO;
+        Self {
+            phase: Phase::Idle,
+            link: LinkInfo { rate, delay },
+            flows: 1,
+            train: 0,
+            capacity: rate,
+            second: 2,
+            paced: true,
+            longest: u64::MAX,
+        }
+    }
+}
+
+impl Part for Abest {
+    const INFO: PartInfo = PartInfo {
+        name: "abest",
+        summary: "measure capacity and available bandwidth with trains, and set ssthresh to what is available",
+        source: "Daniel & Kojo, report on available bandwidth, section 3",
+        knobs: &[
+            Knob {
+                name: "abest_c2_high",
+                default: "2x",
+                accepts: "2x, 1x",
+                summary: "highest rate of the second chirp: so many times what the first found",
+            },
+            Knob {
+                name: "abest_release",
+                default: "paced",
+                accepts: "paced, burst",
+                summary: "how what the last wait has withheld leaves: at the estimated rate, or at once",
+            },
+            Knob {
+                name: "abest_longest",
+                default: "none",
+                accepts: "a whole number of segments from 3 to 10000, or none",
+                summary: "most segments of a chirp",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let info = &Self::INFO;
+        match name {
+            "abest_c2_high" => {
+                self.second = choose(info, name, value, &[("2x", 2), ("1x", 1)])?;
+            }
+            "abest_release" => {
+                self.paced = choose(info, name, value, &[("paced", true), ("burst", false)])?;
+            }
+            _ if value == "none" => self.longest = u64::MAX,
+            _ => self.longest = whole(info, name, value, 3..=10_000)?.into(),
+        }
+        Ok(())
+    }
+}
+
+/// Segments of so many bytes that pass at a rate in a time.
+fn segments(rate: Rate, time: Duration, view: &SenderView) -> u64 {
+    rate.bits_in(time) / (8 * u64::from(view.segment_bytes))
+}
+
+fn scaled(rate: Rate, by: u64, share: u64) -> Rate {
+    let bps = rate.as_bps().saturating_mul(by) / share.max(1);
+    Rate::from_bps(bps).unwrap_or(rate)
+}
+
+impl Abest {
+    fn begin(&mut self, link: LinkInfo, flows: u32, phase: Phase) {
+        self.link = link;
+        self.flows = u64::from(flows.max(1));
+        self.phase = phase;
+    }
+
+    /// Segments that the access link holds.
+    fn bdp(&self) -> u64 {
+        self.link.rate.bits_in(self.link.delay * 2) / (8 * DATA_BYTES)
+    }
+
+    /// Segments of the first train.
+    fn pairs(&self) -> u64 {
+        MOST_PAIRS.min(self.bdp() / self.flows)
+    }
+
+    fn order(&mut self, segments: u64, spacing: Spacing, awaits_report: bool) -> Order {
+        self.train = self.train.wrapping_add(1);
+        Order::SendTrain(Train {
+            number: self.train,
+            segments: u16::try_from(segments).unwrap_or(u16::MAX),
+            spacing,
+            awaits_report,
+        })
+    }
+
+    /// The first train, as soon as it can go.
+    fn measure_capacity(&mut self, view: &SenderView) -> Orders {
+        let pairs = self.pairs();
+        let recovering = view.in_fast_recovery || view.in_rto_recovery;
+        let clear = !recovering && view.snd_nxt >= view.snd_max && view.dupacks == 0;
+        if view.snd_una == 0 || !clear || view.cwnd < pairs as f64 {
+            return Orders::none();
+        }
+        let count = pairs.min(view.unsent);
+        if count < 2 {
+            self.phase = Phase::Idle;
+            return Orders::none();
+        }
+        self.phase = Phase::Capacity;
+        let order = self.order(count, Spacing::BackToBack, true);
+        let (bdp, flows) = (self.bdp(), self.flows);
+        let why = format!("the access link holds {bdp} segments, for {flows} flows: what is the capacity of the path?");
+        Orders::none().with(order, why)
+    }
+
+    /// A chirp of what the path holds at `rate` in a round trip, or the end if
+    /// that is too little.
+    fn chirp(
+        &mut self,
+        number: u32,
+        (low, high): (Rate, Rate),
+        (rate, rtt): (Rate, Duration),
+        view: &SenderView,
+    ) -> Orders {
+        let held = segments(rate, rtt, view);
+        let most = held.min(self.longest).min(view.unsent);
+        let count = most.min(view.cwnd as u64);
+        if count < LEAST_CHIRP {
+            let mut orders = Orders::none();
+            if number == 1 && held < LEAST_CHIRP {
+                let why = format!("the path holds {held} segments at {rate}, too few for a chirp");
+                let ssthresh = (held as f64).max(LEAST_SSTHRESH);
+                orders.push(Order::SetSsthresh(ssthresh), why);
+            }
+            return self.release(orders, rate, view);
+        }
+        let low = low.min(high);
+        self.phase = Phase::Cycle { number, low, high };
+        let order = self.order(count, Spacing::Chirp { low, high }, true);
+        let why = format!("cycle {number}: is {high} available? The path holds {held} segments at {rate} in {rtt}");
+        Orders::none().with(order, why)
+    }
+
+    /// The end: sending takes its usual course, after what was withheld.
+    fn release(&mut self, mut orders: Orders, rate: Rate, view: &SenderView) -> Orders {
+        self.phase = Phase::Idle;
+        let room = (view.cwnd as u64).saturating_sub(view.flight_size());
+        let room = room.min(view.unsent);
+        if self.paced && room > 1 {
+            let gap = rate.transmission_time(u64::from(view.segment_bytes));
+            let order = self.order(room, Spacing::Even(gap), false);
+            let why = format!("what the wait has withheld, at {rate}");
+            orders.push(order, why);
+        }
+        orders
+    }
+
+    fn capacity_found(&mut self, rate: Rate, rtt: Duration, view: &SenderView) -> Orders {
+        self.capacity = rate.min(self.link.rate);
+        let share = scaled(self.capacity, 1, self.flows);
+        let low = scaled(share, 1, 2);
+        self.chirp(1, (low, share), (share, rtt), view)
+    }
+
+    fn cycle_over(
+        &mut self,
+        (number, low, high): (u32, Rate, Rate),
+        rate: Rate,
+        rtt: Duration,
+        view: &SenderView,
+    ) -> Orders {
+        let available = rate.min(self.capacity);
+        let bits = 8.0 * f64::from(view.segment_bytes);
+        let window = available.as_bps() as f64 * rtt.as_secs_f64() / bits;
+        let ssthresh = window.max(LEAST_SSTHRESH);
+        let set = Order::SetSsthresh(ssthresh);
+        let found = format!("cycle {number} finds {available} in {rtt}");
+        let cwnd = view.cwnd;
+        if available < high {
+            let why = format!("{found}, below the {high} asked for: the last cycle");
+            return self.release(Orders::none().with(set, why), available, view);
+        }
+        if 2.0 * cwnd > ssthresh {
+            let why = format!("{found}, twice the window of {cwnd} exceeds that: the last cycle");
+            return self.release(Orders::none().with(set, why), available, view);
+        }
+        let rates = if number == 1 {
+            // Two segments a round trip.
+            let two = 16_000_000_000 * u64::from(view.segment_bytes) / rtt.as_nanos().max(1);
+            let low = Rate::from_bps(two).unwrap_or(low);
+            (low, scaled(available, self.second, 1))
+        } else {
+            (scaled(low, 2, 1), scaled(high, 2, 1))
+        };
+        let mut orders = Orders::none().with(set, found);
+        let next = self.chirp(number + 1, rates, (available, rtt), view);
+        for (&order, why) in next.iter() {
+            orders.push(order, why);
+        }
+        orders
+    }
+}
+
+impl HandoffPolicy for Abest {
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        self.begin(notice.new, notice.flows, Phase::Waiting);
+        if self.pairs() <= 1 {
+            self.phase = Phase::Idle;
+            return Orders::none();
+        }
+        self.measure_capacity(view)
+    }
+
+    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
+        self.begin(notice.link, notice.flows, Phase::Opening);
+        Orders::none()
+    }
+
+    fn heeds_start(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        match self.phase {
+            Phase::Idle => {}
+            Phase::Opening if view.snd_una == 0 => {}
+            Phase::Opening => {
+                self.phase = Phase::Waiting;
+                let pairs = self.pairs();
+                // After a lost SYN the window is smaller, and stays so.
+                if view.cwnd < view.initial_window {
+                    return self.on_ack(view);
+                }
+                let (bdp, flows) = (self.bdp(), self.flows);
+                let why = format!("the access link holds {bdp} segments, for {flows} flows");
+                if pairs <= 1 {
+                    self.phase = Phase::Idle;
+                    return Orders::none().with(Order::SetCwnd(1.0), why);
+                }
+                let cwnd = pairs as f64;
+                let mut orders = Orders::none().with(Order::SetCwnd(cwnd), why);
+                let opened = SenderView { cwnd, ..*view };
+                for (&order, why) in self.measure_capacity(&opened).iter() {
+                    orders.push(order, why);
+                }
+                return orders;
+            }
+            Phase::Waiting if self.pairs() <= 1 => self.phase = Phase::Idle,
+            Phase::Waiting => return self.measure_capacity(view),
+            Phase::Capacity | Phase::Cycle { .. } => {
+                if view.train != Some(self.train) {
+                    // It was lost, or its report was.
+                    self.phase = Phase::Idle;
+                }
+            }
+        }
+        Orders::none()
+    }
+
+    fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
+        if report.estimate.train != self.train {
+            return Orders::none();
+        }
+        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+        let (Some(rate), Some(rtt)) = (report.estimate.rate, report.rtt) else {
+            return Orders::none();
+        };
+        match phase {
+            Phase::Capacity => self.capacity_found(rate, rtt, view),
+            Phase::Cycle { number, low, high } => {
+                self.cycle_over((number, low, high), rate, rtt, view)
+            }
+            Phase::Idle | Phase::Opening | Phase::Waiting => {
+                self.phase = phase;
+                Orders::none()
+            }
+        }
+    }
+
+    fn watches_acks(&self) -> bool {
+        !matches!(self.phase, Phase::Idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Estimate;
+    use crate::policy::testing::{link, notice, view};
+
+    /// Nothing in flight, the SYN acknowledged, this window.
+    fn open(cwnd: f64) -> SenderView {
+        SenderView {
+            snd_una: 1,
+            snd_nxt: 1,
+            snd_max: 1,
+            cwnd,
+            ssthresh: 10_000.0,
+            ..view(0, 1000)
+        }
+    }
+
+    fn told(train: u16, mbps: Option<f64>, rtt_ms: u64) -> TrainReport {
+        let rate = mbps.and_then(|m| Rate::from_bps((m * 1e6) as u64));
+        TrainReport {
+            estimate: Estimate { train, rate },
+            rtt: Some(Duration::from_millis(rtt_ms)),
+        }
+    }
+
+    fn all(orders: &Orders) -> Vec<Order> {
+        orders.iter().map(|(&order, _)| order).collect()
+    }
+
+    fn mbps(rate: f64) -> Rate {
+        Rate::from_bps((rate * 1e6) as u64).unwrap_or(Rate::from_mbps(1))
+    }
+
+    fn chirp(number: u16, segments: u16, low: f64, high: f64) -> Order {
+        Order::SendTrain(Train {
+            number,
+            segments,
+            spacing: Spacing::Chirp {
+                low: mbps(low),
+                high: mbps(high),
+            },
+            awaits_report: true,
+        })
+    }
+
+    fn pairs(number: u16, segments: u16) -> Order {
+        Order::SendTrain(Train {
+            number,
+            segments,
+            spacing: Spacing::BackToBack,
+            awaits_report: true,
+        })
+    }
+
+    fn even(number: u16, segments: u16, gap_us: u64) -> Order {
+        Order::SendTrain(Train {
+            number,
+            segments,
+            spacing: Spacing::Even(Duration::from_micros(gap_us)),
+            awaits_report: false,
+        })
+    }
+
+    fn start(kbps: u64, ms: u64, flows: u32) -> (Abest, Vec<Order>) {
+        let mut abest = Abest::default();
+        let notice = StartNotice {
+            link: link(kbps, ms),
+            flows,
+        };
+        let mut sender = open(1.0);
+        sender.snd_una = 0;
+        assert!(abest.on_start(&notice, &sender).is_empty());
+        assert!(abest.watches_acks() && abest.on_ack(&sender).is_empty());
+        let orders = abest.on_ack(&open(3.0));
+        (abest, all(&orders))
+    }
+
+    /// LTE, 50 Mbit/s and 15 ms: BDP 125, so 4 segments. 54 Mbit/s and 2 ms: 18, for 8 flows 2 each,
+    /// for 16 flows 1: regular TCP with a window of 1.
+    #[test]
+    fn the_first_train_is_four_segments_or_what_the_link_holds() {
+        let opens = |n: u16| vec![Order::SetCwnd(f64::from(n)), pairs(1, n)];
+        assert_eq!(start(50_000, 15, 1).1, opens(4));
+        assert_eq!(start(54_000, 2, 8).1, opens(2));
+        let (small, orders) = start(54_000, 2, 16);
+        assert_eq!(orders, [Order::SetCwnd(1.0)]);
+        assert!(!small.watches_acks());
+    }
+
+    /// One flow over 50 Mbit/s with a round trip of 120 ms, which holds 500 segments. The capacity
+    /// measured, 60 Mbit/s, is cut to the link's 50. Cycle 1: min(6, 500) segments from 25 to 50 Mbit/s.
+    /// It finds 50: ssthresh 500, and 2 x 12 is less. Cycle 2: 12 segments from two a round trip, 24,000
+    /// bits / 120 ms = 200 kbit/s, to 100 Mbit/s. It finds 80, cut to 50: below 100, the end. 24 segments
+    /// are withheld; 12,000 bits at 50 Mbit/s take 240 us.
+    #[test]
+    fn the_cycles_of_one_flow() {
+        let (mut abest, _) = start(50_000, 15, 1);
+        let first = abest.on_estimate(&told(1, Some(60.0), 120), &open(6.0));
+        assert_eq!(all(&first), [chirp(2, 6, 25.0, 50.0)]);
+        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let set = Order::SetSsthresh(500.0);
+        assert_eq!(all(&second), [set, chirp(3, 12, 0.2, 100.0)]);
+        let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        assert_eq!(all(&end), [set, even(4, 24, 240)]);
+        assert!(!abest.watches_acks());
+    }
+
+    /// Four flows share: cycle 1 from 50/8 = 6.25 to 12.5 Mbit/s, cycle 2 up to 25, cycle 3 doubles both
+    /// rates of cycle 2: 0.4 to 50 Mbit/s. Each finds its highest rate: ssthresh 12.5 Mbit/s x 120 ms =
+    /// 125 segments, then 250, and at the end 2 x 250 exceeds 50 Mbit/s x 120 ms = 500 not, 2 x 251 does.
+    #[test]
+    fn the_cycles_of_four_flows_double_from_the_third_on() {
+        let (mut abest, _) = start(50_000, 15, 4);
+        let first = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
+        assert_eq!(all(&first), [chirp(2, 6, 6.25, 12.5)]);
+        let second = abest.on_estimate(&told(2, Some(12.5), 120), &open(12.0));
+        let set = Order::SetSsthresh;
+        assert_eq!(all(&second), [set(125.0), chirp(3, 12, 0.2, 25.0)]);
+        let third = abest.on_estimate(&told(3, Some(25.0), 120), &open(24.0));
+        assert_eq!(all(&third), [set(250.0), chirp(4, 24, 0.4, 50.0)]);
+        let mut other = abest;
+        let fourth = other.on_estimate(&told(4, Some(50.0), 120), &open(250.0));
+        assert_eq!(all(&fourth), [set(500.0), chirp(5, 250, 0.8, 100.0)]);
+        let end = abest.on_estimate(&told(4, Some(50.0), 120), &open(251.0));
+        assert_eq!(all(&end), [set(500.0), even(5, 251, 240)]);
+    }
+
+    #[test]
+    fn the_second_chirp_ends_at_what_the_first_found_if_so_set() {
+        let (mut abest, _) = start(50_000, 15, 1);
+        assert_eq!(abest.set_knob("abest_c2_high", "1x"), Ok(()));
+        assert_eq!(abest.set_knob("abest_longest", "5"), Ok(()));
+        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
+        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        assert!(second.contains(&chirp(3, 5, 0.2, 50.0)));
+    }
+
+    #[test]
+    fn a_burst_instead_of_pacing_if_so_set() {
+        let (mut abest, _) = start(50_000, 15, 1);
+        assert_eq!(abest.set_knob("abest_release", "burst"), Ok(()));
+        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
+        let end = abest.on_estimate(&told(2, Some(30.0), 120), &open(12.0));
+        assert_eq!(all(&end), [Order::SetSsthresh(300.0)]);
+    }
+
+    /// 1.2 Mbit/s and 20 ms hold two segments: no chirp, and a threshold of two.
+    #[test]
+    fn a_path_too_small_for_a_chirp_sets_the_threshold_to_what_it_holds() {
+        let (mut abest, orders) = start(1200, 10, 1);
+        assert_eq!(orders, [Order::SetCwnd(2.0), pairs(1, 2)]);
+        let end = abest.on_estimate(&told(1, Some(1.2), 20), &open(3.0));
+        assert_eq!(all(&end), [Order::SetSsthresh(2.0), even(2, 3, 10_000)]);
+    }
+
+    #[test]
+    fn a_missing_segment_a_lost_report_or_a_lost_train_end_the_cycles() {
+        let begun = || start(50_000, 15, 1).0;
+        let mut missing = begun();
+        assert!(missing
+            .on_estimate(&told(1, None, 120), &open(4.0))
+            .is_empty());
+        assert!(!missing.watches_acks());
+        let mut lost = begun();
+        let mut sender = open(5.0);
+        sender.train = Some(1);
+        assert!(lost.on_ack(&sender).is_empty() && lost.watches_acks());
+        sender.train = None;
+        assert!(lost.on_ack(&sender).is_empty() && !lost.watches_acks());
+        // What comes too late, or is of another train, is not heeded.
+        assert!(lost
+            .on_estimate(&told(1, Some(50.0), 120), &open(6.0))
+            .is_empty());
+        let mut other = begun();
+        assert!(other
+            .on_estimate(&told(9, Some(50.0), 120), &open(6.0))
+            .is_empty());
+        assert!(other.watches_acks());
+    }
+
+    #[test]
+    fn a_notice_in_a_recovery_or_with_a_small_window_waits() {
+        let handoff = notice((6000, 50), (50_000, 15));
+        let mut abest = Abest::default();
+        let recovering = SenderView {
+            in_rto_recovery: true,
+            ..open(10.0)
+        };
+        assert!(abest.on_notice(&handoff, &recovering).is_empty());
+        assert!(abest.on_ack(&recovering).is_empty() && abest.watches_acks());
+        assert!(abest.on_ack(&open(3.0)).is_empty());
+        assert_eq!(all(&abest.on_ack(&open(4.0))), [pairs(1, 4)]);
+        // A second notice in the middle begins anew, with a number of its own.
+        assert_eq!(all(&abest.on_notice(&handoff, &open(20.0))), [pairs(2, 4)]);
+        assert!(abest
+            .on_estimate(&told(1, Some(50.0), 120), &open(20.0))
+            .is_empty());
+        assert!(!abest
+            .on_estimate(&told(2, Some(50.0), 120), &open(20.0))
+            .is_empty());
+    }
+
+    #[test]
+    fn a_link_too_small_leaves_the_window_alone_after_a_handoff() {
+        let mut abest = Abest::default();
+        let small = notice((6000, 50), (200, 10));
+        assert!(abest.on_notice(&small, &open(10.0)).is_empty());
+        assert!(!abest.watches_acks());
+    }
+
+    #[test]
+    fn a_flow_near_its_end_has_shorter_trains_or_none() {
+        let mut abest = Abest::default();
+        let mut sender = open(10.0);
+        sender.unsent = 3;
+        let handoff = notice((6000, 50), (50_000, 15));
+        assert_eq!(all(&abest.on_notice(&handoff, &sender)), [pairs(1, 3)]);
+        sender.unsent = 1;
+        assert!(abest.on_notice(&handoff, &sender).is_empty() && !abest.watches_acks());
+    }
+}

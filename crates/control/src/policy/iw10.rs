@@ -1,0 +1,84 @@
+//! An initial window of ten segments (RFC 6928), the "Iw10" that Daniel & Kojo,
+//! report on available bandwidth, section 4, compare with. After a lost SYN the
+//! window is what it is without (RFC 6928 section 2).
+//!
+//! The notice at the start of the connection only says that this is one; what it
+//! tells of the link is not looked at. With the setting `initial_window` every scheme
+//! of a comparison starts so.
+
+use super::HandoffPolicy;
+use crate::part::{Part, PartInfo};
+use crate::{Notice, Order, Orders, SenderView, StartNotice};
+
+/// RFC 6928 section 2.
+const WINDOW: f64 = 10.0;
+
+/// Whether the connection is about to open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Iw10 {
+    opening: bool,
+}
+
+impl Part for Iw10 {
+    const INFO: PartInfo = PartInfo {
+        name: "iw10",
+        summary: "an initial window of ten segments",
+        source: "RFC 6928 section 2",
+        knobs: &[],
+    };
+}
+
+impl HandoffPolicy for Iw10 {
+    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
+        self.opening = true;
+        Orders::none()
+    }
+
+    fn heeds_start(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        if view.snd_una == 0 {
+            return Orders::none();
+        }
+        self.opening = false;
+        if view.snd_una > 1 || view.cwnd < view.initial_window {
+            return Orders::none();
+        }
+        Orders::none().with(Order::SetCwnd(WINDOW), "the SYN is acknowledged")
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.opening
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{link, view};
+
+    #[test]
+    fn the_window_is_ten_once_the_syn_is_acknowledged_at_its_first_try() {
+        let notice = StartNotice {
+            link: link(6000, 50),
+            flows: 1,
+        };
+        for (una, cwnd, expected) in [(1, 3.0, true), (1, 1.0, false), (2, 4.0, false)] {
+            let mut iw10 = Iw10::default();
+            let mut sender = view(1, 1000);
+            (sender.snd_una, sender.cwnd) = (0, 1.0);
+            let _ = iw10.on_start(&notice, &sender);
+            assert!(iw10.watches_acks() && iw10.on_ack(&sender).is_empty());
+            (sender.snd_una, sender.cwnd) = (una, cwnd);
+            let orders = iw10.on_ack(&sender);
+            assert_eq!(orders.contains(&Order::SetCwnd(10.0)), expected);
+            assert!(!iw10.watches_acks());
+        }
+    }
+}

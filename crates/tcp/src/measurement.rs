@@ -1,0 +1,221 @@
+//! The receiver's part in measuring a path: it notes when the segments of a
+//! train were sent and arrived, and reports what they tell when the last one is
+//! here, or that one is missing as soon as a later segment shows it. A segment
+//! out of place counts as missing: what overtakes another has not queued behind it.
+//!
+//! A report is made once. If its ACK is lost the sender sees the train
+//! acknowledged without one.
+
+use educe::Educe;
+use midflight_control::estimate::{Estimate, EstimatorConfig, Passage};
+use midflight_control::Measure;
+use midflight_units::{Instant, Rate, Seq};
+
+use crate::segment::{Segment, TrainMark};
+
+/// What a receiver keeps of the train that is arriving.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Measurement {
+    config: EstimatorConfig,
+    /// The train that arrived last, and whether more of it is to come.
+    train: Option<TrainMark>,
+    under_way: bool,
+    /// One past the highest of its segments.
+    edge: Seq,
+    passages: Vec<Passage>,
+    /// What the chirps before have told, in bit/s, where that is averaged.
+    before: Vec<u64>,
+}
+
+impl Measurement {
+    pub(crate) fn new(config: EstimatorConfig) -> Self {
+        Self {
+            config,
+            train: None,
+            under_way: false,
+            edge: 0,
+            passages: Vec::new(),
+            before: Vec::new(),
+        }
+    }
+
+    /// Whether it wants to see segments that are of no train.
+    #[inline]
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
+    /// Looks at a segment; what there is to report.
+    pub(crate) fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Estimate> {
+        let Some(mark) = segment.train else {
+            let beyond = self.under_way && segment.seq >= self.edge && !segment.probe;
+            return if beyond { self.end(None) } else { None };
+        };
+        let mut cut_short = None;
+        match self.train {
+            Some(train) if train.number == mark.number => {}
+            // A late one of an earlier train.
+            Some(train) if mark.number.wrapping_sub(train.number) > u16::MAX / 2 => return None,
+            _ => {
+                if self.under_way {
+                    cut_short = self.end(None);
+                }
+                self.train = Some(mark);
+                self.under_way = true;
+                self.passages.clear();
+            }
+        }
+        if !self.under_way {
+            return None;
+        }
+        if usize::from(mark.index) != self.passages.len() {
+            return self.end(None);
+        }
+        self.edge = segment.seq + 1;
+        self.passages.push(Passage {
+            sent: segment.sent,
+            arrived: now,
+        });
+        if self.passages.len() < usize::from(mark.segments) {
+            return cut_short;
+        }
+        let rate = self
+            .config
+            .estimate(mark.measure, &self.passages, segment.bytes);
+        let rate = rate.and_then(|rate| match mark.measure {
+            Measure::Capacity => Some(rate),
+            Measure::Available => self.smooth(rate),
+        });
+        self.end(rate)
+    }
+
+    fn end(&mut self, rate: Option<Rate>) -> Option<Estimate> {
+        self.under_way = false;
+        let train = self.train?.number;
+        Some(Estimate { train, rate })
+    }
+
+    /// The mean over the last chirps, rounded down.
+    fn smooth(&mut self, rate: Rate) -> Option<Rate> {
+        let most = usize::from(self.config.smoothing);
+        if most <= 1 {
+            return Some(rate);
+        }
+        if self.before.len() >= most {
+            self.before.remove(0);
+        }
+        self.before.push(rate.as_bps());
+        let sum: u128 = self.before.iter().map(|&bps| u128::from(bps)).sum();
+        let mean = sum / self.before.len() as u128;
+        Rate::from_bps(mean as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_control::estimate::ChirpRule;
+
+    use super::*;
+
+    fn measurement() -> Measurement {
+        Measurement::new(EstimatorConfig::DEFAULT)
+    }
+
+    /// A segment that left at `sent_us` with its place in a train of three.
+    fn marked(number: u16, index: u16, seq: Seq, sent_us: u64, measure: Measure) -> Segment {
+        Segment {
+            seq,
+            bytes: 1500,
+            retransmission: false,
+            sent: Instant::from_nanos(sent_us * 1000),
+            probe: false,
+            train: Some(TrainMark {
+                number,
+                index,
+                segments: 3,
+                measure,
+            }),
+        }
+    }
+
+    fn pair(number: u16, index: u16, seq: Seq) -> Segment {
+        marked(number, index, seq, 0, Measure::Capacity)
+    }
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1000)
+    }
+
+    #[test]
+    fn the_last_segment_brings_the_estimate_and_only_it() {
+        let mut m = measurement();
+        assert_eq!(m.on_segment(at(1000), &pair(7, 0, 5)), None);
+        assert_eq!(m.on_segment(at(1240), &pair(7, 1, 6)), None);
+        // 12,000 bits in 240 us.
+        let rate = Rate::from_bps(50_000_000);
+        let told = m.on_segment(at(1480), &pair(7, 2, 7));
+        assert_eq!(told, Some(Estimate { train: 7, rate }));
+        assert!(!m.is_under_way());
+        assert_eq!(m.on_segment(at(1500), &pair(7, 2, 7)), None);
+    }
+
+    #[test]
+    fn a_gap_a_later_segment_and_a_newer_train_show_that_one_is_missing() {
+        let lost = Some(Estimate {
+            train: 7,
+            rate: None,
+        });
+        let mut gap = measurement();
+        let _ = gap.on_segment(at(0), &pair(7, 0, 5));
+        assert_eq!(gap.on_segment(at(1), &pair(7, 2, 7)), lost);
+        assert_eq!(gap.on_segment(at(2), &pair(7, 1, 6)), None, "said once");
+
+        let mut later = measurement();
+        let _ = later.on_segment(at(0), &pair(7, 0, 5));
+        let of_none = |seq| Segment {
+            train: None,
+            ..pair(7, 0, seq)
+        };
+        assert_eq!(later.on_segment(at(1), &of_none(3)), None, "an old one");
+        assert_eq!(later.on_segment(at(1), &of_none(8)), lost);
+
+        let mut newer = measurement();
+        let _ = newer.on_segment(at(0), &pair(7, 0, 5));
+        assert_eq!(newer.on_segment(at(1), &pair(8, 0, 8)), lost);
+        assert!(newer.is_under_way(), "the newer one is measured");
+        assert_eq!(newer.on_segment(at(2), &pair(7, 1, 6)), None);
+        let _ = newer.on_segment(at(241), &pair(8, 1, 9));
+        let told = newer.on_segment(at(481), &pair(8, 2, 10));
+        let rate = Rate::from_bps(50_000_000);
+        assert_eq!(told, Some(Estimate { train: 8, rate }));
+
+        let mut first = measurement();
+        assert_eq!(first.on_segment(at(0), &pair(7, 1, 6)), lost, "the first");
+    }
+
+    /// Chirps of 12,000-bit segments with gaps of 2000 and 1000 us, 6 and 12 Mbit/s, without a rise,
+    /// and with one across the last gap of the second: 12, then (12 + 12) / 2 with the plain rule of
+    /// the first rise, then (12 + 12 + 6) / 3 = 10 for a rise at once.
+    #[test]
+    fn results_of_chirps_are_averaged_where_set() {
+        let mut m = Measurement::new(EstimatorConfig {
+            chirp: ChirpRule::FirstRise,
+            smoothing: 3,
+            ..EstimatorConfig::DEFAULT
+        });
+        let mut told = Vec::new();
+        for (number, delays) in [
+            (1, [500, 500, 500]),
+            (2, [500, 500, 600]),
+            (3, [500, 600, 700]),
+        ] {
+            for (index, sent) in [0, 2000, 3000].into_iter().enumerate() {
+                let segment = marked(number, index as u16, 0, sent, Measure::Available);
+                let report = m.on_segment(at(sent + delays[index]), &segment);
+                told.extend(report.and_then(|e| e.rate).map(Rate::as_bps));
+            }
+        }
+        assert_eq!(told, [12_000_000, 12_000_000, 10_000_000]);
+    }
+}
