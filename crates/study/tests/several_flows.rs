@@ -4,9 +4,10 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
+use midflight_sim::Digest;
 use midflight_study::{
-    run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, StudyError,
-    Sweep, TraceRow, TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme,
+    StudyError, Sweep, TraceRow, TraceRun, REFERENCE_FIXED,
 };
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 
@@ -104,7 +105,31 @@ fn forks_and_threads_change_nothing() {
     }
 }
 
-/// With one scheme of each kind of part.
+/// What passes nodes without an event there arrives as it would with one, that of
+/// residents, which leaves the way halfway and comes back from there, too.
+#[test]
+fn routes_that_hold_change_nothing() {
+    let built = Scheme::named("sack").and_then(|s| s.build("ns2", &[]));
+    let built = built.unwrap_or_else(|e| panic!("{e}"));
+    for kind in KINDS {
+        for flows in company() {
+            let run = |hold: bool| {
+                let handoff = handoff(kind, flows);
+                let mut world = handoff.world(&built, &built, Digest::default())?;
+                handoff.plan(&mut world, Instant::from_nanos(5_000_000_000))?;
+                if hold {
+                    world.hold_routes_until(Instant::NEVER);
+                }
+                world.run_before(Instant::from_nanos(30_000_000_000))?;
+                Ok::<_, StudyError>(*world.observer())
+            };
+            let (every_event, held) = (run(false), run(true));
+            let every_event = every_event.unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(Some(every_event), held.ok(), "{flows:?}");
+        }
+    }
+}
+
 #[test]
 fn forks_are_runs_from_the_start_with_every_scheme() {
     let names = schemes().into_iter().map(|s| match s.name.as_str() {

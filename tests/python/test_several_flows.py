@@ -1,0 +1,319 @@
+"""Several flows over one handoff, and how connections start: tables, helpers and command line."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import midflight
+from midflight.cli import main
+from midflight.results import Columns, RunTable, StartupTable, by_flow, jain, slowest
+from midflight.studies.runs import Cell, Link, Runs, Startup, Sweep, Trace
+
+OLD, NEW = "6400 kbit/s, 9 ms", "200 kbit/s, 300 ms"
+PAIR = ["--old", OLD, "--new", NEW]
+SECOND = 1_000_000_000
+# Of every column of these sweeps before there could be several flows, and of their first run.
+ALONE = {
+    ("mbb", "ns2"): ("ec2e667ad7c6dfe7a8dc134ec6438cf5", "f85e7302f570214eaf9595f6226a23bb"),
+    ("mbb", "rfc"): ("285adb66bc6cb8215cf1170884075a5f", "f3460c8cc02b52bba4d9d718b8731f13"),
+    ("bbm", "ns2"): ("d58b1a206ad0d59e27beb267bbe3b2b1", "b4ffa1ed08a0bb746603f80824e8d524"),
+    ("bbm", "rfc"): ("8d8eaa0906631b6c04e2b01f3a5767c0", "9b4a3eee5013e4dc18e24fd8956df764"),
+}
+
+
+@pytest.mark.parametrize(("kind", "profile"), ALONE)
+def test_one_flow_is_what_it_was(kind: str, profile: str) -> None:
+    table = midflight.handoff(
+        old=OLD,
+        new=NEW,
+        kind=kind,
+        profile=profile,
+        at_ns=midflight.parse_instants("0.1s,3.3s,8.2s,17s"),
+        schemes=["sack", "enhanced", "freeze"],
+        packets=60,
+        extra_packets=[20, 90],
+    )
+    added = {"flow": 0, "resident": 0, "acked_window": None}
+    columns = hashlib.blake2b(digest_size=16)
+    for name in table.column_names:
+        if name in added:
+            assert set(table.column(name)) == {added[name]}
+        else:
+            columns.update(repr((name, table.column(name))).encode())
+    assert (columns.hexdigest(), table.column("digest")[0]) == ALONE[kind, profile]
+
+
+def several(**more: object) -> midflight.Table:
+    asked = {"at_ns": [3 * SECOND, 8 * SECOND], "schemes": ["sack", "enhanced"], **more}
+    return midflight.handoff(old=OLD, new="1 Mbit/s, 50 ms", **asked)  # type: ignore[arg-type]
+
+
+def test_rows_are_by_scheme_instant_and_flow() -> None:
+    table = several(flows=3, residents=2, stagger_ns=10_000_000, window_ns=5 * SECOND)
+    assert table.column("flow") == [0, 1, 2, 3, 4] * 4
+    assert table.column("resident") == [0, 0, 0, 1, 1] * 4
+    assert table.column("scheme") == ["sack"] * 10 + ["enhanced"] * 10
+    assert table.column("th_ns") == ([3 * SECOND] * 5 + [8 * SECOND] * 5) * 2
+    digests = table.column("digest")
+    assert len(set(digests)) == 4
+    assert digests == [one for one in digests[::5] for _ in range(5)]
+    acked = by_flow(table, "acked_window")
+    assert acked.shape == (4, 5)
+    # 5 s at 1 Mbit/s are 416 packets, and what was on its way before them counts too.
+    assert (acked.sum(axis=1) < 416 + 60).all()
+    assert (acked.sum(axis=1) > 250).all()
+
+
+COLUMNS = {
+    "scheme": ["a"] * 6,
+    "flow": [0, 1, 2, 0, 1, 2],
+    "resident": [0, 0, 1, 0, 0, 1],
+    "t_new_ns": [30, 40, 99, 50, None, 99],
+    "t_ack_ns": [35, 20, 99, 50, 70, 99],
+    "first_rto_ns": [None, 7, 8, 9, None, 8],
+    "nrto": [1, 2, 9, 0, 5, 9],
+    "acked_window": [None] * 6,
+    "cwnd": [1.5, 2.5, 9.0, 3.5, 4.5, 9.0],
+    "digest": ["x"] * 3 + ["y"] * 3,
+}
+
+
+def test_the_slowest_flow_of_a_run() -> None:
+    found = slowest(Columns(COLUMNS))
+    assert found.column_names == list(COLUMNS)
+    assert len(found) == 2
+    expected = {
+        "flow": [1, 1],
+        "t_new_ns": [40, None],
+        "t_ack_ns": [35, 70],
+        "first_rto_ns": [7, None],
+        "nrto": [3, 5],
+        "acked_window": [None, None],
+        "cwnd": [2.5, 4.5],
+        "digest": ["x", "y"],
+    }
+    assert {name: found.column(name) for name in expected} == expected
+    times = RunTable(Columns(COLUMNS)).slowest.transfer_time_s
+    assert times[0] == 40e-9
+    assert math.isnan(times[1])
+
+
+def test_the_slowest_of_one_flow_is_that_flow() -> None:
+    table = several(extra_packets=[10])
+    found = slowest(table)
+    for name in table.column_names:
+        assert found.column(name) == table.column(name)
+
+
+def test_the_slowest_of_real_flows() -> None:
+    table = several(flows=4, residents=1)
+    found = slowest(table)
+    times, timeouts = by_flow(table, "t_new_ns")[:, :4], by_flow(table, "timeouts")[:, :4]
+    assert found.numpy("t_new_ns").tolist() == times.max(axis=1).tolist()
+    assert found.numpy("flow").tolist() == times.argmax(axis=1).tolist()
+    assert found.numpy("timeouts").tolist() == timeouts.sum(axis=1).tolist()
+    assert found.column("scheme") == ["sack", "sack", "enhanced", "enhanced"]
+
+
+def test_jains_index_by_hand() -> None:
+    assert jain([7, 7, 7, 7]) == 1.0
+    assert jain([5]) == 1.0
+    assert jain([1, 0, 0, 0]) == 0.25
+    assert jain([3, 3, 0, 0]) == 0.5
+    # (1 + 2 + 3)^2 / (3 (1 + 4 + 9)) = 36 / 42
+    assert jain([1, 2, 3]) == pytest.approx(6 / 7)
+    assert all(math.isnan(jain(values)) for values in ([], [0, 0], [1, math.nan]))
+
+
+def test_a_flow_of_several_is_traced() -> None:
+    table = several(flows=2, residents=1, schemes=["sack"], at_ns=[3 * SECOND])
+    for flow, maxseq in enumerate(table.column("maxseq")):
+        trace = midflight.trace(
+            old=OLD,
+            new="1 Mbit/s, 50 ms",
+            at_ns=None,
+            scheme="sack",
+            flows=2,
+            residents=1,
+            flow=flow,
+            until_ns=3 * SECOND,
+        )
+        sent = [
+            value
+            for event, value in zip(trace.column("event"), trace.column("value"), strict=True)
+            if event == "send"
+        ]
+        assert max(sent) == maxseq
+    with pytest.raises(midflight.MidflightError, match="flow to trace 3"):
+        midflight.trace(
+            old=OLD, new=NEW, at_ns=None, scheme="sack", until_ns=SECOND, flows=3, flow=3
+        )
+
+
+def test_jobs_of_several_flows_and_of_starts() -> None:
+    cell = Cell(Link(6400, 9), Link(1000, 50), "bbm")
+    sweep = Sweep(cell, "sack", (3 * SECOND, 8 * SECOND), flows=2, residents=1, window_s=4.0)
+    slow = Sweep(cell, "sack", (3 * SECOND,), gap_s=2.0, profile="rfc")
+    start = Startup(Link(20_000, 15), "sack", flows=3, packets=(10, 200), stagger_s=0.01)
+    trace = Trace(cell, "sack", 3.0, 4.0, flows=2, flow=1)
+    told: list[tuple[int, int]] = []
+    runs = Runs()
+    runs.make([sweep, slow, start, trace], lambda _what, done, total: told.append((done, total)))
+    assert told[-1] == (5, 5)
+    assert {total for _, total in told} == {5}
+    table = runs[sweep]
+    assert len(table) == 6
+    assert table.by_flow("acked_window").shape == (2, 3)
+    assert len(table.slowest) == 2
+    assert runs[slow]["t_new_ns"][0] > 2 * SECOND
+    found = runs[start]
+    assert isinstance(found, StartupTable)
+    assert (len(found), found.newcomers) == (3, 3)
+    times = found.time_s(200)
+    assert found.goodput_bit_s(200) == pytest.approx(200 * 1460 * 8 / times)
+    assert found.total("drops_data") == sum(found["drops_data"])
+    assert len(runs[trace]) > 0
+    assert set(runs.made) == {sweep, slow, start, trace}
+    again = Runs()
+    again.make([start, slow, trace, sweep])
+    assert again.digest() == runs.digest()
+
+
+def test_summary_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["handoff", *PAIR, "--at", "2s,8s", "--scheme", "sack", "--scheme", "enhanced"]
+    more = ["--flows", "4", "--residents", "2", "--stagger", "50ms", "--window", "10s"]
+    assert main([*args, *more]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    lines = captured.out.splitlines()
+    assert lines[2] == "4 flows move, 2 residents of the new link (sack), 0.05 s between starts"
+    assert lines[4].startswith("Times are those of the slowest flow")
+    assert lines[7].split()[-2:] == ["acked", "jain"]
+    for line, scheme in zip(lines[8:], ["sack", "enhanced"], strict=True):
+        assert re.fullmatch(rf"{scheme}( +\d+\.\d{{3}}){{3}}( +\d+\.\d\d){{5}} +0\.\d{{3}}", line)
+
+
+def test_the_readmes_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    block = next(b for b in readme.split("```") if "$ midflight handoff" in b and "--flows" in b)
+    command, _, printed = block.partition("$ ")[2].replace("\\\n", " ").partition("\n")
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.rstrip() == printed.rstrip()
+
+
+def test_csv_and_json_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["handoff", *PAIR, "--at", "2s,8s", "--flows", "2", "--residents", "1"]
+    assert main([*args, "--window", "3s", "--csv", "-"]) == 0
+    runs = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(runs[0])[:4] == ["scheme", "th", "flow", "resident"]
+    assert list(runs[0])[-1] == "acked_window"
+    assert [one["flow"] for one in runs] == ["0", "1", "2"] * 2
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["request"]["flows"] == 2
+    assert [one["resident"] for one in found["runs"]] == [0, 0, 1] * 2
+    slow = max(one["t_new100"] for one in found["runs"][:2])
+    slower = max(one["t_new100"] for one in found["runs"][3:5])
+    assert found["schemes"][0]["transfer_s"]["median"] == pytest.approx((slow + slower) / 2)
+
+
+STARTUP = ["startup", "--link", "20 Mbit/s, 15 ms"]
+
+
+def test_summary_of_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    args = [*STARTUP, "--scheme", "sack", "--scheme", "westwood", "--flows", "4"]
+    assert main([*args, "--packets", "10,300", "--residents", "1", "--window", "2s"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    lines = captured.out.splitlines()
+    assert lines[1] == "4 flows at once, 1 resident (sack) 10 s before; profile ns2"
+    heads = ["scheme", "10", "300", "drops", "retransmissions", "timeouts", "acked", "jain"]
+    assert lines[5].split() == heads
+    for line, scheme in zip(lines[6:], ["sack", "westwood"], strict=True):
+        assert re.fullmatch(rf"{scheme}( +\d+\.\d){{2}}( +\d+){{4}} +0\.\d{{3}}", line), line
+
+
+def test_goodput_is_payload_over_the_time_from_the_syn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    args = [*STARTUP, "--flows", "2", "--packets", "10,100", "--stagger", "5ms"]
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    times = np.array([one["t_100_s"] for one in found["flows"]])
+    goodput = found["schemes"][0]["goodput_kbit_s"]["100"]
+    assert goodput == pytest.approx(np.mean(100 * 1460 * 8 / times) / 1e3)
+    assert [one["opened_s"] for one in found["flows"]] == [0.0, 0.005]
+    assert main([*args, "--csv", "-"]) == 0
+    flows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [float(one["t_100_s"]) for one in flows] == pytest.approx(times, abs=1e-6)
+    assert [one["digest"] for one in flows] == [one["digest"] for one in found["flows"]]
+
+
+def test_a_start_that_is_not_over_is_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STARTUP, "--packets", "10,100000", "--end", "1s"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(r"sack +\d+\.\d +-( +\d+){3} +1", line)
+    assert main([*STARTUP, "--packets", "10,100000", "--end", "1s", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schemes"][0]["goodput_kbit_s"]["100000"] is None
+
+
+def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    idle = ["--stagger", "1ms", "--resident-scheme", "dcr"]
+    assert main(["handoff", *PAIR, "--at", "2s", *idle]) == 0
+    assert capsys.readouterr().err.count("has no effect") == 2
+    assert main([*STARTUP, "--packets", "10", *idle, "--lead", "1s"]) == 0
+    assert capsys.readouterr().err.count("has no effect") == 3
+
+
+# What is wrong, the words it must name: what was read, and what would be accepted.
+HANDOFF = ["handoff", *PAIR, "--at", "2s"]
+MISTAKES = {
+    "no flows": ([*HANDOFF, "--flows", "0"], ["--flows", '"0"', "1 to 64"]),
+    "too many flows": ([*HANDOFF, "--flows", "65"], ["--flows", "64"]),
+    "residents in words": ([*HANDOFF, "--residents", "some"], ["--residents", "0 to 64"]),
+    "flows that open too late": (
+        [*HANDOFF, "--flows", "4", "--stagger", "1s"],
+        ["2 s", "3 s", "accepted"],
+    ),
+    "a window that is not over": (
+        [*HANDOFF, "--window", "20s", "--end", "20s"],
+        ["window of 20 s", "ends at 20 s"],
+    ),
+    "no window": ([*HANDOFF, "--window", "0s"], ["window 0 s"]),
+    "an unknown sender of residents": (
+        [*HANDOFF, "--residents", "1", "--resident-scheme", "vegas"],
+        ["vegas", "sack"],
+    ),
+    "two ways of output": ([*STARTUP, "--csv", "-", "--json"], ["--csv", "--json"]),
+    "no link": (["startup"], ["--link"]),
+    "packets that do not ascend": ([*STARTUP, "--packets", "10,10"], ["10, 10", "larger"]),
+    "packets in words": ([*STARTUP, "--packets", "10,many"], ["--packets", '"many"']),
+    "starts after the end": (
+        [*STARTUP, "--flows", "3", "--stagger", "1s", "--end", "2s"],
+        ["end of the run 2 s", "after the last flow opens"],
+    ),
+    "an unknown scheme to start": ([*STARTUP, "--scheme", "vegas"], ["vegas", "sack"]),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistake_is_named(mistake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args, words = MISTAKES[mistake]
+    assert main(args) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("midflight: ")
+    for word in words:
+        assert word in captured.err
