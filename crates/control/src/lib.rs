@@ -19,5 +19,5 @@ pub mod spurious;
 mod view;
 
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
-pub use order::{Order, Orders};
+pub use order::{Order, Orders, Reordering};
 pub use view::SenderView;

@@ -221,6 +221,12 @@ impl<'a> Plan<'a> {
         matches!(signal, AnyHandoverSignal::Silent(_)) && !self.schemes.iter().any(heeds)
     }
 
+    /// Whether a scheme wants to know of recoveries that prove unneeded.
+    fn heeds_unneeded(&self) -> bool {
+        let mut policies = self.schemes.iter().flat_map(|(_, policies)| policies);
+        policies.any(|p| p.heeds_unneeded())
+    }
+
     fn shares_past_with(&self, other: &Self) -> bool {
         self.waits_for_the_notice() == other.waits_for_the_notice()
             && self.sweep.handoff.shares_past_with(&other.sweep.handoff)
@@ -296,9 +302,13 @@ fn copy<'a>(spare: &'a mut Option<Watched>, world: &Watched) -> &'a mut Watched 
 
 impl Past<'_> {
     /// Runs the past once, and the handoffs from copies of it. Policies only
-    /// watch until the first notice, so that the past needs none.
+    /// watch until the first notice, so that the past needs none; what the sender
+    /// watches for them it watches for all.
     fn run(&self, progress: &Progress) -> Result<Placed, StudyError> {
         let mut past = self.plans[0].world(Vec::new())?;
+        if self.plans.iter().any(|plan| plan.heeds_unneeded()) {
+            past.sender_mut(FLOW).watch_retransmissions();
+        }
         let mut placed = Vec::new();
         let mut copies: Vec<Watched> = Vec::new();
         let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();

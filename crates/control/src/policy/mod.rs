@@ -12,6 +12,7 @@ mod a2;
 mod a3;
 mod a4;
 mod ehn;
+mod reordering;
 mod retransmission_trigger;
 mod rlci;
 
@@ -19,6 +20,7 @@ pub use a1::min_rto as a1_min_rto;
 
 use crate::part::registry;
 use crate::signal::HandoverMark;
+use crate::spurious::Unneeded;
 use crate::{Notice, Orders, SenderView, StartNotice};
 
 /// An ACK with a handover mark, as a policy sees it.
@@ -30,7 +32,7 @@ pub struct MarkSeen {
     pub una_before: midflight_units::Seq,
 }
 
-/// A policy: it sees a view of its sender at six occasions and answers with
+/// A policy: it sees a view of its sender at seven occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -75,6 +77,20 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
+    /// Whether the policy wants to know of recoveries that prove unneeded, from
+    /// the start of the connection on: the one that a handoff causes may be over
+    /// before the notice comes.
+    fn heeds_unneeded(&self) -> bool {
+        false
+    }
+
+    /// DSACKs have shown every retransmission of the last recovery to be unneeded.
+    /// Called when that is known and again after a notice, until a policy answers.
+    /// Called only if [`Self::heeds_unneeded`].
+    fn on_unneeded(&mut self, _what: &Unneeded, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
     /// Whether the policy waits for something that an ACK may bring.
     fn watches_acks(&self) -> bool {
         false
@@ -93,6 +109,7 @@ registry! {
     Rlci: rlci::Rlci,
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
     Ehn: ehn::Ehn,
+    ExpectReordering: reordering::ExpectReordering,
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
@@ -148,6 +165,7 @@ pub(crate) mod testing {
             receiver_window: 10_000,
             sack: false,
             dup_threshold: 3,
+            reordering: None,
             limited_transmit: true,
         }
     }
