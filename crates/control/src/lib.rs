@@ -21,6 +21,6 @@ mod train;
 mod view;
 
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
-pub use order::{Order, Orders};
+pub use order::{Order, Orders, Reordering};
 pub use train::{Gaps, Measure, Spacing, Train};
 pub use view::SenderView;

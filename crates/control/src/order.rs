@@ -68,6 +68,29 @@ pub enum Order {
     /// of a train under way; without effect while anything is resent, probed or not
     /// yet open. What resends or probes ends it, and so does a notice.
     SendTrain(Train),
+    /// Duplicate ACKs to come may mean reordering: wait for more of them than usual.
+    ExpectReordering(Reordering),
+    /// Duplicate ACKs mean again what they usually do.
+    EndReordering,
+}
+
+/// How to take duplicate ACKs while segments overtake others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reordering {
+    /// Duplicate ACKs that start fast retransmit.
+    pub duplicates: u32,
+    /// Segments SACKed above one after which it counts as lost, with a recovery
+    /// that goes by that (RFC 6675 IsLost).
+    pub sacked: u32,
+    /// Segments sent before this keep their order among themselves: one of them is lost as
+    /// soon as the usual number of others of them is SACKed above it.
+    pub in_order_before: Instant,
+    /// Extended limited transmit: until then each duplicate may send a new segment,
+    /// while no more than so many windows are outstanding.
+    pub windows: f64,
+    /// From here on duplicates mean what they usually do; if enough have come, a
+    /// segment is retransmitted at once.
+    pub until: Option<Instant>,
 }
 
 impl fmt::Display for Order {
@@ -105,6 +128,19 @@ impl fmt::Display for Order {
                 )
             }
             Self::SendTrain(train) => write!(f, "send {train}"),
+            Self::ExpectReordering(Reordering {
+                duplicates,
+                sacked,
+                until,
+                ..
+            }) => {
+                write!(
+                    f,
+                    "wait for {duplicates} duplicate ACKs, or {sacked} segments SACKed above"
+                )?;
+                until.map_or(Ok(()), |until| write!(f, ", but no longer than to {until}"))
+            }
+            Self::EndReordering => write!(f, "wait for the usual number of duplicate ACKs"),
         }
     }
 }

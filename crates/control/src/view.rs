@@ -1,5 +1,7 @@
 use midflight_units::{Duration, Instant, Seq};
 
+use crate::Reordering;
+
 /// What a policy may know of a sender. Sequence numbers and windows are in
 /// segments.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +61,11 @@ pub struct SenderView {
     pub receiver_window: u64,
     /// Setting: recovery uses SACK.
     pub sack: bool,
-    /// Setting: duplicate ACKs that start fast retransmit (RFC 5681: 3).
+    /// Duplicate ACKs that start fast retransmit: the setting (RFC 5681: 3), or
+    /// what an order has put in its place.
     pub dup_threshold: u32,
+    /// What an order says of reordering to come.
+    pub reordering: Option<Reordering>,
     /// Setting: a new segment goes with the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
 }
@@ -69,6 +74,11 @@ impl SenderView {
     /// Segments sent and not acknowledged: highest sent minus highest acknowledged.
     pub fn flight_size(&self) -> u64 {
         self.snd_max - self.snd_una
+    }
+
+    /// Segments SACKed above one after which it counts as lost (RFC 6675 DupThresh).
+    pub fn lost_threshold(&self) -> u32 {
+        self.reordering.map_or(self.dup_threshold, |r| r.sacked)
     }
 
     /// Segments sent since the window was last rewound: while the sender goes

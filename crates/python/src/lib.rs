@@ -492,6 +492,9 @@ fn handoff_table(sweep: &midflight_study::Sweep, rows: &[HandoffRow]) -> PyResul
     t.int("reordered", count(|r| r.reordered.into()));
     t.int("fast_rexmits", count(|r| r.fast_rexmits.into()));
     t.int("false_fast_rexmits", count(|r| r.false_fast_rexmits.into()));
+    t.maybe_int("loss_wait_max_ns", times(|r| r.loss_wait_max));
+    t.maybe_int("loss_wait_mean_ns", times(|r| r.loss_wait_mean));
+    t.int("losses_timed_out", count(|r| r.losses_timed_out.into()));
     t.real("ssthresh_min", real(|r| r.ssthresh_min));
     t.real("cwnd_min", real(|r| r.cwnd_min));
     t.int(

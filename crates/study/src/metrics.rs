@@ -90,6 +90,15 @@ pub struct HandoffRow {
     pub fast_rexmits: u32,
     /// Fast recoveries entered for a segment that was not lost.
     pub false_fast_rexmits: u32,
+    /// How late losses are noticed: from the loss of a data segment to its next
+    /// transmission, the longest. A loss before the handoff counts if the segment
+    /// went again after it; a loss of what is acknowledged already does not count.
+    pub loss_wait_max: Option<Duration>,
+    /// The same, the mean over all losses.
+    pub loss_wait_mean: Option<Duration>,
+    /// Losses that only the timer told of: the segment had not been sent again
+    /// when it expired.
+    pub losses_timed_out: u32,
     /// Smallest slow-start threshold after the handoff.
     pub ssthresh_min: f64,
     /// Smallest congestion window after the handoff.
@@ -189,6 +198,39 @@ impl SeqSet {
     }
 }
 
+/// Segments that were lost and have not been sent again: which, when, and
+/// whether the timer has expired since.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+struct Lost(Vec<(Seq, Instant, bool)>);
+
+impl Lost {
+    /// A segment is lost while `una` is the first unacknowledged one: what is
+    /// below it nobody misses.
+    fn add(&mut self, seq: Seq, now: Instant, una: Seq) {
+        self.0.retain(|lost| lost.0 >= una);
+        if seq >= una {
+            self.0.push((seq, now, false));
+        }
+    }
+
+    /// The segment is sent again: when it was lost, if it was.
+    fn take(&mut self, seq: Seq) -> Option<Instant> {
+        let at = self.0.iter().position(|lost| lost.0 == seq)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    /// The timer has expired: how many wait for it, beyond those counted before.
+    fn time_out(&mut self, una: Seq) -> u32 {
+        let mut count = 0;
+        for lost in self.0.iter_mut().filter(|lost| lost.0 >= una && !lost.2) {
+            lost.2 = true;
+            count += 1;
+        }
+        count
+    }
+}
+
 /// Everything that is counted from the handoff on.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
@@ -210,6 +252,8 @@ struct After {
     new_path: Vec<Seq>,
     /// Each advance of the ACK since the handoff.
     advances: Vec<(Duration, Seq)>,
+    /// Waits of lost segments that have been sent again.
+    loss_waits: (u64, u64),
 }
 
 /// Watches one flow through a handoff.
@@ -222,6 +266,7 @@ pub(crate) struct HandoffMetrics {
     backoff: u32,
     dropped: SeqSet,
     highest_dropped: Option<Seq>,
+    lost: Lost,
     begun: bool,
     after: After,
 }
@@ -283,6 +328,7 @@ impl HandoffMetrics {
         after.seen.restart(view.snd_una);
         after.new_path.clear();
         after.advances.clear();
+        after.loss_waits = (0, 0);
     }
 
     /// Whether everything has been measured once no event before `next` is left.
@@ -298,6 +344,8 @@ impl HandoffMetrics {
     pub(crate) fn take_row(&mut self) -> HandoffRow {
         self.begun = false;
         self.after.row.t_newpath = self.after.newpath_time();
+        let (losses, waits) = self.after.loss_waits;
+        self.after.row.loss_wait_mean = waits.checked_div(losses).map(Duration::from_nanos);
         std::mem::take(&mut self.after.row)
     }
 }
@@ -333,6 +381,13 @@ impl After {
                 self.freeze = self.make_at + POLL * polls;
             }
         }
+    }
+
+    /// A lost segment is sent again, so long after its loss.
+    fn on_resent(&mut self, wait: Duration) {
+        self.loss_waits.0 += 1;
+        self.loss_waits.1 += wait.as_nanos();
+        self.row.loss_wait_max = self.row.loss_wait_max.max(Some(wait));
     }
 
     /// A segment arrives; the first arrival since the handoff decides its path.
@@ -380,6 +435,12 @@ impl Observer for HandoffMetrics {
                         a.on_sent(now, segment.retransmission);
                     }
                 }
+                if segment.retransmission {
+                    let lost = self.lost.take(segment.seq);
+                    if let (Some(lost), true) = (lost, self.begun && now < self.after.freeze) {
+                        self.after.on_resent(now.since(lost));
+                    }
+                }
             }
             Event::AckArrived(ack) if ack.ack > self.una && ack.ack <= self.max => {
                 self.una = ack.ack;
@@ -404,6 +465,7 @@ impl Observer for HandoffMetrics {
                 if let Payload::Data(seq) = *payload {
                     self.dropped.insert(seq);
                     self.highest_dropped = self.highest_dropped.max(Some(seq));
+                    self.lost.add(seq, now, self.una);
                     if let Some(a) = after {
                         a.row.drops_data += 1;
                         a.row.drops_all += 1;
@@ -440,6 +502,7 @@ impl Observer for HandoffMetrics {
                     self.stalled = true;
                     if let Some(a) = after {
                         a.row.timeouts += 1;
+                        a.row.losses_timed_out += self.lost.time_out(self.una);
                     }
                 }
                 SenderEvent::Backoff(backoff) => {
@@ -482,6 +545,27 @@ impl Observer for HandoffMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lost_segment_waits_until_it_is_sent_again() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut lost = Lost::default();
+        for (seq, ms) in [(7, 1), (8, 2), (9, 3)] {
+            lost.add(seq, at(ms), 7);
+        }
+        // Acknowledged, as another copy has arrived: not missed.
+        lost.add(5, at(4), 7);
+        assert_eq!(lost.take(5), None);
+        assert_eq!(lost.take(8), Some(at(2)));
+        assert_eq!(lost.take(8), None, "once");
+        assert_eq!(lost.time_out(8), 1, "9; 7 has arrived another way");
+        assert_eq!(lost.time_out(8), 0, "once");
+        // Its retransmission is lost as well: another loss.
+        assert_eq!(lost.take(9), Some(at(3)));
+        lost.add(9, at(10), 9);
+        assert_eq!(lost.time_out(9), 1);
+        assert_eq!(lost.take(9), Some(at(10)));
+    }
 
     #[test]
     fn a_sequence_set_forgets_below_its_edge_only() {

@@ -326,6 +326,12 @@ impl<'a> Plan<'a> {
         Ok(plans)
     }
 
+    /// Whether a scheme wants to know of recoveries that prove unneeded.
+    fn heeds_unneeded(&self) -> bool {
+        let mut policies = self.schemes.iter().flat_map(|(_, built)| &built.policies);
+        policies.any(|p| p.heeds_unneeded())
+    }
+
     fn shares_past_with(&self, other: &Self) -> bool {
         self.waits_for_the_notice == other.waits_for_the_notice
             && self.sweep.handoff.shares_past_with(&other.sweep.handoff)
@@ -430,13 +436,19 @@ impl Past<'_> {
     }
 
     /// Runs the past once, and the handoffs from copies of it. Policies only
-    /// watch until the first notice, so that the past needs none.
+    /// watch until the first notice, so that the past needs none; what senders
+    /// watch for them they watch for all.
     fn run_forks<W: Watch + Send + Sync>(&self, progress: &Progress) -> Result<Placed, StudyError> {
         let plain = Built {
             profile: self.plans[0].profile,
             policies: Vec::new(),
         };
         let mut past: World<W> = self.plans[0].world(&plain)?;
+        if self.plans.iter().any(|plan| plan.heeds_unneeded()) {
+            for flow in (0..self.plans[0].sweep.handoff.flows.moving).map(flow_id) {
+                past.sender_mut(flow).watch_retransmissions();
+            }
+        }
         let mut placed = Vec::new();
         let mut copies: Vec<World<W>> = Vec::new();
         let by_instant: Vec<_> = self.handoffs.chunk_by(|a, b| a.0 == b.0).collect();

@@ -90,7 +90,7 @@ impl DupackResponse for Dcr {
     /// While it waits nothing counts as lost.
     fn dup_threshold(&self, view: &SenderView) -> u32 {
         if view.in_fast_recovery {
-            view.dup_threshold
+            view.lost_threshold()
         } else {
             u32::MAX
         }

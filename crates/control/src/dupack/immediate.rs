@@ -1,6 +1,7 @@
 //! Fast retransmit at once: the third duplicate ACK tells of a loss (RFC 5681
 //! section 3.2), and the ones before may each send a new segment (RFC 3042).
-//! Threshold and limited transmit are settings of the sender.
+//! Threshold and limited transmit are settings of the sender; where reordering
+//! is expected they are those of the order.
 
 use super::{Answer, DupackResponse};
 use crate::part::{Part, PartInfo};
@@ -30,6 +31,17 @@ impl DupackResponse for Immediate {
 
     fn limited_window(&self, view: &SenderView) -> Option<f64> {
         let early = view.dupacks < view.dup_threshold;
-        (early && view.limited_transmit).then_some(view.cwnd)
+        match view.reordering {
+            Some(r) if early => {
+                // The duplicates come on top of this window.
+                let most = r.windows * view.cwnd - f64::from(view.dupacks);
+                (most >= 0.0).then_some(view.cwnd.min(most))
+            }
+            _ => (early && view.limited_transmit).then_some(view.cwnd),
+        }
+    }
+
+    fn waits_as_told(&self) -> bool {
+        true
     }
 }

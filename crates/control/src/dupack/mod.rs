@@ -39,7 +39,12 @@ pub trait DupackResponse {
 
     /// Duplicate ACKs after which a segment counts as lost (RFC 6675 DupThresh).
     fn dup_threshold(&self, view: &SenderView) -> u32 {
-        view.dup_threshold
+        view.lost_threshold()
+    }
+
+    /// Whether an order to expect reordering stands in for a wait of its own.
+    fn waits_as_told(&self) -> bool {
+        false
     }
 
     /// SND.UNA has advanced after duplicate ACKs that led to nothing;

@@ -47,6 +47,12 @@ impl<const CAREFUL: bool> Part for Ncr<CAREFUL> {
 }
 
 impl<const CAREFUL: bool> Ncr<CAREFUL> {
+    /// At least what an order to expect reordering asks for.
+    fn threshold_in(view: &SenderView) -> u32 {
+        let ordered = view.reordering.map_or(0, |r| r.sacked);
+        Self::threshold_for(view.flight_since_rewind()).max(ordered)
+    }
+
     /// (I.3), (E.6): LT_F x FlightSize, at least three; LT_F is 2/3 or 1/2.
     fn threshold_for(flight: u64) -> u32 {
         let share = if CAREFUL {
@@ -62,7 +68,7 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
     fn on_duplicate(&mut self, view: &SenderView) -> Answer {
         // (I.1)
         self.flight_prev.get_or_insert(view.flight_since_rewind());
-        self.threshold = Self::threshold_for(view.flight_since_rewind());
+        self.threshold = Self::threshold_in(view);
         if view.dupacks >= self.threshold {
             Answer::Retransmit
         } else {
@@ -91,7 +97,7 @@ impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
         if !more_above {
             self.flight_prev = None;
         }
-        self.threshold = Self::threshold_for(view.flight_since_rewind());
+        self.threshold = Self::threshold_in(view);
         let cwnd = (view.flight_since_rewind() + 1).min(before);
         Orders::none()
             .with(

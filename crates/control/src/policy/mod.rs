@@ -16,6 +16,7 @@ mod ehn;
 mod initial_ssthresh;
 mod iw10;
 mod probe_train;
+mod reordering;
 mod retransmission_trigger;
 mod rlci;
 
@@ -26,6 +27,7 @@ use midflight_units::Duration;
 use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::signal::HandoverMark;
+use crate::spurious::Unneeded;
 use crate::{Notice, Orders, SenderView, StartNotice};
 
 /// An ACK with a handover mark, as a policy sees it.
@@ -99,6 +101,20 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
+    /// Whether the policy wants to know of recoveries that prove unneeded, from
+    /// the start of the connection on: the one that a handoff causes may be over
+    /// before the notice comes.
+    fn heeds_unneeded(&self) -> bool {
+        false
+    }
+
+    /// DSACKs have shown every retransmission of the last recovery to be unneeded.
+    /// Called when that is known and again after a notice, until a policy answers.
+    /// Called only if [`Self::heeds_unneeded`].
+    fn on_unneeded(&mut self, _what: &Unneeded, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
     /// Whether the policy waits for something that an ACK may bring.
     fn watches_acks(&self) -> bool {
         false
@@ -121,6 +137,7 @@ registry! {
     InitialSsthresh: initial_ssthresh::InitialSsthresh,
     Iw10: iw10::Iw10,
     ProbeTrain: probe_train::ProbeTrain,
+    ExpectReordering: reordering::ExpectReordering,
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
@@ -179,6 +196,7 @@ pub(crate) mod testing {
             receiver_window: 10_000,
             sack: false,
             dup_threshold: 3,
+            reordering: None,
             limited_transmit: true,
         }
     }

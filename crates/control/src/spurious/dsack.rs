@@ -7,6 +7,9 @@
 //! and for good when a segment arrived twice that was sent once (A.4). It needs
 //! a receiver that reports duplicates (RFC 2883).
 
+//! What tells, [`UnneededWatch`], is apart from the answer, [`DsackUndo`]: a
+//! handoff policy may have one of its own.
+
 use midflight_units::Seq;
 
 use super::{AckView, Before, SpuriousDetector};
@@ -30,15 +33,28 @@ struct Episode {
     timeout: bool,
 }
 
-/// State of the DSACK detector.
+/// A recovery of which every retransmission arrived as a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unneeded {
+    /// The sender before it.
+    pub before: Before,
+    /// The timer has expired in it, or began it.
+    pub timeout: bool,
+}
+
+/// Follows the retransmissions of a recovery and the reports of duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DsackUndo {
+pub struct UnneededWatch {
     episode: Option<Episode>,
     /// One past the highest segment sent when the recovery began.
     edge: Seq,
     /// The network duplicates packets: the reports mean nothing (A.4).
     off: bool,
 }
+
+/// The DSACK detector.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DsackUndo(UnneededWatch);
 
 impl Part for DsackUndo {
     const INFO: PartInfo = PartInfo {
@@ -75,8 +91,10 @@ impl Episode {
     }
 }
 
-impl DsackUndo {
-    fn begin(&mut self, before: &SenderView, timeout: bool) {
+impl UnneededWatch {
+    /// The timer has expired, or fast retransmit is about to start; `before` is the
+    /// sender before it reduced.
+    pub fn begin(&mut self, before: &SenderView, timeout: bool) {
         if self.off {
             return;
         }
@@ -98,60 +116,79 @@ impl DsackUndo {
             timeout,
         });
     }
-}
 
-impl SpuriousDetector for DsackUndo {
-    fn on_timeout(&mut self, before: &SenderView) -> Orders {
-        self.begin(before, true);
-        Orders::none()
-    }
-
-    fn on_fast_retransmit(&mut self, before: &SenderView) {
-        self.begin(before, false);
-    }
-
-    fn on_retransmission(&mut self, segment: Seq) {
+    /// A segment is sent again.
+    pub fn on_retransmission(&mut self, segment: Seq) {
         self.episode = self.episode.take().and_then(|mut episode| {
             // (A.3)
             episode.resend(segment).then_some(episode)
         });
     }
 
-    fn forget(&mut self) {
+    /// ACKs tell nothing of the recovery at hand any more.
+    pub fn forget(&mut self) {
         self.episode = None;
     }
 
-    fn watches_acks(&self) -> bool {
+    /// Whether it waits for reports.
+    pub fn is_waiting(&self) -> bool {
         self.episode.is_some()
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
-        let Some(episode) = &mut self.episode else {
-            return Orders::none();
-        };
+    /// An ACK has been processed: the recovery, if it proves to have been unneeded.
+    pub fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Option<Unneeded> {
+        let episode = self.episode.as_mut()?;
         episode.sack_seen |= !ack.blocks.is_empty();
-        let Some(segment) = ack.dsack else {
-            return Orders::none();
-        };
+        let segment = ack.dsack?;
         if !episode.was_resent(segment) {
             // (A.4), unless it was resent in an earlier recovery, of which nothing is kept.
             self.off = segment >= self.edge;
             self.episode = None;
-            return Orders::none();
+            return None;
         }
         if !episode.sack_seen && segment == view.snd_una - ack.segments {
             // (A.1): SND.UNA before this ACK.
             self.episode = None;
-            return Orders::none();
+            return None;
         }
         episode.duplicates += 1;
         if episode.duplicates < episode.total {
-            return Orders::none();
+            return None;
         }
         // (B.1)
         let (before, timeout) = (episode.before, episode.timeout);
         self.episode = None;
         self.edge = view.snd_una;
+        Some(Unneeded { before, timeout })
+    }
+}
+
+impl SpuriousDetector for DsackUndo {
+    fn on_timeout(&mut self, before: &SenderView) -> Orders {
+        self.0.begin(before, true);
+        Orders::none()
+    }
+
+    fn on_fast_retransmit(&mut self, before: &SenderView) {
+        self.0.begin(before, false);
+    }
+
+    fn on_retransmission(&mut self, segment: Seq) {
+        self.0.on_retransmission(segment);
+    }
+
+    fn forget(&mut self) {
+        self.0.forget();
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.0.is_waiting()
+    }
+
+    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+        let Some(Unneeded { before, timeout }) = self.0.on_ack(ack, view) else {
+            return Orders::none();
+        };
         let why = "every retransmission arrived as a duplicate";
         let orders = before.reverse(ack.segments.max(1), view, why);
         if timeout {

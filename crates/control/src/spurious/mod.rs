@@ -14,7 +14,7 @@ mod none;
 
 use midflight_units::{Duration, Instant, Seq};
 
-pub use dsack::DsackUndo;
+pub use dsack::{DsackUndo, Unneeded, UnneededWatch};
 pub use eifel::Eifel;
 pub use frto::Frto;
 pub use frto_ns2::FrtoNs2;
@@ -83,10 +83,13 @@ registry! {
 
 /// What a sender was before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Before {
-    at: Instant,
-    cwnd: f64,
-    ssthresh: f64,
+pub struct Before {
+    /// When it began.
+    pub at: Instant,
+    /// Congestion window, in segments.
+    pub cwnd: f64,
+    /// Slow-start threshold, in segments.
+    pub ssthresh: f64,
     /// FlightSize without limited transmit, which is not what the window held
     /// (as in RFC 5681 section 3.2, step 2).
     flight: u64,
@@ -95,7 +98,7 @@ struct Before {
 }
 
 impl Before {
-    fn of(view: &SenderView) -> Self {
+    pub(crate) fn of(view: &SenderView) -> Self {
         Self {
             at: view.now,
             cwnd: view.cwnd,

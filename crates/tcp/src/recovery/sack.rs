@@ -80,16 +80,30 @@ impl Sack {
 
     /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
     /// segments above it (and so has what has DupThresh SACKed blocks above).
+    /// Where reordering is expected, segments that keep their order among
+    /// themselves have a DupThresh of their own.
     fn lost_edge(&self, core: &Core) -> Seq {
-        let mut wanted = u64::from(core.dup_threshold);
+        let edge = self.edge_below(Seq::MAX, core.dup_threshold);
+        let among = core.in_order_below.and_then(|end| {
+            let usual = core.config.dup_threshold;
+            self.edge_below(end, usual)
+        });
+        edge.max(among).unwrap_or(core.una)
+    }
+
+    /// The edge below which every un-SACKed segment has so many SACKed ones
+    /// between itself and `end`.
+    fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
+        let mut wanted = u64::from(threshold);
         for block in self.blocks.iter().rev() {
-            let length = block.right - block.left;
+            let right = block.right.min(end);
+            let length = right.saturating_sub(block.left);
             if length >= wanted {
-                return block.right - wanted;
+                return Some(right - wanted);
             }
             wanted -= length;
         }
-        core.una
+        None
     }
 
     /// SetPipe().

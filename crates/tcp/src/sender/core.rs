@@ -11,7 +11,8 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
 use midflight_control::rtt::Rto;
-use midflight_control::spurious::AnySpuriousDetector;
+use midflight_control::spurious::{AnySpuriousDetector, Unneeded, UnneededWatch};
+use midflight_control::Reordering;
 use midflight_units::{Duration, Instant, Ring, Seq};
 
 use self::persist::Persist;
@@ -127,6 +128,15 @@ pub(crate) struct Core {
     response: AnyDupackResponse,
     /// The response's deadline, and when it was set.
     delay: Option<(Instant, Instant)>,
+    /// What an order says of reordering to come, and when it was given.
+    reordering: Option<(Reordering, Instant)>,
+    /// Duplicates that usually tell of a loss are taken for reordering so far.
+    patient: bool,
+    /// Segments below this do not overtake each other; while reordering is expected.
+    pub(crate) in_order_below: Option<Seq>,
+    /// When that ends or the response's deadline comes, whichever is first, and
+    /// when that was decided.
+    wake: Option<(Instant, Instant)>,
     /// Duplicate ACKs after which a segment counts as lost.
     pub(crate) dup_threshold: u32,
     /// FlightSize before limited transmit, where the response keeps it.
@@ -136,7 +146,13 @@ pub(crate) struct Core {
     /// A loss is suspected, and what it is taken for.
     judged: Option<LossCause>,
     detector: AnySpuriousDetector,
+    /// The detector, or the watch below, waits for something that an ACK may bring.
     detecting: bool,
+    /// Follows retransmissions for policies that heed unneeded ones.
+    watch: UnneededWatch,
+    keeps_watch: bool,
+    /// What it has found last, as long as no policy has answered.
+    unneeded: Option<Unneeded>,
     /// How many new segments may go before the next order.
     pub(crate) probe: Option<u32>,
     /// What applied orders ask of the recovery.
@@ -191,6 +207,10 @@ impl Core {
             heeds_marks: false,
             response: config.dupack_response,
             delay: None,
+            reordering: None,
+            patient: false,
+            in_order_below: None,
+            wake: None,
             dup_threshold: config.dup_threshold,
             flight_before: None,
             classifier: config.loss_classifier,
@@ -198,6 +218,9 @@ impl Core {
             judged: None,
             detector: config.spurious_detector,
             detecting: false,
+            watch: UnneededWatch::default(),
+            keeps_watch: false,
+            unneeded: None,
             probe: None,
             turn: None,
             noted: None,
@@ -206,6 +229,7 @@ impl Core {
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
         core.heeds_marks = core.policies.iter().any(|p| p.heeds_marks());
+        core.keeps_watch = core.policies.iter().any(|p| p.heeds_unneeded());
         core
     }
 
@@ -213,6 +237,15 @@ impl Core {
         self.policies.clear();
         self.policies.extend(policies);
         self.heeds_marks = self.policies.iter().any(|p| p.heeds_marks());
+        if !self.policies.iter().any(|p| p.heeds_unneeded()) {
+            self.keeps_watch = false;
+            self.watch.forget();
+        }
+    }
+
+    /// See [`super::Sender::watch_retransmissions`].
+    pub(crate) fn watch_retransmissions(&mut self) {
+        self.keeps_watch = true;
     }
 
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
@@ -520,6 +553,7 @@ impl Core {
             }
             if self.detecting {
                 self.detector.on_retransmission(seq);
+                self.watch.on_retransmission(seq);
             }
             if self.config.karn_every_retransmission
                 && self.timed.is_some_and(|(timed, _)| timed == seq)

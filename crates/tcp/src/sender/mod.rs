@@ -43,6 +43,12 @@ impl Sender {
         self.core.set_policies(policies);
     }
 
+    /// Follows retransmissions from here on, as a sender does whose policies heed
+    /// unneeded ones: for the common past of runs that will have such policies.
+    pub fn watch_retransmissions(&mut self) {
+        self.core.watch_retransmissions();
+    }
+
     /// Limits the flow to segments below `end` (the SYN counts). What a higher
     /// end allows may go at once.
     pub fn set_end(&mut self, end: Seq) {
@@ -106,6 +112,14 @@ impl Sender {
     /// Time has passed; whether the retransmission timer has expired. Does
     /// nothing before the deadline of [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
+        if self.core.reordering_is_over(now) {
+            let states = States::before::<L>(self);
+            if self.core.end_reordering(now) {
+                self.recovery.retransmit(&mut self.core, log);
+                self.core.end_duplicates();
+            }
+            states.after(self, Trigger::DelayOver, log);
+        }
         if self.core.delay_is_over(now) && self.core.is_closed() {
             self.core.end_delay(now);
             self.core.end_duplicates();

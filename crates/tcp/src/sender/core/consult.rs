@@ -7,7 +7,7 @@ use midflight_control::dupack::Answer;
 use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::policy::MarkSeen;
 use midflight_control::spurious::AckView;
-use midflight_control::{Notice, Order, Orders, SenderView, StartNotice};
+use midflight_control::{Notice, Order, Orders, Reordering, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
@@ -28,7 +28,7 @@ impl Core {
     ) -> (bool, Option<f64>) {
         let view = self.view();
         let answer = self.response.on_duplicate(&view);
-        if self.dupacks == self.config.dup_threshold && news {
+        if self.dupacks == view.dup_threshold && news {
             self.judge(&view, log);
         }
         let window = self.response.limited_window(&view);
@@ -37,7 +37,11 @@ impl Core {
             // There is nothing to wait for.
             self.response.end();
         }
-        self.delay = self.response.deadline();
+        self.patient = news
+            && answer == Answer::Wait
+            && self.reordering.is_some()
+            && self.dupacks >= self.config.dup_threshold;
+        self.set_delay(self.response.deadline());
         (answer == Answer::Retransmit, window)
     }
 
@@ -70,13 +74,14 @@ impl Core {
         if self.judged.take().is_some() {
             log.record(self.now, SenderEvent::Reordered(first));
         }
+        self.patient = false;
         let above = ack.sack.iter(ack.ack).filter(|b| b.left > ack.ack);
         let above: u64 = above.map(|b| b.right.saturating_sub(b.left)).sum();
         let view = self.view();
         let orders = self.response.on_advance(&view, above > 0);
         self.window_answered = !orders.is_empty();
         self.apply(self.response.info().name, &orders, log);
-        self.delay = self.response.deadline();
+        self.set_delay(self.response.deadline());
         self.dup_threshold = self.response.dup_threshold(&view);
         if self.response.flight_before().is_some() {
             self.dupacks = above.min(self.flight_size()) as u32;
@@ -86,32 +91,84 @@ impl Core {
     /// The duplicates are history.
     pub(crate) fn end_duplicates(&mut self) {
         self.judged = None;
+        self.patient = false;
         self.response.end();
-        self.delay = None;
+        self.set_delay(None);
+    }
+
+    /// The deadline of the response; what wakes the sender first follows.
+    fn set_delay(&mut self, delay: Option<(Instant, Instant)>) {
+        self.delay = delay;
+        self.wake = delay;
+        if let Some((
+            Reordering {
+                until: Some(end), ..
+            },
+            set,
+        )) = self.reordering
+        {
+            if delay.is_none_or(|(due, _)| end < due) {
+                self.wake = Some((end, set));
+            }
+        }
+    }
+
+    /// Sets what to expect from here on, or that nothing unusual is.
+    fn expect_reordering(&mut self, reordering: Option<Reordering>) {
+        self.reordering = reordering.map(|r| (r, self.now));
+        self.patient &= reordering.is_some();
+        let before = reordering.filter(|_| self.response.waits_as_told());
+        self.in_order_below = before.map(|r| {
+            let sent = self.outstanding.iter();
+            self.una + sent.take_while(|o| o.sent() < r.in_order_before).count() as Seq
+        });
+        self.dup_threshold = self.response.dup_threshold(&self.view());
+        self.set_delay(self.delay);
+    }
+
+    /// Whether reordering was expected up to now or before, and the timer was not
+    /// due before.
+    pub(crate) fn reordering_is_over(&self, now: Instant) -> bool {
+        let until = self.reordering.and_then(|(r, _)| r.until);
+        until.is_some_and(|until| until <= now && self.is_before_timer(until))
+    }
+
+    /// Duplicates mean from now on what they usually do: whether as many have come
+    /// as tell of a loss.
+    pub(crate) fn end_reordering(&mut self, now: Instant) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        self.expect_reordering(None);
+        self.dupacks >= self.config.dup_threshold
+            && self.response.waits_as_told()
+            && !(self.in_fast_recovery || self.stalled || self.probe.is_some() || self.is_closed())
+    }
+
+    fn is_before_timer(&self, due: Instant) -> bool {
+        self.timer.is_none_or(|(timer, _)| due <= timer)
     }
 
     /// Whether the response has waited long enough, and the timer was not due before.
     pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
-        let timer = self.timer.map(|(deadline, _)| deadline);
         self.delay
-            .is_some_and(|(due, _)| due <= now && timer.is_none_or(|timer| due <= timer))
+            .is_some_and(|(due, _)| due <= now && self.is_before_timer(due))
     }
 
     /// The wait is over now.
     pub(crate) fn end_delay(&mut self, now: Instant) {
         self.now = now;
         self.rtt_sampled = false;
-        self.delay = None;
+        self.set_delay(None);
     }
 
-    /// When to call again, and when that was decided: for the
-    /// timer, for the response, or for the next segment of a train.
+    /// When to call again, and when that was decided: for the timer, for the response,
+    /// at the end of expected reordering, or for the next segment of a train.
     #[inline(always)]
     pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
-        let deadline = match (self.timer, self.delay) {
+        let deadline = match (self.timer, self.wake) {
             (timer, None) => timer,
-            (Some(timer), Some(delay)) if timer.0 < delay.0 => Some(timer),
-            (_, delay) => delay,
+            (Some(timer), Some(wake)) if timer.0 < wake.0 => Some(timer),
+            (_, wake) => wake,
         };
         if self.held {
             return self.deadline_or_departure(deadline);
@@ -200,9 +257,47 @@ impl Core {
             dsack,
         };
         let view = self.view();
-        let orders = self.detector.on_ack(&seen, &view);
+        let orders = if self.detector.watches_acks() {
+            self.detector.on_ack(&seen, &view)
+        } else {
+            Orders::none()
+        };
+        let unneeded = self.watch.on_ack(&seen, &view);
         self.apply(self.detector.info().name, &orders, log);
-        self.detecting = self.detector.watches_acks();
+        self.note_detecting();
+        if unneeded.is_some() {
+            self.unneeded = unneeded;
+            self.consult_unneeded(log);
+        }
+    }
+
+    fn note_detecting(&mut self) {
+        self.detecting = self.detector.watches_acks() || self.watch.is_waiting();
+    }
+
+    /// Tells the watch, if a policy wants one, of a recovery that begins.
+    fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
+        if self.keeps_watch {
+            self.unneeded = None;
+            self.watch.begin(before, timeout);
+        }
+    }
+
+    /// Tells the policies of a recovery that was not needed, until one answers.
+    fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
+        let mut applied = false;
+        for i in 0..self.policies.len() {
+            if let (Some(what), true) = (self.unneeded, self.policies[i].heeds_unneeded()) {
+                let view = self.view();
+                let orders = self.policies[i].on_unneeded(&what, &view);
+                if !orders.is_empty() {
+                    self.unneeded = None;
+                    applied = true;
+                }
+                self.apply(self.policies[i].info().name, &orders, log);
+            }
+        }
+        applied
     }
 
     /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
@@ -272,7 +367,10 @@ impl Core {
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
-            dup_threshold: self.config.dup_threshold,
+            dup_threshold: self
+                .reordering
+                .map_or(self.config.dup_threshold, |(r, _)| r.duplicates),
+            reordering: self.reordering.map(|(r, _)| r),
             limited_transmit: self.config.limited_transmit,
         }
     }
@@ -293,6 +391,9 @@ impl Core {
             let orders = self.policies[i].on_notice(notice, &view);
             applied |= !orders.is_empty();
             self.apply(self.policies[i].info().name, &orders, log);
+        }
+        if self.unneeded.is_some() {
+            applied |= self.consult_unneeded(log);
         }
         self.watching = self.policies.iter().any(|p| p.watches_acks());
         applied
@@ -368,7 +469,8 @@ impl Core {
         if self.una > 0 {
             let orders = self.detector.on_timeout(before);
             self.apply(self.detector.info().name, &orders, log);
-            self.detecting = self.detector.watches_acks();
+            self.begin_watch(before, true);
+            self.note_detecting();
         }
         if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
             self.first_timeout = Some((self.una, self.window.ssthresh));
@@ -390,7 +492,8 @@ impl Core {
         self.dup_threshold = self.response.dup_threshold(&view);
         self.end_duplicates();
         self.detector.on_fast_retransmit(&view);
-        self.detecting = self.detector.watches_acks();
+        self.begin_watch(&view, false);
+        self.note_detecting();
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_recovery(&view);
@@ -478,6 +581,8 @@ impl Core {
                     srtt,
                     rttvar,
                 } => self.adapt_rto = Some((since, srtt, rttvar)),
+                Order::ExpectReordering(reordering) => self.expect_reordering(Some(reordering)),
+                Order::EndReordering => self.expect_reordering(None),
             }
         }
     }
@@ -511,6 +616,8 @@ impl Core {
     fn rewind(&mut self, log: &mut impl Log) {
         self.noted = Some(Trigger::Mark);
         self.detector.forget();
+        self.watch.forget();
+        self.unneeded = None;
         self.detecting = false;
         self.end_back_off(log);
         self.end_train();
@@ -549,7 +656,7 @@ impl Core {
             State::Reset
         } else if self.in_fast_recovery {
             State::FastRecovery
-        } else if self.delay.is_some() {
+        } else if self.delay.is_some() || self.patient {
             State::Delay
         } else if self.window.cwnd < self.window.ssthresh {
             State::SlowStart

@@ -1,0 +1,451 @@
+//! Reordering after a make-before-break handoff to less delay: segments on the
+//! new link overtake those on the old one, and their duplicate ACKs look like a
+//! loss (Daniel, Jarvinen & Kojo, overview of vertical-handoff enhancements,
+//! table row "Packet reordering"; Daniel & Kojo, report on available bandwidth,
+//! section 3.1).
+//!
+//! On the notice the sender is told how many duplicates to wait for, while each
+//! of them sends a new segment, up to two windows in flight. When everything
+//! sent before the notice is acknowledged, or the timer expires, that is over.
+//! A fast retransmit up to then, or up to one RTO before the notice, that DSACKs
+//! show to be unneeded is taken back, but not to more than the new link's share.
+//!
+//! The paper that defines the algorithm (WiMob 2008) was not to be had. The
+//! `derived` rule is one made from its abstract: as many duplicates as segments
+//! can overtake. The `improved` one asks less of the sender, and more of what it
+//! knows (`docs/reordering.md` derives and measures both):
+//!
+//! - Time. The ACK of the last segment sent before the notice must have come
+//!   after one round trip of the old path, with the way back over the new link;
+//!   from then on duplicates mean what they usually do.
+//! - Order. The old link keeps the order of its segments, so that SACKed ones
+//!   among them tell of a loss as ever; those on the new link tell nothing.
+//! - Pace. While the old link is busy it delivers a segment every `SDpkt_old`,
+//!   each of which ends the duplicates before; in between the new link delivers
+//!   no more than the ratio of the rates, and one. More are a loss.
+//!
+//! A notice does not tell whether the handoff was make-before-break. After a
+//! break the wait is in vain, and its bound is what it costs.
+
+use midflight_units::{Instant, Seq};
+
+use super::HandoffPolicy;
+use crate::part::{choose, Knob, KnobError, Part, PartInfo};
+use crate::spurious::Unneeded;
+use crate::{Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
+
+/// Windows that extended limited transmit may have in flight.
+const WINDOWS: f64 = 2.0;
+/// Least queue of an access link, in packets, where the derived rule guesses it
+/// (Daniel & Kojo 2008, section 4).
+const LEAST_BUFFER: u64 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Improved,
+    Derived,
+}
+
+/// A handoff to less delay.
+#[derive(Clone, Copy, Debug)]
+struct Handoff {
+    /// One past the highest segment sent before the notice.
+    edge: Seq,
+    /// When reordering had ended, if it has.
+    over: Option<Instant>,
+    /// Fast retransmits before this are not its doing.
+    since: Instant,
+    /// The flow's share of the new link's BDP, in segments.
+    share: f64,
+}
+
+/// State and knobs of the reordering algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectReordering {
+    rule: Rule,
+    count_queue: bool,
+    handoff: Option<Handoff>,
+}
+
+impl Default for ExpectReordering {
+    fn default() -> Self {
+        Self {
+            rule: Rule::Improved,
+            count_queue: true,
+            handoff: None,
+        }
+    }
+}
+
+impl Part for ExpectReordering {
+    const INFO: PartInfo = PartInfo {
+        name: "reordering",
+        summary: "after a handoff to less delay wait for overtaken segments, and take an unneeded fast retransmit back",
+        source: "after Daniel, Jarvinen & Kojo 2008 (WiMob), of which the abstract is known; docs/reordering.md",
+        knobs: &[
+            Knob {
+                name: "reordering_rule",
+                default: "improved",
+                accepts: "improved, derived",
+                summary: "how long to wait: by time, order and pace, or for as many duplicate ACKs as segments can overtake",
+            },
+            Knob {
+                name: "reordering_queue",
+                default: "yes",
+                accepts: "yes, no",
+                summary: "the derived rule counts the segments that may be queued at the old link",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        if name == "reordering_rule" {
+            let choices = [("improved", Rule::Improved), ("derived", Rule::Derived)];
+            self.rule = choose(&Self::INFO, name, value, &choices)?;
+        } else {
+            let choices = [("yes", true), ("no", false)];
+            self.count_queue = choose(&Self::INFO, name, value, &choices)?;
+        }
+        Ok(())
+    }
+}
+
+/// `n`: segments on the new link that can overtake the last one on the old link,
+/// with so many outstanding. It leaves the old link after its queue, `gap` later
+/// than the first one leaves the new link; until then segments come at the pace
+/// of the slower link.
+fn overtaking(notice: &Notice, flight: u64, count_queue: bool) -> u64 {
+    let (old, new) = (&notice.old, &notice.new);
+    let queued = if count_queue {
+        let buffer = old.rate.bits_in(old.delay * 2).div_ceil(8 * DATA_BYTES);
+        let excess = flight.saturating_sub(old.bdp_packets());
+        excess.min(buffer.max(LEAST_BUFFER))
+    } else {
+        0
+    };
+    let last_old = old.delay + old.data_time().saturating_mul(queued + 1);
+    let gap = last_old.saturating_sub(new.delay + new.data_time());
+    let pace = old.rate.min(new.rate);
+    pace.bits_in(gap).div_ceil(8 * DATA_BYTES)
+}
+
+/// As many duplicates as segments can overtake, and one more; no more than can come.
+fn derived(notice: &Notice, view: &SenderView, count_queue: bool) -> Reordering {
+    let flight = view.flight_since_rewind();
+    let wanted = (overtaking(notice, flight, count_queue) + 1).min(flight);
+    let threshold = u32::try_from(wanted).unwrap_or(u32::MAX);
+    Reordering {
+        duplicates: threshold.max(view.dup_threshold),
+        sacked: threshold.max(view.lost_threshold()),
+        in_order_before: Instant::ZERO,
+        windows: WINDOWS,
+        until: None,
+    }
+}
+
+/// By time, order and pace; see the head of the file.
+fn improved(notice: &Notice, view: &SenderView) -> Reordering {
+    let (old, new) = (&notice.old, &notice.new);
+    // A busy link takes this time over what is outstanding (Little's law), which is then
+    // the round-trip time; of an idle one the estimate tells.
+    let drain = old.data_time().saturating_mul(view.flight_since_rewind());
+    let srtt = view.srtt.unwrap_or(view.rto);
+    let round_trip = srtt.max(drain) + view.rttvar.unwrap_or_default();
+    let saved = old.delay.saturating_sub(new.delay);
+    // Between two arrivals over the busy old link: the ratio of the rates, rounded up, and one.
+    let busy = drain + old.data_time() >= srtt;
+    let pace = new.rate.as_bps().div_ceil(old.rate.as_bps()) + 2;
+    let duplicates = if busy {
+        u32::try_from(pace).unwrap_or(u32::MAX)
+    } else {
+        u32::MAX
+    };
+    // The notice has come over the new link and the path behind it. What was sent since, or
+    // was then on that path, may have gone over the new link.
+    let behind = srtt.saturating_sub(old.round_trip());
+    Reordering {
+        duplicates: duplicates.max(view.dup_threshold),
+        sacked: u32::MAX,
+        in_order_before: view.now.saturating_sub(new.delay + behind),
+        windows: WINDOWS,
+        until: Some(view.now + round_trip.saturating_sub(saved)),
+    }
+}
+
+impl ExpectReordering {
+    /// Notes the end; the order that tells the sender, unless it has seen the end itself.
+    fn end(&mut self, view: &SenderView, why: &str) -> Orders {
+        if let Some(handoff) = &mut self.handoff {
+            handoff.over = Some(view.now);
+        }
+        if view.reordering.is_some() {
+            Orders::none().with(Order::EndReordering, why)
+        } else {
+            Orders::none()
+        }
+    }
+}
+
+impl HandoffPolicy for ExpectReordering {
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        // In RTO recovery everything outstanding is taken for lost already.
+        let waiting = view.flight_since_rewind() > 0 && !view.in_rto_recovery;
+        if !notice.delay_decreases() || !waiting {
+            return Orders::none();
+        }
+        let share = notice.new.bdp_packets() / u64::from(notice.flows.max(1));
+        self.handoff = Some(Handoff {
+            edge: view.snd_max,
+            over: None,
+            since: view.now.saturating_sub(view.rto),
+            share: share.max(2) as f64,
+        });
+        let expected = match self.rule {
+            Rule::Improved => improved(notice, view),
+            Rule::Derived => derived(notice, view, self.count_queue),
+        };
+        let (old, new) = (notice.old.delay, notice.new.delay);
+        Orders::none().with(
+            Order::ExpectReordering(expected),
+            format!("segments overtake: the delay falls from {old} to {new}"),
+        )
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        match self.handoff {
+            Some(Handoff {
+                edge, over: None, ..
+            }) if view.snd_una >= edge || view.reordering.is_none() => {
+                self.end(view, "everything sent before the handoff is acknowledged")
+            }
+            _ => Orders::none(),
+        }
+    }
+
+    fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
+        if self.watches_acks() {
+            self.end(view, "everything outstanding is taken for lost")
+        } else {
+            Orders::none()
+        }
+    }
+
+    fn heeds_unneeded(&self) -> bool {
+        true
+    }
+
+    fn on_unneeded(&mut self, what: &Unneeded, _view: &SenderView) -> Orders {
+        let before = &what.before;
+        let caused = |h: &Handoff| h.since <= before.at && h.over.is_none_or(|o| before.at <= o);
+        let Some(handoff) = self.handoff.filter(|h| !what.timeout && caused(h)) else {
+            return Orders::none();
+        };
+        let why = "no retransmission was needed: the window before, at most the new link's share";
+        Orders::none()
+            .with(Order::SetSsthresh(before.ssthresh.min(handoff.share)), why)
+            .with(Order::SetCwnd(before.cwnd.min(handoff.share)), why)
+            .with(Order::LeaveRecovery, why)
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.handoff.is_some_and(|h| h.over.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_units::Duration;
+
+    use super::*;
+    use crate::policy::testing::{notice, view};
+    use crate::spurious::Before;
+
+    fn expected(orders: &Orders) -> Option<Reordering> {
+        orders.iter().find_map(|(order, _)| match order {
+            Order::ExpectReordering(r) => Some(*r),
+            _ => None,
+        })
+    }
+
+    fn with(rule: &str, queue: &str) -> ExpectReordering {
+        let mut policy = ExpectReordering::default();
+        assert_eq!(policy.set_knob("reordering_rule", rule), Ok(()));
+        assert_eq!(policy.set_knob("reordering_queue", queue), Ok(()));
+        policy
+    }
+
+    /// 800 kbit/s and 150 ms to 1600 kbit/s and 50 ms: `SDpkt` is 15 and 7.5 ms,
+    /// the old link's BDP 800 kbit/s x 315.4 ms = 21.03 packets.
+    fn to_half_the_delay() -> Notice {
+        notice((800, 150), (1600, 50))
+    }
+
+    /// Of 31 outstanding 10 are queued: gap = 150 + 11 x 15 - 50 - 7.5 = 257.5 ms,
+    /// at 800 kbit/s 17.2 packets, n = 18. Without the queue gap = 107.5 ms, 7.2
+    /// packets, n = 8. Of 60 outstanding 20 fill the buffer (800 kbit/s x 300 ms):
+    /// gap = 407.5 ms, 27.2 packets, n = 28.
+    #[test]
+    fn the_derived_rule_waits_for_what_can_overtake() {
+        let n = to_half_the_delay();
+        for (flight, queue, threshold) in [
+            (31, "yes", 19),
+            (31, "no", 9),
+            (60, "yes", 29),
+            // No more than FlightSize can come; at least the usual three.
+            (8, "no", 8),
+            (2, "yes", 3),
+        ] {
+            let orders = with("derived", queue).on_notice(&n, &view(flight, 1000));
+            let told = expected(&orders).map(|r| (r.duplicates, r.sacked, r.until));
+            assert_eq!(told, Some((threshold, threshold, None)), "{flight} {queue}");
+        }
+    }
+
+    /// Equal rates: gap = 300 + 60 - 150 - 60 = 150 ms at 200 kbit/s, 2.5 packets.
+    #[test]
+    fn the_derived_rule_at_equal_rates() {
+        let n = notice((200, 300), (200, 150));
+        assert_eq!(overtaking(&n, 8, true), 3);
+        // And where nothing can overtake: a faster, but slower sending link.
+        assert_eq!(overtaking(&notice((6400, 60), (200, 10)), 8, false), 0);
+    }
+
+    /// 31 outstanding take a busy link 31 x 15 = 465 ms. With SRTT 400 ms and a
+    /// deviation of 10 ms: 475 ms, of which the way back saves 100. Twice the rate:
+    /// two between two arrivals, and one, and the one that is too many. The path
+    /// behind the link is 400 - 315.4 = 84.6 ms, the new link's delay 50.
+    #[test]
+    fn the_improved_rule_at_a_busy_link() {
+        let sender = SenderView {
+            srtt: Some(Duration::from_millis(400)),
+            ..view(31, 1000)
+        };
+        let orders = with("improved", "yes").on_notice(&to_half_the_delay(), &sender);
+        let told = expected(&orders).unwrap_or_else(|| unreachable!());
+        assert_eq!((told.duplicates, told.sacked), (4, u32::MAX));
+        assert_eq!(told.until, Some(sender.now + Duration::from_millis(375)));
+        let back = sender.now.since(told.in_order_before);
+        assert_eq!(back, Duration::from_micros(134_600));
+    }
+
+    /// 10 outstanding take 150 ms: there are pauses in which any number may come.
+    /// Round trip 400 + 10 ms.
+    #[test]
+    fn the_improved_rule_at_a_link_with_pauses() {
+        let sender = SenderView {
+            srtt: Some(Duration::from_millis(400)),
+            ..view(10, 1000)
+        };
+        let orders = with("improved", "yes").on_notice(&to_half_the_delay(), &sender);
+        let told = expected(&orders).unwrap_or_else(|| unreachable!());
+        assert_eq!((told.duplicates, told.sacked), (u32::MAX, u32::MAX));
+        assert_eq!(told.until, Some(sender.now + Duration::from_millis(310)));
+    }
+
+    #[test]
+    fn more_delay_nothing_outstanding_or_rto_recovery_leaves_it_idle() {
+        let stalled = SenderView {
+            in_rto_recovery: true,
+            ..view(20, 1000)
+        };
+        for (n, sender) in [
+            (notice((200, 50), (6400, 50)), view(20, 1000)),
+            (notice((200, 50), (6400, 60)), view(20, 1000)),
+            (to_half_the_delay(), view(0, 1000)),
+            (to_half_the_delay(), stalled),
+        ] {
+            let mut policy = ExpectReordering::default();
+            assert!(policy.on_notice(&n, &sender).is_empty());
+            assert!(!policy.watches_acks());
+        }
+    }
+
+    #[test]
+    fn it_ends_once_with_the_last_segment_sent_before() {
+        let mut policy = ExpectReordering::default();
+        let orders = policy.on_notice(&to_half_the_delay(), &view(20, 1000));
+        let mut sender = SenderView {
+            reordering: expected(&orders),
+            snd_una: 119,
+            ..view(20, 1000)
+        };
+        assert!(policy.on_ack(&sender).is_empty());
+        sender.snd_una = 120;
+        assert!(policy.on_ack(&sender).contains(&Order::EndReordering));
+        assert!(!policy.watches_acks());
+    }
+
+    #[test]
+    fn it_ends_with_a_timeout_or_when_the_sender_has_ended_it() {
+        let mut policy = ExpectReordering::default();
+        let orders = policy.on_notice(&to_half_the_delay(), &view(20, 1000));
+        let sender = SenderView {
+            reordering: expected(&orders),
+            ..view(20, 1000)
+        };
+        let mut other = policy;
+        let at_timeout = policy.on_timeout(&sender, &sender);
+        assert!(at_timeout.contains(&Order::EndReordering));
+        assert!(policy.on_timeout(&sender, &sender).is_empty());
+        // Time was up: nothing to order.
+        assert!(other.on_ack(&view(20, 1000)).is_empty());
+        assert!(!other.watches_acks());
+    }
+
+    fn unneeded(at: Instant, timeout: bool) -> Unneeded {
+        let sender = SenderView {
+            now: at,
+            cwnd: 40.0,
+            ssthresh: 10_000.0,
+            ..view(40, 1000)
+        };
+        Unneeded {
+            before: Before::of(&sender),
+            timeout,
+        }
+    }
+
+    /// 1600 kbit/s x (2 x 50 + 7.5 + 0.2 ms) = 14.4 packets, for two flows 7 each,
+    /// for ten the least window of two.
+    #[test]
+    fn an_unneeded_fast_retransmit_is_taken_back_up_to_the_share_of_the_new_link() {
+        for (flows, share) in [(1, 14.0), (2, 7.0), (10, 2.0)] {
+            let mut policy = ExpectReordering::default();
+            let told = Notice {
+                flows,
+                ..to_half_the_delay()
+            };
+            let _ = policy.on_notice(&told, &view(40, 1000));
+            let sender = view(40, 1000);
+            let orders = policy.on_unneeded(&unneeded(sender.now, false), &sender);
+            assert!(orders.contains(&Order::SetCwnd(share)), "{flows}");
+            assert!(orders.contains(&Order::SetSsthresh(share)), "{flows}");
+            assert!(orders.contains(&Order::LeaveRecovery), "{flows}");
+        }
+        // A larger link gives no more than there was.
+        let mut policy = ExpectReordering::default();
+        let _ = policy.on_notice(&notice((800, 150), (54_000, 50)), &view(40, 1000));
+        let sender = view(40, 1000);
+        let orders = policy.on_unneeded(&unneeded(sender.now, false), &sender);
+        assert!(orders.contains(&Order::SetCwnd(40.0)));
+    }
+
+    /// The RTO is a second: a fast retransmit within it before the notice counts.
+    #[test]
+    fn what_the_handoff_did_not_cause_is_left_alone() {
+        let sender = view(40, 1000);
+        let before = |ms| sender.now.saturating_sub(Duration::from_millis(ms));
+        let mut policy = ExpectReordering::default();
+        let what = unneeded(before(1000), false);
+        assert!(policy.on_unneeded(&what, &sender).is_empty(), "no notice");
+        let _ = policy.on_notice(&to_half_the_delay(), &sender);
+        assert!(!policy.on_unneeded(&what, &sender).is_empty());
+        let what = unneeded(before(1001), false);
+        assert!(policy.on_unneeded(&what, &sender).is_empty(), "too early");
+        let what = unneeded(sender.now, true);
+        assert!(policy.on_unneeded(&what, &sender).is_empty(), "a timeout");
+        let _ = policy.on_ack(&sender);
+        let what = unneeded(sender.now + Duration::from_nanos(1), false);
+        assert!(policy.on_unneeded(&what, &sender).is_empty(), "too late");
+    }
+}
