@@ -14,6 +14,7 @@ mod notice;
 mod order;
 pub mod part;
 pub mod policy;
+pub mod quick_start;
 pub mod rtt;
 pub mod signal;
 pub mod spurious;

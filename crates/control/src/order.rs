@@ -3,6 +3,7 @@ use std::fmt;
 use midflight_units::{Duration, Instant};
 use smallvec::SmallVec;
 
+use crate::quick_start::RateCode;
 use crate::train::Train;
 
 /// What a policy may ask of a sender. The vocabulary grows here and nowhere else.
@@ -66,8 +67,15 @@ pub enum Order {
     /// Send the next new segments as a train. It begins when the window has room
     /// for all of it; until its last segment has left no other new one goes. In place
     /// of a train under way; without effect while anything is resent, probed or not
-    /// yet open. What resends or probes ends it, and so does a notice.
+    /// yet open. What resends or probes ends it, and so does a notice. One of no
+    /// segments ends the one under way.
     SendTrain(Train),
+    /// Ask the routers of the path for a rate, with the next segment that goes for
+    /// the first time (RFC 4782 section 4.1); without effect while an answer is awaited.
+    AskForRate(RateCode),
+    /// Tell the routers of the path with the next segment which rate was approved
+    /// (RFC 4782 section 4.4).
+    ReportRate(RateCode),
     /// Duplicate ACKs to come may mean reordering: wait for more of them than usual.
     ExpectReordering(Reordering),
     /// Duplicate ACKs mean again what they usually do.
@@ -127,7 +135,10 @@ impl fmt::Display for Order {
                     "hold window growth for ACKs of what was sent before {since}"
                 )
             }
+            Self::SendTrain(train) if train.segments == 0 => write!(f, "end the train"),
             Self::SendTrain(train) => write!(f, "send {train}"),
+            Self::AskForRate(rate) => write!(f, "ask the path for {rate}"),
+            Self::ReportRate(rate) => write!(f, "report {rate} as approved"),
             Self::ExpectReordering(Reordering {
                 duplicates,
                 sacked,

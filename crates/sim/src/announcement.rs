@@ -155,7 +155,7 @@ mod tests {
             retransmission: false,
             sent: Instant::ZERO,
             probe: false,
-            train: None,
+            option: None,
         };
         Announcement {
             key,

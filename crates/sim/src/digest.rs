@@ -72,6 +72,7 @@ impl Observer for Digest {
                     Says::ZeroWindow => 17,
                     Says::Moved(_) => 18,
                     Says::Measured(_) => 19,
+                    Says::Approved(_) => 20,
                 };
                 (kind, a.ack)
             }

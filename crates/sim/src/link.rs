@@ -12,6 +12,7 @@ use crate::config::{NodeId, WorldError};
 use crate::impairment::{Fate, Impairing, Impairments};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::Packet;
+use crate::quick_start::Router;
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -54,6 +55,8 @@ pub struct LinkConfig {
     pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,
+    /// What the router at its start makes of rate requests.
+    pub router: Router,
 }
 
 /// Random processing time: each transmission takes a time longer that is drawn
@@ -100,6 +103,7 @@ impl LinkConfig {
             counted: false,
             tapped: false,
             overhead: None,
+            router: Router::None,
         }
     }
 
@@ -119,7 +123,7 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        self.may_pause || self.counted || self.tapped
+        self.may_pause || self.counted || self.tapped || self.router != Router::None
     }
 
     /// What is wrong with its impairments, if it has any.
@@ -177,7 +181,8 @@ pub(crate) struct Link {
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
     pub(crate) source: Source,
     down: bool,
-    /// What is handed to it does not simply enter: it is down, paused, counted or tapped, or takes a random time.
+    /// What is handed to it does not simply enter: it is down, paused, counted, tapped
+    /// or at a router that is asked for rates, or takes a random time.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
@@ -220,7 +225,10 @@ impl Link {
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
-            closed: config.counted || config.tapped || config.overhead.is_some(),
+            closed: config.counted
+                || config.tapped
+                || config.overhead.is_some()
+                || config.router != Router::None,
             special: is_special.then(|| Special::new(config)),
             impaired,
             bps: 0.0,
@@ -390,11 +398,15 @@ impl Link {
         self.entries.truncate(stay);
     }
 
-    /// Whether what is handed to it is told to who watches.
-    pub(crate) fn is_tapped(&self) -> bool {
-        self.special
-            .as_deref()
-            .is_some_and(|special| special.tapped)
+    /// Whether what is handed to it is looked at: who watches is told of it, or a router is.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        let looks = |special: &Special| special.tapped || special.routing.is_some();
+        self.special.as_deref().is_some_and(looks)
+    }
+
+    /// Its rate.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate::from_bps(self.bps as u64).unwrap_or(Rate::from_mbps(1))
     }
 
     /// Whether a packet may enter where packets do not simply enter.
@@ -609,7 +621,7 @@ mod tests {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
-                train: None,
+                option: None,
             };
             l.carry(
                 at(us),

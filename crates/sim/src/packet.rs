@@ -1,7 +1,8 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
 use educe::Educe;
-use midflight_tcp::{Ack, SackBlocks, Says, Segment, TrainMark};
+use midflight_control::quick_start::Request;
+use midflight_tcp::{Ack, SackBlocks, Says, Segment, SegmentOption};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
@@ -45,9 +46,10 @@ impl Packet {
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: match segment.train {
+            options: match segment.option {
                 None => OptionsId::NONE,
-                Some(mark) => options.trains.insert(mark),
+                Some(SegmentOption::Request(_)) if !options.routers => OptionsId::NONE,
+                Some(option) => options.segments.insert(option),
             },
             to,
             kind: match segment.retransmission {
@@ -91,7 +93,7 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.remove(self.options))),
-            kind => Carried::Data(self.as_segment(kind, options.trains.remove(self.options))),
+            kind => Carried::Data(self.as_segment(kind, options.segments.remove(self.options))),
         }
     }
 
@@ -99,7 +101,7 @@ impl Packet {
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
-            kind => Carried::Data(self.as_segment(kind, options.trains.get(self.options))),
+            kind => Carried::Data(self.as_segment(kind, options.segments.get(self.options))),
         }
     }
 
@@ -116,14 +118,25 @@ impl Packet {
     }
 
     #[inline(always)]
-    fn as_segment(&self, kind: Kind, train: Option<TrainMark>) -> Segment {
+    fn as_segment(&self, kind: Kind, option: Option<SegmentOption>) -> Segment {
         Segment {
             seq: self.number,
             bytes: self.bytes,
             retransmission: kind != Kind::Data,
             sent: self.sent,
             probe: kind == Kind::WindowProbe,
-            train,
+            option,
+        }
+    }
+
+    /// The rate request it carries, for a router.
+    pub(crate) fn request<'a>(&self, options: &'a mut PacketOptions) -> Option<&'a mut Request> {
+        if self.kind == Kind::Ack || self.options == OptionsId::NONE {
+            return None;
+        }
+        match options.segments.slots.get_mut(self.options.0 as usize) {
+            Some(SegmentOption::Request(request)) => Some(request),
+            _ => None,
         }
     }
 
@@ -134,7 +147,7 @@ impl Packet {
                 options.acks.remove(self.options);
             }
             _ => {
-                options.trains.remove(self.options);
+                options.segments.remove(self.options);
             }
         }
     }
@@ -160,11 +173,22 @@ struct Options {
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct PacketOptions {
+    /// Routers on the way know Quick-Start or count down TTLs. Where none does a
+    /// request has no answer, as if a middlebox had taken it off the packet.
+    routers: bool,
     acks: Slots<Options>,
-    trains: Slots<TrainMark>,
+    segments: Slots<SegmentOption>,
 }
 
 impl PacketOptions {
+    /// In a network with routers or without.
+    pub(crate) fn new(routers: bool) -> Self {
+        Self {
+            routers,
+            ..Self::default()
+        }
+    }
+
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
         if ack.sack.is_empty() && ack.echo.is_none() && ack.says == Says::Nothing {

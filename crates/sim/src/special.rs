@@ -9,6 +9,7 @@ use midflight_units::Instant;
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
 use crate::packet::Packet;
+use crate::quick_start::Routing;
 use crate::random::{stream, Stream};
 
 /// Whether a packet may enter a link.
@@ -39,6 +40,7 @@ pub(crate) struct Special {
     pub(crate) settings: Arc<[LinkSetting]>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
+    pub(crate) routing: Option<Routing>,
     pub(crate) counts: LinkCounts,
     /// Longest random processing time in seconds, and where it is drawn from.
     pub(crate) overhead: Option<(f64, Stream)>,
@@ -57,6 +59,7 @@ impl Special {
             waiting: 0,
             counted: config.counted,
             tapped: config.tapped,
+            routing: Routing::new(config.router),
             counts: LinkCounts::default(),
             overhead: config.overhead.map(|overhead| {
                 let most = overhead.most.as_secs_f64();
@@ -68,6 +71,6 @@ impl Special {
 
     /// Whether packets do not simply enter while it is up and not paused.
     pub(crate) fn is_closed(&self) -> bool {
-        self.counted || self.tapped || self.overhead.is_some()
+        self.counted || self.tapped || self.overhead.is_some() || self.routing.is_some()
     }
 }

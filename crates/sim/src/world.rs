@@ -15,6 +15,7 @@ use crate::event::{Carried, DropCause, Event, Observer};
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{Packet, PacketOptions};
+use crate::quick_start::Router;
 use crate::special::Entry;
 
 #[derive(Educe, Debug)]
@@ -156,6 +157,7 @@ impl<O: Observer> World<O> {
         for (i, link) in links.iter_mut().enumerate() {
             link.tapped |= observer.taps(LinkId(i as u16));
         }
+        let has_routers = links.iter().any(|link| link.router != Router::None);
         let chained = chains(&links, routes, alternatives, &flows);
         let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
         let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
@@ -195,7 +197,7 @@ impl<O: Observer> World<O> {
             awaited_special,
             seldom_awaited,
             awaiting_route: 0,
-            options: PacketOptions::default(),
+            options: PacketOptions::new(has_routers),
             announcements: Announcements::default(),
             alternatives: alternatives.to_vec(),
             routes: vec![None; nodes * nodes],
@@ -544,8 +546,8 @@ impl<O: Observer> World<O> {
         let cause = loop {
             let mut l = &mut self.links[link.index()];
             if l.closed {
-                if l.is_tapped() {
-                    self.tap(link, &packet);
+                if l.is_looked_at() {
+                    self.look_at(link, &packet);
                     l = &mut self.links[link.index()];
                 }
                 match l.admit(packet) {

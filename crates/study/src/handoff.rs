@@ -12,8 +12,11 @@
 //! report on available bandwidth, section 4.2). Residents are flows of others, whom
 //! the new link has from the start: from CN too, they end at Wir2.
 
+use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
+use midflight_sim::{
+    random, Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, Router, World,
+};
 use midflight_tcp::Profile;
 use midflight_units::{Duration, Instant, Rate};
 
@@ -141,6 +144,7 @@ pub const LINK_NAMES: [&str; 14] = [
     "cn-r", "r-bs1", "bs1-wir1", "wir1-mn", "r-bs2", "bs2-wir2", "wir2-mn", "mn-wir1", "wir1-bs1",
     "bs1-r", "mn-wir2", "wir2-bs2", "bs2-r", "r-cn",
 ];
+const CN_R: usize = 0;
 const R_BS1: usize = 1;
 const BS1_WIR1: usize = 2;
 const WIR1_MN: usize = 3;
@@ -152,9 +156,12 @@ const MN_WIR2: usize = 10;
 const WIR2_BS2: usize = 11;
 const BS2_R: usize = 12;
 
+/// Where packets towards the mobile node leave a sender's host or a router.
+const ROUTED: [usize; 5] = [CN_R, R_BS1, BS1_WIR1, R_BS2, BS2_WIR2];
+
 /// At a node, for a destination, the link: until a handoff, and for residents.
 const ROUTES: [(NodeId, NodeId, usize); 15] = [
-    (CN, MN, 0),
+    (CN, MN, CN_R),
     (R, MN, R_BS1),
     (BS1, MN, BS1_WIR1),
     (WIR1, MN, WIR1_MN),
@@ -166,7 +173,7 @@ const ROUTES: [(NodeId, NodeId, usize); 15] = [
     (WIR2, CN, WIR2_BS2),
     (BS2, CN, BS2_R),
     (R, CN, 13),
-    (CN, WIR2, 0),
+    (CN, WIR2, CN_R),
     (R, WIR2, R_BS2),
     (BS2, WIR2, BS2_WIR2),
 ];
@@ -221,7 +228,15 @@ impl Handoff {
         }
     }
 
-    fn links(&self) -> Vec<LinkConfig> {
+    /// Links with routers that answer rate requests, if there are any to answer:
+    /// at the sender's IP layer, at R and at the base stations.
+    fn links(&self, routers: Option<Routers>) -> Vec<LinkConfig> {
+        let router = |name: &str| match routers {
+            Some(routers) if ROUTED.iter().any(|&link| name == LINK_NAMES[link]) => {
+                Router::There(routers, random::seed(0, 0, name, "router"))
+            }
+            _ => Router::None,
+        };
         let fixed = |from, to| {
             (
                 from,
@@ -255,6 +270,7 @@ impl Handoff {
             .zip(LINK_NAMES)
             .map(|((from, to, rate, delay, limit), name)| LinkConfig {
                 may_break: name == LINK_NAMES[WIR1_MN] || name == LINK_NAMES[MN_WIR1],
+                router: router(name),
                 ..LinkConfig::new(name, (from, to), rate, delay, limit)
             })
             .collect()
@@ -301,6 +317,8 @@ impl Handoff {
             .iter()
             .map(|&(node, to, link)| (node, to, link_id(link)))
             .collect();
+        let mut policies = openings.clone().flat_map(|o| &o.built.policies);
+        let asked = policies.find_map(|policy| policy.routers());
         let alternatives = [(R, MN, link_id(R_BS2)), (MN, CN, link_id(MN_WIR2))];
         let config = |opening: Opening<'a>| FlowConfig {
             from: CN,
@@ -311,7 +329,7 @@ impl Handoff {
         };
         let mut world = World::new(
             NODES,
-            self.links(),
+            self.links(asked),
             &routes,
             &alternatives,
             openings.clone().map(config).collect(),

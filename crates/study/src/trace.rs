@@ -5,7 +5,7 @@ use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
-use midflight_tcp::{Ack, Profile, Says, Segment, SenderEvent};
+use midflight_tcp::{Ack, Profile, Says, Segment, SegmentOption, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use crate::capture::{Capture, Capturing};
@@ -208,11 +208,16 @@ impl Recorder {
     }
 }
 
-/// A segment's place in a train.
+/// What a segment carries: its place in a train, a rate request or report.
 fn place(segment: &Segment) -> String {
-    segment.train.map_or_else(String::new, |m| {
-        format!("train {}: {} of {}", m.number, m.index + 1, m.segments)
-    })
+    match segment.option {
+        None => String::new(),
+        Some(SegmentOption::Train(m)) => {
+            format!("train {}: {} of {}", m.number, m.index + 1, m.segments)
+        }
+        Some(SegmentOption::Request(request)) => format!("asks for {}", request.rate),
+        Some(SegmentOption::Report(rate)) => format!("reports {rate}"),
+    }
 }
 
 /// What an ACK says besides its number: a handover mark, a zero window, an estimate.
@@ -225,6 +230,7 @@ fn said(ack: &Ack) -> String {
             Some(rate) => format!("train {train}: {rate}"),
             None => format!("train {train}: a segment is missing"),
         },
+        Says::Approved(response) => format!("approves {}", response.rate),
     }
 }
 

@@ -21,6 +21,8 @@ pub use config::{
 };
 pub use event::{Log, SenderEvent};
 pub use receiver::Receiver;
-pub use segment::{Ack, SackBlock, SackBlocks, Says, Segment, TrainMark, ACK_HEADER_BYTES};
+pub use segment::{
+    Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
+};
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

@@ -48,7 +48,7 @@ impl Measurement {
 
     /// Looks at a segment; what there is to report.
     pub(crate) fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Estimate> {
-        let Some(mark) = segment.train else {
+        let Some(mark) = segment.train() else {
             let beyond = self.under_way && segment.seq >= self.edge && !segment.probe;
             return if beyond { self.end(None) } else { None };
         };
@@ -117,6 +117,7 @@ mod tests {
     use midflight_control::estimate::ChirpRule;
 
     use super::*;
+    use crate::segment::SegmentOption;
 
     fn measurement() -> Measurement {
         Measurement::new(EstimatorConfig::DEFAULT)
@@ -130,12 +131,12 @@ mod tests {
             retransmission: false,
             sent: Instant::from_nanos(sent_us * 1000),
             probe: false,
-            train: Some(TrainMark {
+            option: Some(SegmentOption::Train(TrainMark {
                 number,
                 index,
                 segments: 3,
                 measure,
-            }),
+            })),
         }
     }
 
@@ -174,7 +175,7 @@ mod tests {
         let mut later = measurement();
         let _ = later.on_segment(at(0), &pair(7, 0, 5));
         let of_none = |seq| Segment {
-            train: None,
+            option: None,
             ..pair(7, 0, seq)
         };
         assert_eq!(later.on_segment(at(1), &of_none(3)), None, "an old one");

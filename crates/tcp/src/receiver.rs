@@ -12,7 +12,7 @@ use midflight_units::{Instant, Seq};
 
 use crate::config::ReceiverConfig;
 use crate::measurement::Measurement;
-use crate::segment::{Ack, SackBlock, SackBlocks, Says, Segment};
+use crate::segment::{Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption};
 
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
@@ -95,21 +95,25 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        // One test for both: mostly nothing is measured.
-        if segment.train.is_some() | self.measurement.is_under_way() {
+        // One test for all: mostly nothing is measured or asked for.
+        if segment.option.is_some() | self.measurement.is_under_way() {
             return self.measure(now, segment);
         }
         self.take(now, segment, false)
     }
 
-    /// Takes a segment that is or may be of a train. The ACK that reports what
-    /// the train has told is not delayed; while the window is closed it says that instead.
+    /// Takes a segment that is or may be of a train, or that asks for a rate. The ACK
+    /// that answers is not delayed; while the window is closed it says that instead.
     #[cold]
     fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         let report = self.measurement.on_segment(now, segment);
-        let mut ack = self.take(now, segment, report.is_some());
-        if let (Some(ack), Some(estimate), false) = (&mut ack, report, self.closed) {
-            ack.says = Says::Measured(estimate);
+        let says = match segment.option {
+            Some(SegmentOption::Request(request)) => request.response().map(Says::Approved),
+            _ => report.map(Says::Measured),
+        };
+        let mut ack = self.take(now, segment, says.is_some());
+        if let (Some(ack), Some(says), false) = (&mut ack, says, self.closed) {
+            ack.says = says;
         }
         ack
     }
@@ -328,7 +332,7 @@ mod tests {
             retransmission: false,
             sent: Instant::ZERO,
             probe: false,
-            train: None,
+            option: None,
         };
         let ack = r
             .on_segment(Instant::ZERO, &segment)
@@ -375,7 +379,7 @@ mod tests {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
-                train: None,
+                option: None,
             };
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)
                 .map(|a| a.ack)

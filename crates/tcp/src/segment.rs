@@ -1,6 +1,7 @@
 //! What sender and receiver exchange.
 
 use midflight_control::estimate::Estimate;
+use midflight_control::quick_start::{RateCode, Request, Response};
 use midflight_control::signal::HandoverMark;
 use midflight_control::Measure;
 use midflight_units::{Instant, Seq};
@@ -14,6 +15,8 @@ const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of the option that reports an estimate, with padding: kind, length,
 /// the train's number (2) and a rate in bit/s (6) are 10.
 const ESTIMATE_BYTES: u32 = 12;
+/// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
+const RESPONSE_BYTES: u32 = 8;
 
 /// A data segment, the SYN or a window probe, as it leaves the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +31,30 @@ pub struct Segment {
     pub sent: Instant,
     /// It asks for the window: an acknowledged number again, without data.
     pub probe: bool,
-    /// Its place in a train that the receiver shall measure. The option that says
-    /// so (kind, length, and three numbers of 2 bytes) takes the place of as many bytes of data:
-    /// the segment is not larger on the wire.
-    pub train: Option<TrainMark>,
+    /// What it carries besides; most carry nothing.
+    pub option: Option<SegmentOption>,
+}
+
+impl Segment {
+    /// Its place in a train that the receiver shall measure.
+    pub fn train(&self) -> Option<TrainMark> {
+        match self.option {
+            Some(SegmentOption::Train(mark)) => Some(mark),
+            _ => None,
+        }
+    }
+}
+
+/// What a segment carries besides its data. It takes the place of as many bytes
+/// of that: the segment is not larger on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentOption {
+    /// Its place in a train that the receiver shall measure (kind, length, and three numbers of 2 bytes).
+    Train(TrainMark),
+    /// A rate request (RFC 4782 section 3.1).
+    Request(Request),
+    /// A report of the rate that was approved (RFC 4782 section 3.1).
+    Report(RateCode),
 }
 
 /// A segment's place in a train.
@@ -128,6 +151,8 @@ pub enum Says {
     Moved(HandoverMark),
     /// What a train has told. Said once: if the ACK is lost, nobody learns of it.
     Measured(Estimate),
+    /// The answer to a rate request (RFC 4782 section 4.2). Said once, too (section 4.3).
+    Approved(Response),
 }
 
 impl Ack {
@@ -140,6 +165,7 @@ impl Ack {
         };
         let estimate = match self.says {
             Says::Measured(_) => ESTIMATE_BYTES,
+            Says::Approved(_) => RESPONSE_BYTES,
             _ => 0,
         };
         ACK_HEADER_BYTES + timestamps + estimate + SACK_BLOCK_BYTES * u32::from(self.sack.len)

@@ -563,7 +563,7 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         retransmission: false,
         sent: Instant::ZERO,
         probe: false,
-        train: None,
+        option: None,
     };
     r.on_segment(Instant::from_nanos(seq), &segment)
 }

@@ -238,7 +238,7 @@ impl Bench {
                 segment.seq < v.snd_una + c.receiver_window + 1,
                 "beyond the receiver's window"
             );
-            if let Some(mark) = segment.train {
+            if let Some(mark) = segment.train() {
                 assert!(!segment.retransmission && mark.index < mark.segments);
                 assert!(mark.segments >= 2, "a train of one");
             }
@@ -393,7 +393,7 @@ impl Bench {
                 retransmission: false,
                 sent: Instant::ZERO,
                 probe: false,
-                train: None,
+                option: None,
             };
             receiver.on_segment(self.now, &old);
         }

@@ -10,7 +10,7 @@ use common::{configured, Hand};
 use midflight_control::estimate::Estimate;
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Measure, Notice, Order, Spacing, StartNotice, Train, ACK_BYTES};
-use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, Sender, TrainMark};
+use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, SegmentOption, Sender, TrainMark};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -61,7 +61,7 @@ type Placed = (Seq, Option<(u16, u16)>);
 fn sent(hand: &mut Hand) -> Vec<Placed> {
     let now = hand.now;
     let next = || hand.sender.poll_transmit(now);
-    let place = |s: Segment| (s.seq, s.train.map(|m| (m.index, m.segments)));
+    let place = |s: Segment| (s.seq, s.train().map(|m| (m.index, m.segments)));
     std::iter::from_fn(next).map(place).collect()
 }
 
@@ -368,7 +368,7 @@ fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
         retransmission: false,
         sent: Instant::ZERO,
         probe: false,
-        train,
+        option: train.map(SegmentOption::Train),
     }
 }
 

@@ -16,6 +16,7 @@ mod ehn;
 mod initial_ssthresh;
 mod iw10;
 mod probe_train;
+mod quick_start;
 mod reordering;
 mod retransmission_trigger;
 mod rlci;
@@ -26,6 +27,7 @@ use midflight_units::Duration;
 
 use crate::estimate::Estimate;
 use crate::part::registry;
+use crate::quick_start::{Denial, RateCode, Routers};
 use crate::signal::HandoverMark;
 use crate::spurious::Unneeded;
 use crate::{Notice, Orders, SenderView, StartNotice};
@@ -50,7 +52,16 @@ pub struct TrainReport {
     pub rtt: Option<Duration>,
 }
 
-/// A policy: it sees a view of its sender at seven occasions and answers with
+/// What came of a rate request, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateAnswer {
+    /// The rate that every router of the path has approved, which is not zero.
+    pub approved: Result<RateCode, Denial>,
+    /// From when the segment that asked was sent to the answer.
+    pub round_trip: Duration,
+}
+
+/// A policy: it sees a view of its sender at nine occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -115,6 +126,16 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
+    /// How the routers of the path answer it, if the policy asks them for rates.
+    fn routers(&self) -> Option<Routers> {
+        None
+    }
+
+    /// There is an answer to a rate request, or it failed.
+    fn on_rate(&mut self, _answer: &RateAnswer, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
     /// Whether the policy waits for something that an ACK may bring.
     fn watches_acks(&self) -> bool {
         false
@@ -137,6 +158,7 @@ registry! {
     InitialSsthresh: initial_ssthresh::InitialSsthresh,
     Iw10: iw10::Iw10,
     ProbeTrain: probe_train::ProbeTrain,
+    QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
 }
 

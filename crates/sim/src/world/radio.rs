@@ -17,15 +17,27 @@ impl<O: Observer> World<O> {
         self.sync_announcements();
     }
 
-    /// Tells who watches of a packet that comes to a link.
+    /// A packet comes to a link whose router is asked for rates, or that is watched.
     #[cold]
-    pub(super) fn tap(&mut self, link: LinkId, packet: &Packet) {
-        let carried = packet.peek(&self.options);
-        let event = Event::Entered {
-            link,
-            packet: carried,
+    pub(super) fn look_at(&mut self, link: LinkId, packet: &Packet) {
+        let now = self.moment.at;
+        let l = &mut self.links[link.index()];
+        let rate = l.rate();
+        let Some(special) = l.special.as_deref_mut() else {
+            return;
         };
-        self.observer.record(self.moment.at, packet.flow, &event);
+        if let Some(routing) = &mut special.routing {
+            let request = packet.request(&mut self.options);
+            routing.forward(now, rate, packet.bytes, request);
+        }
+        if special.tapped {
+            let packet_seen = packet.peek(&self.options);
+            let event = Event::Entered {
+                link,
+                packet: packet_seen,
+            };
+            self.observer.record(now, packet.flow, &event);
+        }
     }
 
     /// What was announced happens; the link, if it is an arrival.

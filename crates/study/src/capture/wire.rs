@@ -6,11 +6,12 @@
 //! header is 4 bytes longer than what the simulated links count: the option's
 //! kind, its length and padding.
 
-use etherparse::{IpNumber, Ipv4Header, TcpHeader};
+use etherparse::{IpNumber, Ipv4Header, Ipv4Options, TcpHeader};
 use midflight_control::estimate::Estimate;
+use midflight_control::quick_start::{Nonce, RateCode, Request, Response};
 use midflight_control::signal::HandoverMark;
 use midflight_sim::FlowId;
-use midflight_tcp::{Ack, Profile, Says, Segment, TrainMark};
+use midflight_tcp::{Ack, Profile, Says, Segment, SegmentOption, TrainMark};
 use midflight_units::{Instant, Rate, Seq};
 
 use crate::error::StudyError;
@@ -34,6 +35,11 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+/// RFC 4782 section 4.2.
+const QUICK_START_RESPONSE: u8 = 27;
+/// The IP option of RFC 4782 section 3.1, and its function for a report.
+const QUICK_START: u8 = 25;
+const REPORT: u8 = 8;
 /// For experiments (RFC 6994); the identifiers after it are ours and not registered.
 const EXPERIMENT: u8 = 253;
 const HANDOVER_MARK: u16 = 0x4D46;
@@ -132,22 +138,42 @@ impl Wire {
         if self.timestamps {
             push_timestamps(&mut options, segment.sent, heard.unwrap_or(Instant::ZERO));
         }
-        if let Some(mark) = segment.train {
-            push_train(&mut options, mark);
+        let mut of_ip = Vec::new();
+        match segment.option {
+            Some(SegmentOption::Train(mark)) => push_train(&mut options, mark),
+            Some(SegmentOption::Request(request)) => {
+                let Request { rate, qs_ttl, .. } = request;
+                push_rate(&mut of_ip, 0, rate, qs_ttl, request.nonce);
+            }
+            Some(SegmentOption::Report(rate)) => {
+                push_rate(&mut of_ip, REPORT, rate, 0, Nonce::default());
+            }
+            None => {}
         }
         let payload = if is_syn || segment.probe {
             0
         } else {
             self.payload
         };
-        Packet::new(header, &options, payload, [SENDER_ADDRESS, receiver(flow)])
+        let ttl = match segment.option {
+            Some(SegmentOption::Request(request)) => request.ip_ttl,
+            _ => TTL,
+        };
+        let ip = (ttl, &of_ip[..]);
+        Packet::new(
+            header,
+            &options,
+            ip,
+            payload,
+            [SENDER_ADDRESS, receiver(flow)],
+        )
     }
 
     /// An ACK.
     pub(super) fn ack(&self, flow: FlowId, ack: &Ack, sent: AckSent) -> Packet {
         let window = match ack.says {
             Says::ZeroWindow => 0,
-            Says::Nothing | Says::Moved(_) | Says::Measured(_) => self.window,
+            _ => self.window,
         };
         let shift = if sent.syn { 0 } else { self.shift };
         let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
@@ -166,6 +192,14 @@ impl Wire {
         match ack.says {
             Says::Moved(mark) => push_mark(&mut options, mark),
             Says::Measured(estimate) => push_estimate(&mut options, estimate),
+            Says::Approved(Response {
+                rate,
+                ttl_diff,
+                nonce,
+            }) => {
+                options.extend([QUICK_START_RESPONSE, 8, rate.code(), ttl_diff]);
+                options.extend((nonce.bits() << 2).to_be_bytes());
+            }
             Says::Nothing | Says::ZeroWindow => {}
         }
         let room = (MOST_OPTIONS - options.len()).saturating_sub(4) / 8;
@@ -178,7 +212,13 @@ impl Wire {
                 options.extend(self.byte_of(block.right).to_be_bytes());
             }
         }
-        let mut packet = Packet::new(header, &options, 0, [receiver(flow), SENDER_ADDRESS]);
+        let mut packet = Packet::new(
+            header,
+            &options,
+            (TTL, &[]),
+            0,
+            [receiver(flow), SENDER_ADDRESS],
+        );
         packet.blocks_left_out = blocks.len() - kept;
         packet
     }
@@ -195,7 +235,13 @@ impl Wire {
 }
 
 impl Packet {
-    fn new(mut tcp: TcpHeader, options: &[u8], payload: u32, [from, to]: [[u8; 4]; 2]) -> Self {
+    fn new(
+        mut tcp: TcpHeader,
+        options: &[u8],
+        (ttl, of_ip): (u8, &[u8]),
+        payload: u32,
+        [from, to]: [[u8; 4]; 2],
+    ) -> Self {
         // What is put together above fits: 4 + 4 + 4 + 12 on a SYN, and blocks by what room there is.
         let fits = tcp.set_options_raw(options);
         debug_assert!(fits.is_ok(), "{} bytes of options", options.len());
@@ -203,8 +249,12 @@ impl Packet {
         tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &data).unwrap_or(0);
         let length = tcp.header_len_u16() + payload as u16;
         let mut headers = Vec::with_capacity(80);
-        if let Ok(mut ip) = Ipv4Header::new(length, TTL, IpNumber::TCP, from, to) {
+        if let Ok(mut ip) = Ipv4Header::new(length, ttl, IpNumber::TCP, from, to) {
             ip.dont_fragment = true;
+            if let Ok(options) = Ipv4Options::try_from(of_ip) {
+                ip.options = options;
+                ip.total_len += of_ip.len() as u16;
+            }
             ip.header_checksum = ip.calc_header_checksum();
             headers.extend(ip.to_bytes());
         }
@@ -236,6 +286,12 @@ fn push_timestamps(options: &mut Vec<u8>, value: Instant, echo: Instant) {
     options.extend([NOP, NOP, TIMESTAMPS, 10]);
     options.extend(clock(value));
     options.extend(clock(echo));
+}
+
+/// An IP option of Quick-Start (RFC 4782 section 3.1, figures 3 and 4).
+fn push_rate(options: &mut Vec<u8>, function: u8, rate: RateCode, qs_ttl: u8, nonce: Nonce) {
+    options.extend([QUICK_START, 8, function << 4 | rate.code(), qs_ttl]);
+    options.extend((nonce.bits() << 2).to_be_bytes());
 }
 
 /// The train's number, the segment's place in it from 0, and how many it has.

@@ -3,6 +3,7 @@
 
 mod consult;
 mod persist;
+mod quick_start;
 mod train;
 
 use educe::Educe;
@@ -10,12 +11,14 @@ use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
+use midflight_control::quick_start::RateCode;
 use midflight_control::rtt::Rto;
 use midflight_control::spurious::{AnySpuriousDetector, Unneeded, UnneededWatch};
 use midflight_control::Reordering;
 use midflight_units::{Duration, Instant, Ring, Seq};
 
 use self::persist::Persist;
+use self::quick_start::Asking;
 use self::train::Course;
 use crate::config::{ResponseLoad, RttSampling, SenderConfig};
 use crate::event::{Log, SenderEvent};
@@ -89,8 +92,11 @@ pub(crate) struct Core {
     closed: Option<Persist>,
     /// The train under way.
     train: Option<Course>,
-    /// The handshake or a train is under way or the window closed: the usual
-    /// course of sending is suspended.
+    /// A rate asked for, and one to report.
+    asking: Option<Asking>,
+    report: Option<RateCode>,
+    /// The handshake, a train or a rate request is under way or the window closed:
+    /// the usual course of sending is suspended.
     pub(crate) held: bool,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
@@ -183,6 +189,8 @@ impl Core {
             timer: None,
             closed: None,
             train: None,
+            asking: None,
+            report: None,
             held: true,
             timed: None,
             outstanding: Ring::default(),
@@ -584,7 +592,7 @@ impl Core {
             retransmission,
             sent: self.now,
             probe: false,
-            train: None,
+            option: None,
         }
     }
 }

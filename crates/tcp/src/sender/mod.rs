@@ -80,6 +80,7 @@ impl Sender {
         if special {
             self.core.consult_mark(ack, stood.0, log);
             self.core.consult_report(ack, log);
+            self.core.consult_rate(ack, stood.0, log);
             self.core.release(ack);
         }
         self.core.consult_after_ack(ack, stood, log);
@@ -170,14 +171,25 @@ impl Sender {
     }
 
     /// The same while the handshake is under way, when nothing but the SYN may
-    /// go, while the window is closed, or while a train is under way.
+    /// go, while the window is closed, while a train is under way, or when there is
+    /// something for a segment to carry.
     #[cold]
     fn transmit_held(&mut self) -> Option<Segment> {
+        let mut segment = self.next_held()?;
+        self.core.hand_options(&mut segment);
+        Some(segment)
+    }
+
+    fn next_held(&mut self) -> Option<Segment> {
         let core = &mut self.core;
         if core.is_closed() {
             return core.window_probe();
         }
         if let Some(seq) = core.resend.take() {
+            return Some(core.transmit(seq));
+        }
+        if core.probe.is_some() {
+            let seq = core.probe_segment()?;
             return Some(core.transmit(seq));
         }
         let of_train = core.train_allows();

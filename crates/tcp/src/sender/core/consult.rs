@@ -465,6 +465,7 @@ impl Core {
     /// After the sender has gone back; `before` is what it was when the timer expired.
     pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
         self.classifier.on_timeout(before);
+        self.rate_timed_out(log);
         // A SYN is alone: nothing sent before could tell that its timeout was spurious.
         if self.una > 0 {
             let orders = self.detector.on_timeout(before);
@@ -550,6 +551,8 @@ impl Core {
                 Order::KeepWindow => {}
                 Order::HoldGrowth(since) => self.hold_growth = Some(since),
                 Order::SendTrain(train) => self.start_train(train),
+                Order::AskForRate(rate) => self.ask_for_rate(rate),
+                Order::ReportRate(rate) => self.report_rate(rate),
                 Order::Probe(segments) => {
                     self.end_train();
                     self.probe = Some(segments);

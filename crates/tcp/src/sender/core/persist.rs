@@ -84,7 +84,8 @@ impl Core {
 
     /// Notes whether the usual course of sending is suspended.
     pub(super) fn hold(&mut self) {
-        self.held = self.una == 0 || self.is_closed() || self.train.is_some();
+        let carries = self.asking.is_some() || self.report.is_some();
+        self.held = self.una == 0 || self.is_closed() || self.train.is_some() || carries;
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
@@ -107,7 +108,7 @@ impl Core {
             retransmission: true,
             sent: self.now,
             probe: true,
-            train: None,
+            option: None,
         })
     }
 }

@@ -14,7 +14,7 @@ use midflight_units::{Instant, Seq};
 
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, Says, Segment, TrainMark};
+use crate::segment::{Ack, Says, Segment, SegmentOption, TrainMark};
 use crate::state::Trigger;
 
 /// What a sender keeps of the train under way.
@@ -62,12 +62,16 @@ impl Core {
 
     /// Takes up a train in place of the one under way.
     pub(super) fn start_train(&mut self, train: Train) {
+        if train.segments == 0 {
+            self.end_train();
+            return;
+        }
         let busy = self.in_fast_recovery
             || self.stalled
             || self.probe.is_some()
             || self.resend.is_some()
             || self.nxt < self.max;
-        if busy || self.una == 0 || self.is_closed() || train.segments == 0 {
+        if busy || self.una == 0 || self.is_closed() {
             return;
         }
         self.train = Some(Course {
@@ -162,7 +166,7 @@ impl Core {
         let Some(course) = self.train.as_mut().filter(|_| !segment.retransmission) else {
             return;
         };
-        segment.train = course.mark();
+        segment.option = course.mark().map(SegmentOption::Train);
         course.gone += 1;
         course.left = now;
         course.edge = segment.seq + 1;

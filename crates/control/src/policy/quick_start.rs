@@ -1,0 +1,432 @@
+//! Quick-Start (RFC 4782) at the start of a connection and after a handoff
+//! (Sarolahti, Korhonen, Daniel & Kojo 2006; the "QS" of Daniel & Kojo, report on
+//! available bandwidth, section 4).
+//!
+//! Told of a link, the sender asks the routers of the path for a rate. If all
+//! approve, it sends a window of what a round trip holds at that rate, paced (section
+//! 4.4). When the first of these segments is acknowledged the window becomes what
+//! was used of it. If one of them is lost, the window is what it would be without
+//! Quick-Start and there are no more requests (sections 4.6 and 4.8).
+//!
+//! The RFC advises against requests after a handoff "at the current time", for want
+//! of a notice of it; here there is one. The threshold is set to the approved window,
+//! which section 4.4 allows at the start and the paper of 2006 has after a handoff
+//! too; so slow start ends there, and Limited Slow-Start (RFC 3742) never acts.
+
+use midflight_units::{Duration, Seq};
+
+use super::{HandoffPolicy, RateAnswer};
+use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
+use crate::quick_start::{window, Denial, RateCode, Routers};
+use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Train};
+
+/// Smallest threshold, in segments (RFC 5681 (4)).
+const LEAST: f64 = 2.0;
+
+/// A window sent at an approved rate.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    /// The first segment of it.
+    first: Seq,
+    /// SND.UNA when it began.
+    una: Seq,
+    /// One past the last segment, once the first is acknowledged.
+    end: Option<Seq>,
+    window: f64,
+    /// The window that the connection would have had.
+    before: f64,
+    at_start: bool,
+}
+
+/// Knobs and state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QuickStart {
+    ask_for_most: bool,
+    keep_ssthresh: bool,
+    routers: Routers,
+    used: Option<Used>,
+    /// Windows sent so far.
+    trains: u16,
+    /// Whether the last request was made before the connection opened.
+    opening: bool,
+    /// No more requests (RFC 4782 sections 4.4 and 4.6).
+    barred: bool,
+}
+
+impl Part for QuickStart {
+    const INFO: PartInfo = PartInfo {
+        name: "quick-start",
+        summary:
+            "at the start and after a handoff, ask the routers for a rate and pace a window at it",
+        source: "RFC 4782; Sarolahti, Korhonen, Daniel & Kojo 2006",
+        knobs: &[
+            Knob {
+                name: "quick_start_request",
+                default: "link",
+                accepts: "link, most",
+                summary: "ask for the rate of the access link, or for the highest there is",
+            },
+            Knob {
+                name: "quick_start_ssthresh",
+                default: "window",
+                accepts: "window, keep",
+                summary: "set ssthresh to the approved window, or leave it alone",
+            },
+            Knob {
+                name: "quick_start_routers",
+                default: "all",
+                accepts: "all, none",
+                summary: "which routers of the path take part",
+            },
+            Knob {
+                name: "quick_start_threshold",
+                default: "85%",
+                accepts: "a whole percentage from 1% to 100%",
+                summary:
+                    "share of a link's rate up to which its router approves, what is used included",
+            },
+            Knob {
+                name: "quick_start_interval",
+                default: "200ms",
+                accepts: "a time above zero",
+                summary:
+                    "over which a router measures what is used and remembers what it has approved",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let info = &Self::INFO;
+        let routers = &mut self.routers;
+        match name {
+            "quick_start_request" => {
+                self.ask_for_most = choose(info, name, value, &[("link", false), ("most", true)])?;
+            }
+            "quick_start_ssthresh" => {
+                let choices = [("window", false), ("keep", true)];
+                self.keep_ssthresh = choose(info, name, value, &choices)?;
+            }
+            "quick_start_routers" => {
+                routers.take_part = choose(info, name, value, &[("all", true), ("none", false)])?;
+            }
+            "quick_start_threshold" => {
+                let percent = value.strip_suffix('%').unwrap_or_default();
+                let percent = whole(info, name, percent, 1..=100);
+                let percent = percent.map_err(|_| refuse(info, name, value))?;
+                routers.threshold = f64::from(percent) / 100.0;
+            }
+            _ => {
+                let interval = value.parse().ok().filter(|&time| time > Duration::ZERO);
+                routers.interval = interval.ok_or_else(|| refuse(info, name, value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl QuickStart {
+    fn ask(&mut self, link: &LinkInfo, opening: bool) -> Orders {
+        self.used = None;
+        self.opening = opening;
+        if self.barred {
+            return Orders::none();
+        }
+        let rate = if self.ask_for_most {
+            RateCode::MOST
+        } else {
+            RateCode::at_least(link.rate)
+        };
+        let why = format!("the access link gives {}", link.rate);
+        Orders::none().with(Order::AskForRate(rate), why)
+    }
+
+    /// What is left when a segment of the window is lost, of which so many arrived.
+    fn give_up(&mut self, used: Used, arrived: u64) -> (f64, f64) {
+        self.used = None;
+        self.barred = true;
+        let cwnd = if used.at_start {
+            used.before
+        } else {
+            used.before.min((used.window / 2.0).floor().max(1.0))
+        };
+        let ssthresh = (arrived as f64 / 2.0).floor().max(LEAST);
+        (cwnd, ssthresh)
+    }
+
+    /// The window at an approved rate, if one of its segments is the first unacknowledged.
+    fn lost(&self, una: Seq) -> Option<Used> {
+        self.used
+            .filter(|used| una >= used.first && used.end.is_none_or(|end| una < end))
+    }
+}
+
+impl HandoffPolicy for QuickStart {
+    fn on_notice(&mut self, notice: &Notice, _view: &SenderView) -> Orders {
+        self.ask(&notice.new, false)
+    }
+
+    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
+        self.ask(&notice.link, true)
+    }
+
+    fn heeds_start(&self) -> bool {
+        true
+    }
+
+    fn routers(&self) -> Option<Routers> {
+        Some(self.routers)
+    }
+
+    fn on_rate(&mut self, answer: &RateAnswer, view: &SenderView) -> Orders {
+        let code = match answer.approved {
+            Ok(code) => code,
+            Err(denial) => {
+                self.barred |= denial == Denial::Nonce;
+                return Orders::none().with(Order::ReportRate(RateCode::ZERO), denial.reason());
+            }
+        };
+        let mut orders = Orders::none().with(Order::ReportRate(code), "RFC 4782 section 4.4");
+        let recovering = view.in_fast_recovery || view.in_rto_recovery;
+        let Some(rate) = code.rate().filter(|_| !recovering) else {
+            return orders;
+        };
+        let segments = window(rate, answer.round_trip, view.segment_bytes);
+        let flight = view.flight_since_rewind();
+        // What is ignored unless it is more than the window (RFC 4782 section 4.4).
+        if segments as f64 <= view.cwnd || segments <= flight {
+            return orders;
+        }
+        let why = format!("{rate} for {}", answer.round_trip);
+        orders.push(Order::SetCwnd(segments as f64), why);
+        if !self.keep_ssthresh {
+            let why = "what the path has approved is what it holds";
+            orders.push(Order::SetSsthresh(segments as f64), why);
+        }
+        self.trains = self.trains.wrapping_add(1);
+        let train = Train {
+            number: self.trains,
+            segments: u16::try_from(segments - flight).unwrap_or(u16::MAX),
+            spacing: Spacing::Even(rate.transmission_time(view.segment_bytes.into())),
+            awaits_report: false,
+        };
+        orders.push(Order::SendTrain(train), "at the approved rate");
+        self.used = Some(Used {
+            first: view.snd_nxt,
+            una: view.snd_una,
+            end: None,
+            window: segments as f64,
+            before: view.cwnd,
+            at_start: self.opening,
+        });
+        orders
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        let Some(used) = &mut self.used else {
+            return Orders::none();
+        };
+        match used.end {
+            None if view.snd_una > used.first => {
+                used.end = Some(view.snd_max);
+                let sent = (view.snd_max - used.una) as f64;
+                if sent >= used.window {
+                    return Orders::none();
+                }
+                let end = Train {
+                    number: self.trains,
+                    segments: 0,
+                    spacing: Spacing::BackToBack,
+                    awaits_report: false,
+                };
+                let why = "the first segment is acknowledged before all have gone";
+                Orders::none()
+                    .with(Order::SendTrain(end), why)
+                    .with(Order::SetCwnd(sent), "what was used of the approved window")
+            }
+            Some(end) if view.snd_una >= end => {
+                self.used = None;
+                Orders::none()
+            }
+            _ => Orders::none(),
+        }
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        let Some(used) = self.lost(view.snd_una) else {
+            return Orders::none();
+        };
+        let arrived = view.snd_una - used.first + u64::from(view.dupacks);
+        let (cwnd, ssthresh) = self.give_up(used, arrived);
+        let why = "a segment of the approved window is lost";
+        Orders::none()
+            .with(Order::SetSsthresh(ssthresh), why)
+            .with(Order::SetCwnd(cwnd), why)
+            .with(Order::KeepWindow, why)
+    }
+
+    fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
+        let Some(used) = self.lost(view.snd_una) else {
+            return Orders::none();
+        };
+        let arrived = view.snd_una - used.first + u64::from(before.dupacks);
+        let (_, ssthresh) = self.give_up(used, arrived);
+        let why = "a segment of the approved window is lost";
+        Orders::none().with(Order::SetSsthresh(ssthresh.min(view.ssthresh)), why)
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.used.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{link, notice, view};
+
+    fn code(n: u8) -> RateCode {
+        RateCode::new(n).unwrap_or_default()
+    }
+
+    /// 71 ms at 40.96 Mbit/s are 242 segments of 1500 bytes.
+    fn approved() -> RateAnswer {
+        RateAnswer {
+            approved: Ok(code(10)),
+            round_trip: Duration::from_millis(71),
+        }
+    }
+
+    /// A sender whose SYN has just been acknowledged.
+    fn opened() -> SenderView {
+        SenderView {
+            snd_una: 1,
+            snd_nxt: 1,
+            snd_max: 1,
+            cwnd: 3.0,
+            dupacks: 0,
+            ..view(0, 1000)
+        }
+    }
+
+    fn started(knobs: &[(&str, &str)]) -> (QuickStart, Orders) {
+        let mut policy = QuickStart::default();
+        for (name, value) in knobs {
+            assert_eq!(policy.set_knob(name, value), Ok(()));
+        }
+        let told = StartNotice {
+            link: link(50_000, 15),
+            flows: 1,
+        };
+        let orders = policy.on_start(&told, &view(0, 1000));
+        (policy, orders)
+    }
+
+    #[test]
+    fn it_asks_for_the_rate_of_the_link_rounded_up() {
+        let (_, orders) = started(&[]);
+        assert!(
+            orders.contains(&Order::AskForRate(code(11))),
+            "81.92 Mbit/s"
+        );
+        let (_, orders) = started(&[("quick_start_request", "most")]);
+        assert!(orders.contains(&Order::AskForRate(RateCode::MOST)));
+        let mut policy = QuickStart::default();
+        let orders = policy.on_notice(&notice((200, 300), (6000, 50)), &view(5, 1000));
+        assert!(orders.contains(&Order::AskForRate(code(8))), "10.24 Mbit/s");
+    }
+
+    #[test]
+    fn an_approved_rate_becomes_a_paced_window() {
+        let (mut policy, _) = started(&[]);
+        let orders = policy.on_rate(&approved(), &opened());
+        assert!(orders.contains(&Order::ReportRate(code(10))));
+        assert!(orders.contains(&Order::SetCwnd(242.0)));
+        assert!(orders.contains(&Order::SetSsthresh(242.0)));
+        // 12,000 bits at 40.96 Mbit/s take 292,968.75 ns.
+        let train = Train {
+            number: 1,
+            segments: 242,
+            spacing: Spacing::Even(Duration::from_nanos(292_968)),
+            awaits_report: false,
+        };
+        assert!(orders.contains(&Order::SendTrain(train)));
+        let (mut policy, _) = started(&[("quick_start_ssthresh", "keep")]);
+        let orders = policy.on_rate(&approved(), &opened());
+        assert!(!orders.contains(&Order::SetSsthresh(242.0)));
+    }
+
+    #[test]
+    fn a_smaller_window_than_the_present_and_a_denial_change_nothing() {
+        let (mut policy, _) = started(&[]);
+        let ample = SenderView {
+            cwnd: 242.0,
+            ..opened()
+        };
+        let orders = policy.on_rate(&approved(), &ample);
+        assert_eq!(orders.iter().count(), 1, "but it is reported");
+        for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
+            let denied = RateAnswer {
+                approved: Err(denial),
+                ..approved()
+            };
+            let orders = policy.on_rate(&denied, &opened());
+            assert!(orders.contains(&Order::ReportRate(RateCode::ZERO)));
+            assert_eq!(orders.iter().count(), 1);
+            let again = policy.on_notice(&notice((200, 300), (6000, 50)), &view(5, 1000));
+            assert_eq!(again.is_empty(), denial == Denial::Nonce);
+        }
+    }
+
+    /// RFC 4782 section 4.4's example: acknowledged after half the time, half the window was used.
+    #[test]
+    fn what_was_not_used_is_given_back() {
+        let (mut policy, _) = started(&[]);
+        let _ = policy.on_rate(&approved(), &opened());
+        let acked = SenderView {
+            snd_una: 2,
+            snd_nxt: 122,
+            snd_max: 122,
+            cwnd: 243.0,
+            ..opened()
+        };
+        let orders = policy.on_ack(&acked);
+        assert!(orders.contains(&Order::SetCwnd(121.0)));
+        assert!(policy.watches_acks(), "for losses of the window");
+        let over = SenderView {
+            snd_una: 122,
+            ..acked
+        };
+        assert!(policy.on_ack(&over).is_empty() && !policy.watches_acks());
+    }
+
+    /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, 23 arrived.
+    #[test]
+    fn a_lost_segment_of_the_window_takes_the_window_back() {
+        let lost = SenderView {
+            snd_una: 21,
+            snd_nxt: 243,
+            snd_max: 243,
+            dupacks: 3,
+            cwnd: 262.0,
+            ..opened()
+        };
+        let (mut policy, _) = started(&[]);
+        let _ = policy.on_rate(&approved(), &opened());
+        let orders = policy.on_recovery(&lost);
+        assert!(orders.contains(&Order::SetSsthresh(11.0)));
+        assert!(orders.contains(&Order::SetCwnd(3.0)), "the initial window");
+        assert!(orders.contains(&Order::KeepWindow));
+        let again = policy.on_notice(&notice((200, 300), (6000, 50)), &view(5, 1000));
+        assert!(again.is_empty(), "no more requests");
+
+        let mut policy = QuickStart::default();
+        let _ = policy.on_notice(&notice((6000, 50), (50_000, 15)), &view(5, 1000));
+        let middle = SenderView {
+            cwnd: 150.0,
+            ..opened()
+        };
+        let _ = policy.on_rate(&approved(), &middle);
+        let orders = policy.on_recovery(&lost);
+        assert!(orders.contains(&Order::SetCwnd(121.0)), "half the window");
+    }
+}

@@ -1,0 +1,180 @@
+//! A router that takes part in Quick-Start, at one of its links: how much of
+//! the link is used, what was promised lately, and what it grants of a request.
+//!
+//! The algorithm is that of RFC 4782 appendix D. Use is measured as the ns-2
+//! implementation of Quick-Start does: the highest of the last intervals.
+
+use midflight_control::quick_start::{RateCode, Request, Routers};
+use midflight_units::{Instant, Rate};
+
+use crate::random::Stream;
+
+/// The router at which a link starts, as far as Quick-Start goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Router {
+    /// It takes part, or at least counts the TTL down. Nonces are drawn from the
+    /// random stream of this seed; see [`crate::random::seed`].
+    There(Routers, u64),
+    /// There is none: the link is inside a host, or nobody on the path asks for rates.
+    #[default]
+    None,
+}
+
+/// Bits used and granted in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Interval {
+    bits: u64,
+    /// Sum of the granted rates, in bit/s.
+    granted: u64,
+}
+
+/// The state of a router that takes part.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    config: Routers,
+    stream: Stream,
+    /// Number of the present interval.
+    number: u64,
+    present: Interval,
+    before: Interval,
+}
+
+/// What a router does with a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Routing {
+    TakesPart(Box<Meter>),
+    Unaware,
+}
+
+impl Routing {
+    pub(crate) fn new(router: Router) -> Option<Self> {
+        match router {
+            Router::There(config, seed) if config.take_part => {
+                Some(Self::TakesPart(Box::new(Meter::new(config, seed))))
+            }
+            Router::There(..) => Some(Self::Unaware),
+            Router::None => None,
+        }
+    }
+
+    /// A packet of `bytes` goes on over a link of this rate, with a request or not.
+    pub(crate) fn forward(
+        &mut self,
+        now: Instant,
+        link: Rate,
+        bytes: u32,
+        request: Option<&mut Request>,
+    ) {
+        match (self, request) {
+            (Self::TakesPart(meter), Some(request)) => {
+                let (granted, random) = meter.grant(now, link, request.rate);
+                request.pass(granted, random);
+                meter.note(now, bytes);
+            }
+            (Self::TakesPart(meter), None) => meter.note(now, bytes),
+            (Self::Unaware, Some(request)) => request.pass_unaware(),
+            (Self::Unaware, None) => {}
+        }
+    }
+}
+
+impl Meter {
+    fn new(config: Routers, seed: u64) -> Self {
+        Self {
+            stream: crate::random::stream(seed, 0, "router", "quick-start nonce"),
+            config,
+            number: 0,
+            present: Interval::default(),
+            before: Interval::default(),
+        }
+    }
+
+    fn turn_to(&mut self, now: Instant) {
+        let number = now.as_nanos() / self.config.interval.as_nanos().max(1);
+        match number - self.number {
+            0 => return,
+            1 => self.before = self.present,
+            _ => self.before = Interval::default(),
+        }
+        self.present = Interval::default();
+        self.number = number;
+    }
+
+    /// A packet of `bytes` is handed to the link.
+    fn note(&mut self, now: Instant, bytes: u32) {
+        self.turn_to(now);
+        self.present.bits += 8 * u64::from(bytes);
+    }
+
+    /// What it grants of a request over a link of this rate, and draws for the nonce.
+    fn grant(&mut self, now: Instant, link: Rate, asked: RateCode) -> (RateCode, u64) {
+        self.turn_to(now);
+        let used = self.present.bits.max(self.before.bits);
+        let used = used as f64 / self.config.interval.as_secs_f64();
+        let promised = (self.present.granted + self.before.granted) as f64;
+        let room = self.config.threshold * link.as_bps() as f64 - used - promised;
+        // Down to whole bit/s, and to nothing if there is no room.
+        let granted = asked.min(RateCode::at_most(room.max(0.0) as u64));
+        self.present.granted += granted.rate().map_or(0, Rate::as_bps);
+        (granted, self.stream.next_u64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    fn meter() -> Meter {
+        Meter::new(Routers::default(), 1)
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn granted(meter: &mut Meter, ms: u64, mbps: u64) -> Option<u64> {
+        let (code, _) = meter.grant(at(ms), Rate::from_mbps(mbps), RateCode::MOST);
+        code.rate().map(|rate| rate.as_bps() / 1000)
+    }
+
+    /// 85 % of an idle link, rounded down to what the encoding can say.
+    #[test]
+    fn grants_of_idle_links() {
+        for (mbps, kbps) in [(50, 40_960), (54, 40_960), (6, 2_560), (2, 1_280)] {
+            assert_eq!(granted(&mut meter(), 0, mbps), Some(kbps));
+        }
+        let kbit200 = Rate::from_bps(200_000).unwrap_or(Rate::from_mbps(1));
+        let (code, _) = meter().grant(at(0), kbit200, RateCode::MOST);
+        assert_eq!(code.rate().map(Rate::as_bps), Some(160_000));
+    }
+
+    /// 42.5 - 40.96 = 1.54 Mbit/s are left for the second, 0.26 for the third, 0.1 for the fourth.
+    #[test]
+    fn what_was_granted_lately_is_taken_off() {
+        let mut meter = meter();
+        let grants = [0, 50, 399, 399, 399].map(|ms| granted(&mut meter, ms, 50));
+        let kbps = [40_960, 1_280, 160, 80, 0].map(|rate| (rate > 0).then_some(rate));
+        assert_eq!(grants, kbps);
+        // The first two were granted before 200 ms: forgotten from 400 ms on, 160 + 80 kbit/s are not.
+        assert_eq!(granted(&mut meter, 401, 50), Some(40_960));
+    }
+
+    /// 250 packets of 1500 bytes in 200 ms are 15 Mbit/s: 42.5 - 15 = 27.5.
+    #[test]
+    fn use_is_the_highest_of_two_intervals() {
+        let mut meter = meter();
+        for _ in 0..250 {
+            meter.note(at(100), 1500);
+        }
+        let mut busy = meter.clone();
+        assert_eq!(granted(&mut busy, 150, 50), Some(20_480));
+        let mut after = meter.clone();
+        assert_eq!(granted(&mut after, 399, 50), Some(20_480));
+        assert_eq!(granted(&mut meter, 400, 50), Some(40_960));
+        for _ in 0..1000 {
+            busy.note(at(180), 1500);
+        }
+        assert_eq!(granted(&mut busy, 190, 50), None);
+    }
+}
