@@ -9,8 +9,9 @@
 //! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between
 //! them and MN but what a break takes. Several flows from CN to MN move together
 //! (Daniel, Järvinen & Kojo, poster on TCP with vertical handoffs; Daniel & Kojo,
-//! report on available bandwidth, section 4.2). Residents are flows of others, whom
-//! the new link has from the start: from CN too, they end at Wir2.
+//! report on available bandwidth, section 4.2), and a notice says how many. Residents
+//! are flows of other nodes, which the new link has from the start: from CN too, they
+//! end at Wir2. No notice counts them, since the mobile node knows of its own only.
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};

@@ -58,7 +58,7 @@ trait Watch: Observer + Clone {
     fn finished(&self, next: Instant) -> bool;
 }
 
-/// Of a run with one flow, most of what there is: nothing asks which it is.
+/// Of a run with one flow, as most have: nothing asks which flow an event is of.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct WatchOne {
@@ -177,7 +177,7 @@ pub(crate) fn check_window(
         Some(window) if window == Duration::ZERO => Err(StudyError::Range {
             what: "the window",
             value: window.to_string(),
-            accepted: "a time longer than that",
+            accepted: "a time longer than zero",
         }),
         Some(window) if from + window > end => {
             Err(StudyError::WindowAfterEnd { window, from, end })
