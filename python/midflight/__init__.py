@@ -4,7 +4,8 @@ The functions here are the Rust core's: `handoff` runs one connection for each s
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `run_drill` runs a script in packetdrill's notation against the
+that changes its base station; `run_probes` what trains of segments tell of a path, and the truth.
+`run_drill` runs a script in packetdrill's notation against the
 sender. `reproduce` makes a study.
 
     >>> import midflight
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         MODEL_VERSION,
         LongFlow,
         MidflightError,
+        Probe,
         Radio,
         Roaming,
         Sweep,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         responses,
         run_drill,
         run_long_flows,
+        run_probes,
         run_roaming,
         run_sweeps,
         schemes,
@@ -60,6 +63,7 @@ __all__ = [
     "MODEL_VERSION",
     "LongFlow",
     "MidflightError",
+    "Probe",
     "Radio",
     "Roaming",
     "StudyResult",
@@ -78,6 +82,7 @@ __all__ = [
     "responses",
     "run_drill",
     "run_long_flows",
+    "run_probes",
     "run_roaming",
     "run_sweeps",
     "schemes",

@@ -1,6 +1,7 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
 mod drill;
+mod estimation;
 mod long_flow;
 mod roaming;
 mod table;
@@ -28,6 +29,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::estimation::{run_probes, Probe};
 use crate::long_flow::{run_flows, trace_flow, LongFlow, Radio};
 use crate::roaming::{run_nodes, trace_node, Roaming};
 use crate::table::Table;
@@ -578,6 +580,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Sweep>()?;
     m.add_class::<Radio>()?;
     m.add_class::<LongFlow>()?;
+    m.add_class::<Probe>()?;
+    m.add_function(wrap_pyfunction!(run_probes, m)?)?;
     m.add_class::<Roaming>()?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(trace_node, m)?)?;

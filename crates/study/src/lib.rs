@@ -3,6 +3,7 @@
 
 mod drill;
 mod error;
+mod estimation;
 mod execution;
 mod flow_metrics;
 mod handoff;
@@ -19,6 +20,7 @@ pub use drill::{
     Note as DrillNote,
 };
 pub use error::StudyError;
+pub use estimation::{run_probes, Probe, ProbeRun, TrainRow};
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};
 pub use handoff::{Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};
