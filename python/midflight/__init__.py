@@ -4,9 +4,10 @@ The functions here are the Rust core's: `handoff` runs one connection for each s
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
 `run_long_flows` runs flows of minutes over a radio link that another one replaces, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `run_startups` measures how connections start. `capture`,
-`capture_long_flow` and `capture_roaming` return a run as capture files for Wireshark. `run_drill`
-runs a script in packetdrill's notation against the sender. `reproduce` makes a study.
+that changes its base station. `run_startups` measures how connections start, `run_probes` what
+trains of segments tell of a path, beside the truth. `capture`, `capture_long_flow` and
+`capture_roaming` return a run as capture files for Wireshark. `run_drill` runs a script in
+packetdrill's notation against the sender. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         MODEL_VERSION,
         LongFlow,
         MidflightError,
+        Probe,
         Radio,
         Roaming,
         Startup,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         responses,
         run_drill,
         run_long_flows,
+        run_probes,
         run_roaming,
         run_startups,
         run_sweeps,
@@ -66,6 +69,7 @@ __all__ = [
     "MODEL_VERSION",
     "LongFlow",
     "MidflightError",
+    "Probe",
     "Radio",
     "Roaming",
     "Startup",
@@ -88,6 +92,7 @@ __all__ = [
     "responses",
     "run_drill",
     "run_long_flows",
+    "run_probes",
     "run_roaming",
     "run_startups",
     "run_sweeps",

@@ -385,6 +385,54 @@ class LongFlow:
         runs: Sequence[int] = ...,
     ) -> LongFlow: ...
 
+class Probe:
+    """A path with one bottleneck, cross traffic on it, and a flow that measures it.
+
+    The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
+    over `bottleneck`, its access link, of which it is told at its start for `told_flows` flows. Of
+    `limit` packets that the bottleneck holds the one in transmission is one. The links of the hosts
+    have the rate `access`. Cross traffic takes `share` of the bottleneck, evenly, or where it is
+    `irregular` with gaps as they fall. Each of the `runs` begins at another phase of it.
+    """
+
+    def __new__(
+        cls,
+        *,
+        bottleneck: Link,
+        scheme: str,
+        limit: int = 1000,
+        access: str = "10 Gbit/s",
+        share: float = 0.0,
+        irregular: bool = False,
+        told_flows: int = 1,
+        segments: int = 100,
+        profile: Literal["ns2", "rfc"] | str = "rfc",
+        knobs: Mapping[str, str] = ...,
+        seed: int = 1,
+        runs: Sequence[int] = ...,
+    ) -> Probe: ...
+
+def run_probes(
+    probes: Sequence[Probe],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Table]:
+    """Run probes; one table for each, with one row for each train of each run.
+
+    `threads` and `progress` are as for `run_sweeps`. The columns:
+
+    - `run`, `train` (its number), `segments` of it
+    - `measure`: "capacity" for packet pairs, "available" for a chirp
+    - `sent_ns`, `told_ns`: when its first segment left and when the report came, from the SYN on
+    - `estimate_bps`: what was reported; None where a segment was missing or no report came
+    - `low_bps`, `high_bps`: the rates of its first and last gap, 0 for none
+    - `capacity_bps`, `available_bps`: the truth, the rate of the bottleneck and what cross traffic
+      is to leave of it; `cross_bps`: what cross traffic took while the flow lasted
+    - `ssthresh` at the end, in segments; `drops`: data packets of the flow that were lost;
+      `duration_ns` to the last ACK, None for a flow that did not end; `digest` of the run
+    """
+
 def run_long_flows(
     flows: Sequence[LongFlow],
     *,

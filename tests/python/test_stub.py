@@ -11,7 +11,7 @@ import midflight
 from midflight import _core
 
 # Classes that Python makes objects of.
-CLASSES = {"Sweep", "Radio", "LongFlow", "Roaming", "Startup"}
+CLASSES = {"Sweep", "Startup", "Radio", "LongFlow", "Probe", "Roaming"}
 
 
 def stub_names() -> set[str]:

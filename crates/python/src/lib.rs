@@ -1,6 +1,7 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
 mod drill;
+mod estimation;
 mod long_flow;
 mod one_run;
 mod roaming;
@@ -30,6 +31,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::estimation::{run_probes, Probe};
 use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
 use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
 use crate::startup::{run_all_startups, Startup};
@@ -587,6 +589,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Sweep>()?;
     m.add_class::<Radio>()?;
     m.add_class::<LongFlow>()?;
+    m.add_class::<Probe>()?;
+    m.add_function(wrap_pyfunction!(run_probes, m)?)?;
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;

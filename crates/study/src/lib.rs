@@ -4,6 +4,7 @@
 mod capture;
 mod drill;
 mod error;
+mod estimation;
 mod execution;
 mod flow_metrics;
 mod handoff;
@@ -22,6 +23,7 @@ pub use drill::{
     Note as DrillNote,
 };
 pub use error::StudyError;
+pub use estimation::{run_probes, Probe, ProbeRun, TrainRow};
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};
 pub use handoff::{Flows, Handoff, HandoffKind, LINK_NAMES, REFERENCE_FIXED};

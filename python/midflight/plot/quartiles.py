@@ -43,12 +43,14 @@ def quartile_plot(
     series: Sequence[Series],
     height_in: float = 2.55,
     legend_columns: int = 2,
+    reference: float | None = None,
 ) -> list[Path]:
     """Draw lower quartile, median and upper quartile of each series over link parameters.
 
     Categories stand at equal distances in the given order.  Markers are medians, bars run from the
     lower to the upper quartile; the series of one category are set side by side so that no bar
-    hides another.  An upper quartile of runs that never finish leaves the axes with an arrow.
+    hides another.  An upper quartile of runs that never finish leaves the axes with an arrow.  At
+    `reference`, if given, is a thin line.
 
     Returns the files written (`stem`.svg and `stem`.png).
     """
@@ -68,6 +70,8 @@ def quartile_plot(
         axes.set_xlabel(x_title)
         axes.set_ylabel(y_title)
         axes.tick_params(axis="x", length=0)
+        if reference is not None:
+            axes.axhline(reference, color="0.4", linewidth=0.6, zorder=1)
         for edge in range(1, len(categories)):
             axes.axvline(edge - 0.5, color="0.93", linewidth=0.5, zorder=0)
         figure.legend(loc="outside upper center", ncols=legend_columns)

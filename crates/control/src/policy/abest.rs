@@ -29,13 +29,15 @@
 //! - The RTT is the last segment's: from its departure to the report, which is
 //!   not delayed. So a timestamp would tell.
 //! - A segment that is missing, a timeout, a fast recovery or a lost report end the
-//!   cycles; the threshold stays as it is. A new notice begins anew. A notice during a
-//!   recovery is acted on after it, and when the window is as large as the first train.
+//!   cycles; the threshold stays as it is. But a timeout or a fast recovery for what
+//!   was sent before the handoff says nothing of the new path: the first train goes after it,
+//!   as it does for a notice during a recovery, when the window is as large as that train.
+//!   A new notice begins anew.
 //! - After a handoff a link too small to measure leaves the window alone; at the
 //!   start the window is one segment, as the report says. Up to the first estimate the window
 //!   grows as the threshold in force has it.
 
-use midflight_units::{Duration, Rate};
+use midflight_units::{Duration, Rate, Seq};
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
@@ -69,6 +71,8 @@ pub struct Abest {
     phase: Phase,
     link: LinkInfo,
     flows: u64,
+    /// One past what was sent before the notice.
+    since: Seq,
     /// Number of the last train.
     train: u16,
     /// The bottleneck's rate.
@@ -89,6 +93,7 @@ impl Default for Abest {
             phase: Phase::Idle,
             link: LinkInfo { rate, delay },
             flows: 1,
+            since: 0,
             train: 0,
             capacity: rate,
             second: 2,
@@ -152,10 +157,35 @@ fn scaled(rate: Rate, by: u64, share: u64) -> Rate {
 }
 
 impl Abest {
-    fn begin(&mut self, link: LinkInfo, flows: u32, phase: Phase) {
+    fn begin(&mut self, link: LinkInfo, flows: u32, since: Seq, phase: Phase) {
         self.link = link;
         self.flows = u64::from(flows.max(1));
+        self.since = since;
         self.phase = phase;
+    }
+
+    fn is_measuring(&self) -> bool {
+        matches!(self.phase, Phase::Capacity | Phase::Cycle { .. })
+    }
+
+    /// The first unacknowledged segment is taken for lost, and the train is over.
+    fn train_lost(&mut self, view: &SenderView) {
+        if self.is_measuring() {
+            self.phase = if view.snd_una < self.since {
+                Phase::Waiting
+            } else {
+                Phase::Idle
+            };
+        }
+    }
+
+    /// What the link holds, in words.
+    fn holds(&self) -> String {
+        let bdp = self.bdp();
+        match self.flows {
+            1 => format!("the access link holds {bdp} segments"),
+            flows => format!("the access link holds {bdp} segments, for {flows} flows"),
+        }
     }
 
     /// Segments that the access link holds.
@@ -193,8 +223,7 @@ impl Abest {
         }
         self.phase = Phase::Capacity;
         let order = self.order(count, Spacing::BackToBack, true);
-        let (bdp, flows) = (self.bdp(), self.flows);
-        let why = format!("the access link holds {bdp} segments, for {flows} flows: what is the capacity of the path?");
+        let why = format!("{}: what is the capacity of the path?", self.holds());
         Orders::none().with(order, why)
     }
 
@@ -288,7 +317,7 @@ impl Abest {
 
 impl HandoffPolicy for Abest {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        self.begin(notice.new, notice.flows, Phase::Waiting);
+        self.begin(notice.new, notice.flows, view.snd_max, Phase::Waiting);
         if self.pairs() <= 1 {
             self.phase = Phase::Idle;
             return Orders::none();
@@ -297,7 +326,7 @@ impl HandoffPolicy for Abest {
     }
 
     fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.begin(notice.link, notice.flows, Phase::Opening);
+        self.begin(notice.link, notice.flows, 0, Phase::Opening);
         Orders::none()
     }
 
@@ -316,8 +345,7 @@ impl HandoffPolicy for Abest {
                 if view.cwnd < view.initial_window {
                     return self.on_ack(view);
                 }
-                let (bdp, flows) = (self.bdp(), self.flows);
-                let why = format!("the access link holds {bdp} segments, for {flows} flows");
+                let why = self.holds();
                 if pairs <= 1 {
                     self.phase = Phase::Idle;
                     return Orders::none().with(Order::SetCwnd(1.0), why);
@@ -343,7 +371,7 @@ impl HandoffPolicy for Abest {
     }
 
     fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
-        if report.estimate.train != self.train {
+        if report.estimate.train != self.train || !self.is_measuring() {
             return Orders::none();
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
@@ -351,15 +379,21 @@ impl HandoffPolicy for Abest {
             return Orders::none();
         };
         match phase {
-            Phase::Capacity => self.capacity_found(rate, rtt, view),
             Phase::Cycle { number, low, high } => {
                 self.cycle_over((number, low, high), rate, rtt, view)
             }
-            Phase::Idle | Phase::Opening | Phase::Waiting => {
-                self.phase = phase;
-                Orders::none()
-            }
+            _ => self.capacity_found(rate, rtt, view),
         }
+    }
+
+    fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
+        self.train_lost(view);
+        Orders::none()
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        self.train_lost(view);
+        Orders::none()
     }
 
     fn watches_acks(&self) -> bool {
@@ -568,6 +602,38 @@ mod tests {
         assert!(!abest
             .on_estimate(&told(2, Some(50.0), 120), &open(20.0))
             .is_empty());
+    }
+
+    /// Segments 1 to 9 were sent before the notice. A timeout for one of them says nothing of the new
+    /// path, one for a later segment does.
+    #[test]
+    fn a_loss_from_before_the_handoff_defers_the_measurement_and_a_later_one_ends_it() {
+        let handoff = notice((6000, 50), (50_000, 15));
+        let sender = SenderView {
+            snd_nxt: 10,
+            snd_max: 10,
+            ..open(20.0)
+        };
+        for (lost, deferred) in [(9, true), (10, false)] {
+            for timeout in [true, false] {
+                let mut abest = Abest::default();
+                assert_eq!(all(&abest.on_notice(&handoff, &sender)), [pairs(1, 4)]);
+                let lost = SenderView {
+                    snd_una: lost,
+                    ..sender
+                };
+                let _ = if timeout {
+                    abest.on_timeout(&sender, &lost)
+                } else {
+                    abest.on_recovery(&lost)
+                };
+                assert_eq!(abest.watches_acks(), deferred);
+                let report = told(1, Some(50.0), 120);
+                assert!(abest.on_estimate(&report, &open(20.0)).is_empty());
+                let again = if deferred { vec![pairs(2, 4)] } else { vec![] };
+                assert_eq!(all(&abest.on_ack(&open(20.0))), again);
+            }
+        }
     }
 
     #[test]

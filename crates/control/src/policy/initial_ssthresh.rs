@@ -83,7 +83,10 @@ impl InitialSsthresh {
     fn set(self, packets: u64, flows: u32) -> Orders {
         let flows = if self.whole { 1 } else { flows.max(1) };
         let share = (packets / u64::from(flows)).max(LEAST);
-        let why = format!("the access link holds {packets} segments, for {flows} flows");
+        let why = match flows {
+            1 => format!("the access link holds {packets} segments"),
+            flows => format!("the access link holds {packets} segments, for {flows} flows"),
+        };
         Orders::none().with(Order::SetSsthresh(share as f64), why)
     }
 

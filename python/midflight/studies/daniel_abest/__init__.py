@@ -1,0 +1,1 @@
+"""Daniel & Kojo, report on available bandwidth: what trains of segments tell of a path."""

@@ -1,0 +1,290 @@
+"""Estimates against the truth: what a receiver makes of one train, or `abest` of a whole sequence.
+
+One bottleneck of known rate, delay and queue; cross traffic takes a known share of it. Every figure
+varies one of these, or the length of the chirp, and leaves the others as in `BASE`. It shows the
+estimate divided by the truth, over runs that differ in the phase of the cross traffic.
+
+A chirp goes from a tenth of the capacity to the whole of it, so that every share left to it but the
+smallest lies within.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from midflight import _core
+from midflight.plot import LOOKS, Drawing, Series, quartile_plot
+from midflight.results import Quartiles, quartiles
+
+__all__ = ["BASE", "CHIRP_RULES", "FIGURES", "Path", "draw_all"]
+
+Progress = Callable[[int, int], object]
+Knobs = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A bottleneck, its cross traffic, and the chirp that is sent over it."""
+
+    rate_kbps: int = 20_000
+    delay_ms: int = 15
+    share: float = 0.5
+    irregular: bool = True
+    limit: int = 200
+    access: str = "10 Gbit/s"
+    segments: int = 16
+    runs: int = 40
+
+    def probe(self, scheme: str, knobs: Knobs, segments: int) -> _core.Probe:
+        """What sends so many segments under this scheme over the path."""
+        return _core.Probe(
+            bottleneck=(self.rate_kbps * 1000, self.delay_ms * 1_000_000),
+            limit=self.limit,
+            access=self.access,
+            share=self.share,
+            irregular=self.irregular,
+            scheme=scheme,
+            segments=segments,
+            knobs=knobs,
+            runs=list(range(self.runs)),
+        )
+
+    def chirp(self, rule: Knobs) -> _core.Probe:
+        """One chirp, for a receiver with this rule."""
+        train = {
+            "probe_segments": str(self.segments),
+            "probe_low": f"{self.rate_kbps / 10} kbit/s",
+            "probe_high": f"{self.rate_kbps} kbit/s",
+        }
+        return self.probe("probe-train", {**train, **rule}, self.segments)
+
+    def pairs(self, segments: int) -> _core.Probe:
+        """So many segments back to back."""
+        knobs = {"probe_segments": str(segments), "probe_high": "none"}
+        return self.probe("probe-train", knobs, segments)
+
+    def abest(self, rule: Knobs) -> _core.Probe:
+        """A whole sequence of `abest`, in a flow of 400 segments."""
+        knobs = {**rule, "initial_window": "3", "delayed_ack": "100ms"}
+        return self.probe("abest", knobs, 400)
+
+
+BASE = Path()
+
+#: The rules for chirps: name in the legend, look, settings of the receiver.
+CHIRP_RULES: Sequence[tuple[str, str, Knobs]] = (
+    ("A11's rule, weighed by gaps", "solid circle", {"chirp_estimator": "abest"}),
+    ("A11's rule, plain average", "solid-light square", {"chirp_estimator": "abest-plain"}),
+    ("rate of the first rise", "dotted triangle", {"chirp_estimator": "first-rise"}),
+    (
+        "pathChirp, F = 1.5, L by length",
+        "dashed circle",
+        {"chirp_estimator": "pathchirp", "pathchirp_f": "1.5", "pathchirp_l": "auto"},
+    ),
+    (
+        "pathChirp, F = 1.5, L = 5",
+        "dashed-dark square",
+        {"chirp_estimator": "pathchirp", "pathchirp_f": "1.5", "pathchirp_l": "5"},
+    ),
+)
+
+#: A kind of measurement: what is sent for a receiver with a rule, and the ratio for each run.
+Measured = tuple[Callable[[Path, Knobs], Any], Callable[[Any], list[float | None]]]
+
+
+def _chirp_ratio(table: Any) -> list[float | None]:
+    """The estimate by the available bandwidth, of each run; None where there is no estimate."""
+    told, truth = table.column("estimate_bps"), table.column("available_bps")
+    return [None if a is None else a / b for a, b in zip(told, truth, strict=True)]
+
+
+def _capacity_ratio(table: Any) -> list[float | None]:
+    told, truth = table.column("estimate_bps"), table.column("capacity_bps")
+    return [None if a is None else a / b for a, b in zip(told, truth, strict=True)]
+
+
+def _last_ratio(table: Any) -> list[float | None]:
+    """The estimate of the last cycle, at most the capacity found, by the available bandwidth."""
+    last: dict[int, float | None] = {}
+    capacity: dict[int, float] = {}
+    columns = ("run", "measure", "estimate_bps", "available_bps")
+    for run, measure, told, truth in zip(*map(table.column, columns), strict=True):
+        last.setdefault(run, None)
+        if told is None:
+            last[run] = None
+        elif measure == "capacity":
+            capacity[run] = told
+        else:
+            last[run] = min(told, capacity.get(run, told)) / truth
+    return list(last.values())
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One axis of the paths, and what is measured along it."""
+
+    name: str
+    caption: str
+    x_title: str
+    y_title: str
+    paths: Sequence[tuple[str, Path]]
+    measured: Measured
+    rules: Sequence[tuple[str, str, Knobs]] = CHIRP_RULES
+
+    def probes(self) -> list[_core.Probe]:
+        """Everything to run, rule by rule."""
+        send, _ = self.measured
+        return [send(path, knobs) for _, _, knobs in self.rules for _, path in self.paths]
+
+    def drawing(self, tables: Sequence[Any]) -> Drawing:
+        """The figure of what the probes have told, in their order."""
+        _, ratio = self.measured
+        series, rows = [], []
+        each = iter(tables)
+        silent = total = 0
+        for label, look, _ in self.rules:
+            points = []
+            for category, _ in self.paths:
+                ratios = ratio(next(each))
+                told = [value for value in ratios if value is not None]
+                point = quartiles(told) if told else Quartiles(*[float("nan")] * 3)
+                points.append(point)
+                rows.append((label, category, *point, len(told), len(ratios)))
+                silent += len(ratios) - len(told)
+                total += len(ratios)
+            series.append(Series(label, LOOKS[look], points))
+        plot = partial(
+            quartile_plot,
+            categories=[category for category, _ in self.paths],
+            x_title=self.x_title,
+            y_title=self.y_title,
+            series=series,
+            reference=1.0,
+        )
+        header = ("rule", "x", "q1", "median", "q3", "told", "runs")
+        remark = (
+            f" Without an estimate, because a segment was lost: {silent} of {total} runs, left out."
+            if silent
+            else ""
+        )
+        return Drawing(plot, header, rows, remark)
+
+
+_CHIRP: Measured = (lambda path, rule: path.chirp(rule), _chirp_ratio)
+_ABEST: Measured = (lambda path, rule: path.abest(rule), _last_ratio)
+_CHIRP_Y = "estimate / available bandwidth"
+
+
+def _along(field: str, values: Sequence[Any], text: Callable[[Any], str], **more: Any) -> Any:
+    base = replace(BASE, **more)
+    return [(text(value), replace(base, **{field: value})) for value in values]
+
+
+def _rate(kbps: int) -> str:
+    return f"{kbps / 1000:g}"
+
+
+_SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
+_RATES = (200, 1000, 2000, 6000, 20_000, 54_000)
+_DELAYS = (2, 15, 50, 150, 300)
+
+_PAIRS = (
+    ("2 segments", "solid circle", {"n": "2"}),
+    ("4 segments, as abest sends", "solid-light square", {"n": "4"}),
+    ("16 segments", "dotted triangle", {"n": "16"}),
+)
+_CAPACITY: Measured = (lambda path, rule: path.pairs(int(rule["n"])), _capacity_ratio)
+
+FIGURES: Sequence[Figure] = (
+    Figure(
+        "pairs-share",
+        "Capacity by packet pairs, median of the dispersions, over the share of cross traffic. The "
+        "hosts' links have 100 Mbit/s: a fifth of the time that the bottleneck takes for a segment "
+        "lies between two that are sent back to back, and cross traffic may come there.",
+        "share of the capacity that cross traffic takes",
+        "estimate / capacity",
+        _along("share", _SHARES, str, access="100 Mbit/s"),
+        _CAPACITY,
+        _PAIRS,
+    ),
+    Figure(
+        "chirp-share",
+        "Available bandwidth by one chirp over the share of irregular cross traffic.",
+        "share of the capacity that cross traffic takes",
+        _CHIRP_Y,
+        _along("share", _SHARES, str),
+        _CHIRP,
+    ),
+    Figure(
+        "chirp-share-even",
+        "The same with cross traffic at a constant rate.",
+        "share of the capacity that cross traffic takes",
+        _CHIRP_Y,
+        _along("share", _SHARES, str, irregular=False),
+        _CHIRP,
+    ),
+    Figure(
+        "chirp-rate",
+        "Available bandwidth by one chirp over the rate of the bottleneck.",
+        "rate of the bottleneck, Mbit/s",
+        _CHIRP_Y,
+        _along("rate_kbps", _RATES, _rate),
+        _CHIRP,
+    ),
+    Figure(
+        "chirp-delay",
+        "Available bandwidth by one chirp over the delay of the bottleneck.",
+        "one-way delay of the bottleneck, ms",
+        _CHIRP_Y,
+        _along("delay_ms", _DELAYS, str),
+        _CHIRP,
+    ),
+    Figure(
+        "chirp-queue",
+        "Available bandwidth by one chirp over the queue of the bottleneck.",
+        "most packets at the bottleneck",
+        _CHIRP_Y,
+        _along("limit", (5, 10, 20, 50, 200), str),
+        _CHIRP,
+    ),
+    Figure(
+        "chirp-length",
+        "Available bandwidth by one chirp over its length.",
+        "segments of the chirp",
+        _CHIRP_Y,
+        _along("segments", (4, 6, 8, 12, 16, 32, 64), str),
+        _CHIRP,
+    ),
+    Figure(
+        "abest-share",
+        "What abest's last cycle finds over the share of cross traffic.",
+        "share of the capacity that cross traffic takes",
+        _CHIRP_Y,
+        _along("share", _SHARES, str, delay_ms=50),
+        _ABEST,
+    ),
+    Figure(
+        "abest-rate",
+        "What abest's last cycle finds over the rate of the bottleneck.",
+        "rate of the bottleneck, Mbit/s",
+        _CHIRP_Y,
+        _along("rate_kbps", _RATES[1:], _rate, delay_ms=50),
+        _ABEST,
+    ),
+)
+
+
+def draw_all(
+    figures: Sequence[Figure] = FIGURES, *, threads: int = 0, progress: Progress | None = None
+) -> dict[str, Drawing]:
+    """Run what the figures need, together, and return their drawings by name."""
+    probes = [figure.probes() for figure in figures]
+    flat = [probe for of_figure in probes for probe in of_figure]
+    tables = iter(_core.run_probes(flat, threads=threads, progress=progress))
+    drawings = {}
+    for figure, of_figure in zip(figures, probes, strict=True):
+        drawings[figure.name] = figure.drawing([next(tables) for _ in of_figure])
+    return drawings
