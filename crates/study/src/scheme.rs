@@ -81,6 +81,24 @@ const COMPOSED: &[Composed] = &[
         "Izumikawa, Yamaguchi & Katto, section 3",
         &["ehn-restore", "ehn-notify"],
     ),
+    (
+        "vho-qs",
+        "the enhancements of the overview's table: A1, A2, A3, A4, the policy for reordering, and Quick-Start",
+        "Daniel, Jarvinen & Kojo 2010, the table of problems",
+        &["a1", "reordering", "a2", "a3", "a4", "quick-start"],
+    ),
+    (
+        "vho",
+        "A1, A2, A3, A4, the policy for reordering, and ssthresh set to what the access link holds",
+        "Daniel & Kojo, report on available bandwidth, sections 3.1 and 4",
+        &["a1", "reordering", "a2", "a3", "a4", "initial-ssthresh"],
+    ),
+    (
+        "abest-vho",
+        "the same, and ssthresh set by measuring the available bandwidth",
+        "Daniel & Kojo, report on available bandwidth, sections 3 and 4",
+        &["a1", "reordering", "a2", "a3", "a4", "initial-ssthresh", "abest"],
+    ),
 ];
 
 /// What a plain sender has of each kind; no schemes of their own.
