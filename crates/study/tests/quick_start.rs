@@ -1,0 +1,277 @@
+//! Quick-Start over the network of a handoff: what senders ask, what routers
+//! make of it, and what it looks like on the wire.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_control::LinkInfo;
+use midflight_study::{
+    capture, trace, trace_long_flow, CrossTraffic, Flows, Handoff, HandoffKind, LongFlow, Radio,
+    TraceRow, TraceRun,
+};
+use midflight_units::{Duration, Instant, Rate};
+use pcap_file::pcapng::{Block, PcapNgReader};
+
+fn link(kbps: u64, ms: u64) -> LinkInfo {
+    LinkInfo {
+        rate: Rate::from_bps(kbps * 1000).unwrap_or(Rate::from_mbps(1)),
+        delay: Duration::from_millis(ms),
+    }
+}
+
+/// A start over 6 Mbit/s and 50 ms and a handoff to 50 Mbit/s and 15 ms at 5 s.
+fn run(knobs: &[(&str, &str)], flows: u32, flow: u32) -> TraceRun {
+    TraceRun {
+        handoff: Handoff {
+            old: link(6_000, 50),
+            new: link(50_000, 15),
+            kind: HandoffKind::MakeBeforeBreak,
+            notice_delay: Some(Duration::ZERO),
+            fixed: link(100_000, 20),
+            flows: Flows {
+                moving: flows,
+                start_notice: true,
+                ..Flows::ONE
+            },
+        },
+        at: Some(Instant::from_nanos(5_000_000_000)),
+        scheme: "quick-start".into(),
+        resident_scheme: "sack".into(),
+        flow,
+        profile: "ns2".into(),
+        knobs: knobs
+            .iter()
+            .map(|&(name, value)| (name.into(), value.into()))
+            .collect(),
+        packets: 500,
+        end: Instant::from_nanos(20_000_000_000),
+    }
+}
+
+fn rows(run: &TraceRun) -> Vec<TraceRow> {
+    trace(run).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
+}
+
+/// What is said of rates: at which ms, and in which words.
+fn said(rows: &[TraceRow]) -> Vec<(u64, String)> {
+    let about = ["asks for", "approves", "reports"];
+    rows.iter()
+        .filter(|row| about.iter().any(|word| row.detail.starts_with(word)))
+        .map(|row| (row.at.as_nanos() / 1_000_000, row.detail.clone()))
+        .collect()
+}
+
+/// 85 % of 6 Mbit/s are 5.1, which the encoding rounds down to 2.56; of 50 they are
+/// 42.5, down to 40.96.
+#[test]
+fn a_rate_is_asked_for_approved_used_and_reported() {
+    let rows = rows(&run(&[], 1, 0));
+    let said = said(&rows);
+    let words: Vec<_> = said.iter().map(|(_, words)| words.as_str()).collect();
+    assert_eq!(
+        words,
+        [
+            "asks for 10240 kbit/s",
+            "approves 2560 kbit/s",
+            "reports 2560 kbit/s",
+            "asks for 81920 kbit/s",
+            "approves 40960 kbit/s",
+            "reports 40960 kbit/s"
+        ]
+    );
+    // The idle round trip: 2 x (20 + 20 + 50) ms and what the packets take.
+    assert_eq!([said[0].0, said[1].0, said[2].0], [0, 180, 180]);
+    assert_eq!(said[3].0, 5_002, "with the first segment after the notice");
+    // 38 segments at 2.56 Mbit/s, 12,000 bits each: one every 4.6875 ms.
+    let sent = rows
+        .iter()
+        .filter(|row| row.event == "send" && row.value >= 1.0);
+    let times: Vec<u64> = sent.take(38).map(|row| row.at.as_nanos()).collect();
+    let gaps: Vec<u64> = times.windows(2).map(|t| t[1] - t[0]).collect();
+    assert_eq!(gaps, vec![4_687_500; 37]);
+    let cwnd = rows
+        .iter()
+        .find(|row| row.event == "cwnd" && row.value > 4.0);
+    assert_eq!(cwnd.map(|row| row.value), Some(38.0));
+}
+
+/// RFC 4782 figure 2: a path on which nobody takes part.
+#[test]
+fn routers_that_take_no_part_are_found_out_by_the_ttl() {
+    let rows = rows(&run(&[("quick_start_routers", "none")], 1, 0));
+    let orders: Vec<_> = rows.iter().filter(|r| r.event == "order").collect();
+    let denied = orders.iter().filter(|r| r.detail.contains("takes no part"));
+    assert_eq!(denied.count(), 2, "at the start and after the handoff");
+    assert!(!orders.iter().any(|r| r.detail.contains("set cwnd")));
+    // What came back was what was asked for; only the TTL tells.
+    let said = said(&rows);
+    assert_eq!(said[1].1, "approves 10240 kbit/s");
+    assert_eq!(said[2].1, "reports no rate");
+}
+
+/// What a denied sender sends is what a plain one sends, if somewhat earlier: the
+/// ACK of a SYN that asks is not delayed.
+#[test]
+fn a_denied_request_leaves_the_plain_sender() {
+    let sent = |scheme: &str| -> Vec<u64> {
+        let run = TraceRun {
+            scheme: scheme.into(),
+            at: None,
+            end: Instant::from_nanos(2_000_000_000),
+            ..run(&[("quick_start_routers", "none")], 1, 0)
+        };
+        let rows = rows(&run);
+        let sends = rows
+            .iter()
+            .filter(|r| ["send", "rexmit"].contains(&r.event));
+        sends.map(|r| r.value as u64).collect()
+    };
+    let (plain, denied) = (sent("sack"), sent("quick-start"));
+    let both = plain.len().min(denied.len());
+    assert!(both > 300);
+    assert_eq!(plain[..both], denied[..both]);
+}
+
+/// Four flows at one instant: 42.5 Mbit/s are promised once. The first takes 40.96,
+/// the others what is left of 85 %.
+#[test]
+fn flows_that_ask_together_share_what_a_router_gives() {
+    let mut at_start = Vec::new();
+    for flow in 0..4 {
+        let said = said(&rows(&run(&[], 4, flow)));
+        let approved = said.iter().find(|(_, words)| words.starts_with("approves"));
+        at_start.push(approved.map(|(_, words)| words.clone()));
+    }
+    // 5.1 Mbit/s: 2.56, then 2.54 are left: 1.28, 0.64, 0.32 (the SYNs count 1.6 kbit/s each).
+    let expected = [2560, 1280, 640, 320].map(|kbps| Some(format!("approves {kbps} kbit/s")));
+    assert_eq!(at_start, expected);
+}
+
+/// A window that does not fit: its loss takes it back, and nothing is asked for again.
+#[test]
+fn a_loss_in_the_approved_window_ends_quick_start() {
+    let run = TraceRun {
+        // Queues of five packets, and routers that promise everything to each.
+        handoff: Handoff {
+            old: link(8_000, 1),
+            new: link(8_000, 1),
+            fixed: link(1_000_000, 30),
+            ..run(&[], 6, 0).handoff
+        },
+        ..run(
+            &[
+                ("quick_start_threshold", "100%"),
+                ("quick_start_interval", "1ms"),
+            ],
+            6,
+            1,
+        )
+    };
+    let rows = rows(&run);
+    let orders: Vec<_> = rows.iter().filter(|r| r.event == "order").collect();
+    let lost = orders
+        .iter()
+        .position(|r| r.detail.contains("approved window is lost"));
+    let lost = lost.unwrap_or_else(|| panic!("{orders:?}"));
+    let after = orders[lost..]
+        .iter()
+        .filter(|r| r.detail.contains("ask the path"));
+    assert_eq!(after.count(), 0);
+}
+
+/// Where the network has no such routers a request is never answered.
+#[test]
+fn other_networks_do_not_answer() {
+    let flow = LongFlow {
+        wired: link(20_000, 1),
+        wired_limit: 30,
+        radio: Radio {
+            link: link(2_000, 10),
+            limit: 50,
+            loss: None,
+            reordering: None,
+            script: Vec::new(),
+        },
+        handover: Some(midflight_study::Handover {
+            at: Instant::from_nanos(2_000_000_000),
+            pause: Duration::from_millis(100),
+            second: Radio {
+                link: link(8_000, 50),
+                limit: 50,
+                loss: None,
+                reordering: None,
+                script: Vec::new(),
+            },
+            notice_delay: Some(Duration::ZERO),
+        }),
+        cross: CrossTraffic {
+            flows: 0,
+            delay: Duration::ZERO,
+            spread: Duration::ZERO,
+        },
+        overhead: Duration::ZERO,
+        scheme: "quick-start".into(),
+        profile: "rfc".into(),
+        knobs: Vec::new(),
+        seed: 1,
+        runs: vec![0],
+        marks: vec![Instant::from_nanos(4_000_000_000)],
+    };
+    let traced = trace_long_flow(&flow, 0, Instant::ZERO, flow.marks[0], &[]);
+    let rows = traced.map_or_else(|e| panic!("{e}"), |(rows, _)| rows);
+    let said = said(&rows);
+    let words: Vec<_> = said.iter().map(|(_, words)| words.as_str()).collect();
+    assert_eq!(words, ["asks for 10240 kbit/s", "reports no rate"]);
+    let orders = rows.iter().filter(|r| r.event == "order");
+    assert!(orders
+        .clone()
+        .any(|r| r.detail.contains("no router's answer")));
+}
+
+/// RFC 4782 sections 3.1 and 4.2: kind 25 of 8 bytes in the IP header, kind 27 of 8 in the ACK's.
+#[test]
+fn requests_and_responses_are_options_on_the_wire() {
+    let (captures, _) = capture(&run(&[], 1, 0), 0).unwrap_or_else(|e| panic!("{e}"));
+    let packets = |place: &str| {
+        let found = captures.iter().find(|c| c.place == place);
+        let file = found.map_or(&[][..], |c| &c.pcapng);
+        let mut reader = PcapNgReader::new(file).unwrap_or_else(|e| panic!("{e}"));
+        let mut packets = Vec::new();
+        while let Some(Ok(block)) = reader.next_block() {
+            if let Block::EnhancedPacket(packet) = block {
+                packets.push(packet.data.to_vec());
+            }
+        }
+        packets
+    };
+    let of_ip = |packet: &[u8]| {
+        let length = usize::from(packet[0] & 0xF) * 4;
+        packet[20..length].to_vec()
+    };
+    let (sent, received) = (packets("sender"), packets("receiver"));
+    let (first, arrived) = (of_ip(&sent[0]), of_ip(&received[0]));
+    // Rate request 8, lowered to 6 by R or its base station.
+    assert_eq!(
+        (&first[..3], &arrived[..3]),
+        (&[25, 8, 8][..], &[25, 8, 6][..])
+    );
+    // Three routers on the way: the sender's IP layer, R and the base station.
+    assert_eq!(first[3].wrapping_sub(arrived[3]), 3, "QS TTL");
+    assert_eq!(sent[0][8] - received[0][8], 3, "IP TTL");
+    let nonce =
+        |option: &[u8]| u32::from_be_bytes([option[4], option[5], option[6], option[7]]) >> 2;
+    // The rightmost 2 x 6 bits are untouched, the next four drawn anew.
+    assert_eq!((nonce(&first) ^ nonce(&arrived)) & 0xFFF, 0);
+    let answer = &received[1];
+    let options = &answer[40..];
+    let place = options.windows(2).position(|w| w == [27, 8]);
+    let option = place.map(|at| &options[at..at + 8]).unwrap_or_default();
+    let ttl_diff = sent[0][8].wrapping_sub(first[3]);
+    assert_eq!(option[2..4], [6, ttl_diff]);
+    assert_eq!(option[4..8], arrived[4..8]);
+    // The first data segment reports: function 8.
+    let report = sent
+        .iter()
+        .skip(1)
+        .map(|p| of_ip(p))
+        .find(|o| !o.is_empty());
+    assert_eq!(report.map(|o| o[..3].to_vec()), Some(vec![25, 8, 0x86]));
+}
