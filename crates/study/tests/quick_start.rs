@@ -115,7 +115,7 @@ fn a_denied_request_leaves_the_plain_sender() {
         let run = TraceRun {
             scheme: scheme.into(),
             at: None,
-            end: Instant::from_nanos(2_000_000_000),
+            end: Instant::from_nanos(4_000_000_000),
             ..run(&[("quick_start_routers", "none")], 1, 0)
         };
         let rows = rows(&run);
