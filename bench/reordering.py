@@ -1,10 +1,11 @@
 """What it does to expect reordering: the measurements of docs/reordering.md.
 
-    .venv/bin/python bench/reordering.py                     the tables of that page, in two minutes
-    .venv/bin/python bench/reordering.py --profile rfc --kind mbb --scheme sack --scheme "reordering:dsack=off"
+    .venv/bin/python bench/reordering.py
+    .venv/bin/python bench/reordering.py --packets 1000 --scheme a2 --scheme a2+reordering
 
-A scheme may carry settings of its own after a colon, separated by commas. The pairs of links are in two
-halves, as the fields of a chessboard: the rule was decided on with the one, and is checked with the other.
+A scheme may carry settings of its own after a colon, separated by commas. The pairs of links are
+in two halves, as the fields of a chessboard: the rule was decided on with the one, and is checked
+with the other.
 """
 
 from __future__ import annotations
@@ -43,7 +44,6 @@ SCHEMES = (
     f"a2+reordering:{DERIVED}",
 )
 INSTANTS = 40
-PACKETS = 100
 HALVES = ("deciding", "checking")
 GROUPS = ("equal", "slower", "faster")
 
@@ -75,7 +75,7 @@ def pairs() -> list[Pair]:
 
 
 def instants() -> list[int]:
-    """Return handoff instants in nanoseconds: 40 from 0.2 s on, 497 ms apart, no multiple of a round trip."""
+    """Return handoff instants in nanoseconds, 497 ms apart: no multiple of a round trip."""
     return [200_000_000 + i * 497_000_000 for i in range(INSTANTS)]
 
 
@@ -90,7 +90,8 @@ class Setup:
 
     profile: str
     kind: str
-    notice_ms: int = 0
+    notice_ms: int
+    packets: int
     knobs: tuple[tuple[str, str], ...] = ()
 
     def run(self, chosen: Sequence[Pair], schemes: Sequence[str]) -> dict[str, list[Any]]:
@@ -107,7 +108,7 @@ class Setup:
                     at_ns=instants(),
                     schemes=[name],
                     profile=self.profile,
-                    packets=PACKETS,
+                    packets=self.packets,
                     notify_delay_ns=self.notice_ms * 1_000_000,
                     knobs={"dsack": "on", **dict(self.knobs), **settings},
                 )
@@ -146,12 +147,12 @@ def mean(name: str, digits: int) -> Callable[[list[Any], list[Any]], str]:
 
 
 def time(tables: list[Any], plain: list[Any]) -> str:
-    """Return the time for the packets over that of the plain sender at the same instant, the geometric mean."""
+    """Return the transfer time over the plain sender's at the same instant, geometric mean."""
     return f"{np.exp(np.mean(np.log(column(tables, 't_new_ns') / column(plain, 't_new_ns')))):.3f}"
 
 
 def medians(tables: list[Any], plain: list[Any]) -> str:
-    """Return the least and the largest ratio that a pair's median time has to the plain sender's."""
+    """Return the least and the largest ratio of a pair's median time to the plain sender's."""
     both = zip(tables, plain, strict=True)
     ratios = [np.median(a.numpy("t_new_ns")) / np.median(b.numpy("t_new_ns")) for a, b in both]
     return f"{min(ratios):.2f} to {max(ratios):.2f}"
@@ -199,7 +200,7 @@ def grid(setup: Setup, schemes: Sequence[str]) -> None:
     of = setup.run(chosen, schemes)
     halves = [kept(of, [pair.half == half for pair in chosen]) for half in HALVES]
     sizes = " / ".join(str(sum(pair.half == half for pair in chosen)) for half in HALVES)
-    name = f"{setup.profile}, {setup.kind}, notice after {setup.notice_ms} ms"
+    name = f"{setup.profile}, {setup.kind}, {setup.packets} segments, notice +{setup.notice_ms} ms"
     show(f"{name}: deciding / checking half ({sizes} pairs)", halves, schemes)
     groups = [kept(of, [pair.group == group for pair in chosen]) for group in GROUPS]
     sizes = " / ".join(str(sum(pair.group == group for pair in chosen)) for group in GROUPS)
@@ -217,13 +218,15 @@ def main() -> None:
     parser.add_argument("--profile", action="append", choices=["ns2", "rfc"])
     parser.add_argument("--kind", action="append", choices=["mbb", "bbm"])
     parser.add_argument("--notice-ms", action="append", type=int, help="when the notice comes")
+    parser.add_argument("--packets", type=int, default=100, help="new segments that are timed")
     parser.add_argument("--set", action="append", default=[], help="a setting for all schemes")
     args = parser.parse_args()
     knobs = tuple(tuple(setting.split("=")) for setting in args.set)
     for profile in args.profile or ["ns2", "rfc"]:
         for kind in args.kind or ["mbb", "bbm"]:
             for notice_ms in args.notice_ms or [0]:
-                grid(Setup(profile, kind, notice_ms, knobs), args.scheme or SCHEMES)
+                setup = Setup(profile, kind, notice_ms, args.packets, knobs)
+                grid(setup, args.scheme or SCHEMES)
 
 
 if __name__ == "__main__":
