@@ -14,7 +14,7 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
 
 /// Forty handoffs from 200 ms on, for each scheme.
 fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<HandoffRow>; 2] {
-    let at = |i| Instant::ZERO + Duration::from_millis(200 + 497 * i);
+    let at = |i: u64| Instant::ZERO + Duration::from_millis(200 + 497 * i);
     let sweep = Sweep {
         handoff: Handoff {
             old: pair.0,
@@ -23,7 +23,7 @@ fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<Han
             notice_delay: Some(Duration::ZERO),
             fixed: REFERENCE_FIXED,
         },
-        at: (0..40).map(at).collect(),
+        at: (0..40u64).map(at).collect(),
         schemes: ["a2", "a2+reordering"].map(String::from).to_vec(),
         profile: profile.into(),
         knobs: vec![("dsack".into(), "on".into())],

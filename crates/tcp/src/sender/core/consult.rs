@@ -300,24 +300,27 @@ impl Core {
         } else {
             Orders::none()
         };
-        let unneeded = self.watch.on_ack(&seen, &view);
+        let watch = self.watch.as_mut();
+        let unneeded = watch.and_then(|w| w.retransmissions.on_ack(&seen, &view));
         self.apply(self.detector.info().name, &orders, log);
         self.note_detecting();
-        if unneeded.is_some() {
-            self.unneeded = unneeded;
+        if let (Some(watch), true) = (&mut self.watch, unneeded.is_some()) {
+            watch.found = unneeded;
             self.consult_unneeded(log);
         }
     }
 
     fn note_detecting(&mut self) {
-        self.detecting = self.detector.watches_acks() || self.watch.is_waiting();
+        let watch = self.watch.as_deref();
+        self.detecting =
+            self.detector.watches_acks() || watch.is_some_and(|w| w.retransmissions.is_waiting());
     }
 
     /// Tells the watch, if a policy wants one, of a recovery that begins.
     fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
-        if self.keeps_watch {
-            self.unneeded = None;
-            self.watch.begin(before, timeout);
+        if let Some(watch) = &mut self.watch {
+            watch.found = None;
+            watch.retransmissions.begin(before, timeout);
         }
     }
 
@@ -325,11 +328,12 @@ impl Core {
     fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
         let mut applied = false;
         for i in 0..self.policies.len() {
-            if let (Some(what), true) = (self.unneeded, self.policies[i].heeds_unneeded()) {
+            let found = self.watch.as_ref().and_then(|w| w.found);
+            if let (Some(what), true) = (found, self.policies[i].heeds_unneeded()) {
                 let view = self.view();
                 let orders = self.policies[i].on_unneeded(&what, &view);
-                if !orders.is_empty() {
-                    self.unneeded = None;
+                if let (Some(watch), false) = (&mut self.watch, orders.is_empty()) {
+                    watch.found = None;
                     applied = true;
                 }
                 self.apply(self.policies[i].info().name, &orders, log);
@@ -424,7 +428,7 @@ impl Core {
             applied |= !orders.is_empty();
             self.apply(self.policies[i].info().name, &orders, log);
         }
-        if self.unneeded.is_some() {
+        if self.watch.is_some() {
             applied |= self.consult_unneeded(log);
         }
         self.watching = self.policies.iter().any(|p| p.watches_acks());
@@ -642,8 +646,10 @@ impl Core {
     fn rewind(&mut self, log: &mut impl Log) {
         self.noted = Some(Trigger::Mark);
         self.detector.forget();
-        self.watch.forget();
-        self.unneeded = None;
+        if let Some(watch) = &mut self.watch {
+            watch.retransmissions.forget();
+            watch.found = None;
+        }
         self.detecting = false;
         self.end_back_off(log);
         self.probe = None;
