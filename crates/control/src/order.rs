@@ -96,8 +96,11 @@ pub struct Reordering {
     /// Extended limited transmit: until then each duplicate may send a new segment,
     /// while no more than so many windows are outstanding.
     pub windows: f64,
-    /// From here on duplicates mean what they usually do; if enough have come, a
-    /// segment is retransmitted at once.
+    /// A segment sent longer ago than this would have been acknowledged by now, had
+    /// it arrived: duplicates mean of it what they usually do, and if enough have
+    /// come it is retransmitted at once.
+    pub overdue: Option<Duration>,
+    /// From here on duplicates mean that of every segment.
     pub until: Option<Instant>,
 }
 

@@ -62,7 +62,8 @@ pub struct SenderView {
     /// Setting: recovery uses SACK.
     pub sack: bool,
     /// Duplicate ACKs that start fast retransmit: the setting (RFC 5681: 3), or
-    /// what an order has put in its place.
+    /// what an order has put in its place, if the first unacknowledged segment may
+    /// still be on its way.
     pub dup_threshold: u32,
     /// What an order says of reordering to come.
     pub reordering: Option<Reordering>,

@@ -202,22 +202,31 @@ impl SeqSet {
 /// whether the timer has expired since.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-struct Lost(Vec<(Seq, Instant, bool)>);
+struct Lost(VecDeque<(Seq, Instant, bool)>);
 
 impl Lost {
     /// A segment is lost while `una` is the first unacknowledged one: what is
     /// below it nobody misses.
     fn add(&mut self, seq: Seq, now: Instant, una: Seq) {
-        self.0.retain(|lost| lost.0 >= una);
+        while self.0.front().is_some_and(|lost| lost.0 < una) {
+            self.0.pop_front();
+        }
         if seq >= una {
-            self.0.push((seq, now, false));
+            self.0.push_back((seq, now, false));
         }
     }
 
     /// The segment is sent again: when it was lost, if it was.
-    fn take(&mut self, seq: Seq) -> Option<Instant> {
+    fn take(&mut self, seq: Seq, dropped: &SeqSet) -> Option<Instant> {
+        let first = self.0.front()?;
+        if first.0 == seq {
+            return self.0.pop_front().map(|lost| lost.1);
+        }
+        if !dropped.contains(seq) {
+            return None;
+        }
         let at = self.0.iter().position(|lost| lost.0 == seq)?;
-        Some(self.0.swap_remove(at).1)
+        self.0.remove(at).map(|lost| lost.1)
     }
 
     /// The timer has expired: how many wait for it, beyond those counted before.
@@ -436,7 +445,7 @@ impl Observer for HandoffMetrics {
                     }
                 }
                 if segment.retransmission {
-                    let lost = self.lost.take(segment.seq);
+                    let lost = self.lost.take(segment.seq, &self.dropped);
                     if let (Some(lost), true) = (lost, self.begun && now < self.after.freeze) {
                         self.after.on_resent(now.since(lost));
                     }
@@ -550,21 +559,25 @@ mod tests {
     fn a_lost_segment_waits_until_it_is_sent_again() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let mut lost = Lost::default();
+        let mut dropped = SeqSet::default();
+        for seq in [5, 7, 8, 9] {
+            dropped.insert(seq);
+        }
         for (seq, ms) in [(7, 1), (8, 2), (9, 3)] {
             lost.add(seq, at(ms), 7);
         }
         // Acknowledged, as another copy has arrived: not missed.
         lost.add(5, at(4), 7);
-        assert_eq!(lost.take(5), None);
-        assert_eq!(lost.take(8), Some(at(2)));
-        assert_eq!(lost.take(8), None, "once");
+        assert_eq!(lost.take(5, &dropped), None);
+        assert_eq!(lost.take(8, &dropped), Some(at(2)));
+        assert_eq!(lost.take(8, &dropped), None, "once");
         assert_eq!(lost.time_out(8), 1, "9; 7 has arrived another way");
         assert_eq!(lost.time_out(8), 0, "once");
         // Its retransmission is lost as well: another loss.
-        assert_eq!(lost.take(9), Some(at(3)));
+        assert_eq!(lost.take(9, &dropped), Some(at(3)));
         lost.add(9, at(10), 9);
         assert_eq!(lost.time_out(9), 1);
-        assert_eq!(lost.take(9), Some(at(10)));
+        assert_eq!(lost.take(9, &dropped), Some(at(10)));
     }
 
     #[test]

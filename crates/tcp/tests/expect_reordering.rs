@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Hand;
+use common::{before, Hand};
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice, Order};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -153,7 +153,8 @@ fn limited_transmit_goes_on_up_to_two_windows() {
             assert_eq!(duplicate(&mut s, d), [], "{recovery} {d}");
             assert_eq!(s.window(), (12, 12, 24), "{recovery} {d}");
         }
-        assert_eq!(s.due(), until, "{recovery}");
+        // The first segment was sent 20 ms before the notice.
+        assert_eq!(s.due(), before(until, 20), "{recovery}");
     }
     // RFC 6675: those on the new link, which the old one's order does not concern.
     let mut s = start("sack", "improved", 1, &[]);
@@ -165,10 +166,10 @@ fn limited_transmit_goes_on_up_to_two_windows() {
         assert_eq!(sent, expected, "{d}");
     }
     assert_eq!(s.window().2, 24);
-    assert_eq!(s.due(), until);
+    assert_eq!(s.due(), before(until, 20));
 }
 
-/// When time is up as many duplicates as usual are enough, at once.
+/// When the ACK of a segment is overdue as many duplicates as usual are enough, at once.
 #[test]
 fn the_end_of_the_wait_retransmits_what_is_overdue() {
     for recovery in ALL {
@@ -178,7 +179,7 @@ fn the_end_of_the_wait_retransmits_what_is_overdue() {
         for d in 0..3 {
             assert_eq!(s.sack(2, &[(13, 14 + d)]), [14 + d], "{recovery}");
         }
-        assert_eq!(s.due(), until, "{recovery}");
+        assert_eq!(s.due(), before(until, 20), "{recovery}");
         let (timeout, sent) = s.timer();
         assert!(!timeout, "{recovery}");
         // RFC 6675 takes all that have three above them for lost, and the pipe is short.
@@ -189,8 +190,25 @@ fn the_end_of_the_wait_retransmits_what_is_overdue() {
         };
         assert_eq!(sent, expected, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [2], "{recovery}");
-        assert_eq!(s.sender.view().dup_threshold, 3, "{recovery}");
         assert_eq!(s.window().1, 6, "{recovery}");
+        // Of what was sent later duplicates still tell nothing.
+        assert!(s.sender.view().reordering.is_some(), "{recovery}");
+    }
+}
+
+/// After a break what was sent before it is overdue when the notice comes: the third
+/// duplicate tells.
+#[test]
+fn what_is_overdue_at_the_notice_does_not_wait() {
+    for recovery in ALL {
+        let mut s = start(recovery, "improved", 1, &[("min_rto", "2 s")]);
+        s.now += Duration::from_millis(500);
+        let _ = from_a_link_with_pauses(&mut s);
+        for d in 0..3 {
+            assert_eq!(s.seen.fast_retransmits, [], "{recovery}");
+            let _ = duplicate(&mut s, d + 1);
+        }
+        assert_eq!(s.seen.fast_retransmits, [1], "{recovery}");
     }
 }
 

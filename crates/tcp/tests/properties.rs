@@ -259,6 +259,15 @@ impl Bench {
                 } else {
                     let limited = match (c.dupack_response, self.sender.dupacks()) {
                         (_, 0) => 0,
+                        // Extended: a segment for each duplicate.
+                        (AnyDupackResponse::Immediate(_), dupacks) if v.reordering.is_some() => {
+                            if self.sack {
+                                u32::MAX
+                            } else {
+                                assert!(segment.seq as f64 <= v.snd_una as f64 + 2.0 * v.cwnd);
+                                dupacks
+                            }
+                        }
                         (AnyDupackResponse::Immediate(_), _) => c.dup_threshold - 1,
                         // A segment for each that has left the network.
                         (_, dupacks) if !self.sack => dupacks,

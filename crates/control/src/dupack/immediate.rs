@@ -22,7 +22,9 @@ impl Part for Immediate {
 
 impl DupackResponse for Immediate {
     fn on_duplicate(&mut self, view: &SenderView) -> Answer {
-        if view.dupacks == view.dup_threshold {
+        // Where reordering is expected the threshold falls when a segment is overdue.
+        let fallen = view.reordering.is_some() && view.dupacks > view.dup_threshold;
+        if view.dupacks == view.dup_threshold || fallen {
             Answer::Retransmit
         } else {
             Answer::Wait

@@ -49,7 +49,7 @@ impl<const CAREFUL: bool> Part for Ncr<CAREFUL> {
 impl<const CAREFUL: bool> Ncr<CAREFUL> {
     /// At least what an order to expect reordering asks for.
     fn threshold_in(view: &SenderView) -> u32 {
-        let ordered = view.reordering.map_or(0, |r| r.sacked);
+        let ordered = view.reordering.map_or(0, |_| view.dup_threshold);
         Self::threshold_for(view.flight_since_rewind()).max(ordered)
     }
 

@@ -15,9 +15,10 @@
 //! can overtake. The `improved` one asks less of the sender, and more of what it
 //! knows (`docs/reordering.md` derives and measures both):
 //!
-//! - Time. The ACK of the last segment sent before the notice must have come
-//!   after one round trip of the old path, with the way back over the new link;
-//!   from then on duplicates mean what they usually do.
+//! - Time. The ACK of a segment must have come one round trip of the old path
+//!   after it was sent, with the way back over the new link; of a segment without
+//!   it, duplicates mean what they usually do, and so they do of all when it is
+//!   that long after the notice.
 //! - Order. The old link keeps the order of its segments, so that SACKed ones
 //!   among them tell of a loss as ever; those on the new link tell nothing.
 //! - Pace. While the old link is busy it delivers a segment every `SDpkt_old`,
@@ -25,7 +26,8 @@
 //!   no more than the ratio of the rates, and one. More are a loss.
 //!
 //! A notice does not tell whether the handoff was make-before-break. After a
-//! break the wait is in vain, and its bound is what it costs.
+//! break what was sent long enough before it is overdue when the notice comes, and
+//! the rest waits in vain for no longer than that.
 
 use midflight_units::{Instant, Seq};
 
@@ -139,6 +141,7 @@ fn derived(notice: &Notice, view: &SenderView, count_queue: bool) -> Reordering 
         sacked: threshold.max(view.lost_threshold()),
         in_order_before: Instant::ZERO,
         windows: WINDOWS,
+        overdue: None,
         until: None,
     }
 }
@@ -152,6 +155,7 @@ fn improved(notice: &Notice, view: &SenderView) -> Reordering {
     let srtt = view.srtt.unwrap_or(view.rto);
     let round_trip = srtt.max(drain) + view.rttvar.unwrap_or_default();
     let saved = old.delay.saturating_sub(new.delay);
+    let overdue = round_trip.saturating_sub(saved);
     // Between two arrivals over the busy old link: the ratio of the rates, rounded up, and one.
     let busy = drain + old.data_time() >= srtt;
     let pace = new.rate.as_bps().div_ceil(old.rate.as_bps()) + 2;
@@ -168,7 +172,8 @@ fn improved(notice: &Notice, view: &SenderView) -> Reordering {
         sacked: u32::MAX,
         in_order_before: view.now.saturating_sub(new.delay + behind),
         windows: WINDOWS,
-        until: Some(view.now + round_trip.saturating_sub(saved)),
+        overdue: Some(overdue),
+        until: Some(view.now + overdue),
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) trait LossRecovery {
     /// The response to duplicate ACKs has waited long enough: fast retransmit,
     /// unless the duplicates are echoes of an earlier recovery.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log);
+    /// Segments that were expected late are overdue by now: look again at what is lost.
+    fn on_patience_over(&mut self, _core: &mut Core) {}
     /// The connection opened, or orders changed the window: look again whether
     /// something may be sent; or they said what became of a recovery.
     fn on_turn(&mut self, core: &Core, turn: Turn);
@@ -74,6 +76,10 @@ impl Recovery {
 
     pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
         each!(self, r => r.on_turn(core, turn));
+    }
+
+    pub(crate) fn on_patience_over(&mut self, core: &mut Core) {
+        each!(self, r => r.on_patience_over(core));
     }
 
     pub(crate) fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {

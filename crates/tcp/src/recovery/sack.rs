@@ -80,15 +80,22 @@ impl Sack {
 
     /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
     /// segments above it (and so has what has DupThresh SACKed blocks above).
-    /// Where reordering is expected, segments that keep their order among
-    /// themselves have a DupThresh of their own.
     fn lost_edge(&self, core: &Core) -> Seq {
         let edge = self.edge_below(Seq::MAX, core.dup_threshold);
-        let among = core.in_order_below.and_then(|end| {
-            let usual = core.config.dup_threshold;
-            self.edge_below(end, usual)
-        });
-        edge.max(among).unwrap_or(core.una)
+        if core.in_order_below.is_some() {
+            return edge.max(self.edge_among(core)).unwrap_or(core.una);
+        }
+        edge.unwrap_or(core.una)
+    }
+
+    /// The same where reordering is expected: the usual DupThresh holds for segments
+    /// that keep their order, among themselves, and for those that are overdue.
+    #[cold]
+    fn edge_among(&self, core: &Core) -> Option<Seq> {
+        let usual = core.config.dup_threshold;
+        let (in_order, overdue) = core.reordering_edges();
+        let late = self.edge_below(Seq::MAX, usual).map(|e| e.min(overdue));
+        self.edge_below(in_order, usual).max(late)
     }
 
     /// The edge below which every un-SACKed segment has so many SACKed ones
@@ -272,6 +279,12 @@ impl LossRecovery for Sack {
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
         if core.una >= self.recovery_point {
             self.enter(core, log);
+        }
+    }
+
+    fn on_patience_over(&mut self, core: &mut Core) {
+        if core.in_fast_recovery {
+            self.set_pipe(core);
         }
     }
 

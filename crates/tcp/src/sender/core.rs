@@ -61,6 +61,21 @@ impl Outstanding {
     }
 }
 
+/// What is followed for policies that heed unneeded retransmissions.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    retransmissions: UnneededWatch,
+    /// What it has found last, as long as no policy has answered.
+    found: Option<Unneeded>,
+}
+
+impl Watch {
+    #[cold]
+    fn on_retransmission(&mut self, seq: Seq) {
+        self.retransmissions.on_retransmission(seq);
+    }
+}
+
 /// Shared state of a sender. Sequence numbers and windows are in segments.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -155,10 +170,7 @@ pub(crate) struct Core {
     /// The detector, or the watch below, waits for something that an ACK may bring.
     detecting: bool,
     /// Follows retransmissions for policies that heed unneeded ones.
-    watch: UnneededWatch,
-    keeps_watch: bool,
-    /// What it has found last, as long as no policy has answered.
-    unneeded: Option<Unneeded>,
+    watch: Option<Box<Watch>>,
     /// How many new segments may go before the next order.
     pub(crate) probe: Option<u32>,
     /// What applied orders ask of the recovery.
@@ -226,9 +238,7 @@ impl Core {
             judged: None,
             detector: config.spurious_detector,
             detecting: false,
-            watch: UnneededWatch::default(),
-            keeps_watch: false,
-            unneeded: None,
+            watch: None,
             probe: None,
             turn: None,
             noted: None,
@@ -237,7 +247,9 @@ impl Core {
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
         core.heeds_marks = core.policies.iter().any(|p| p.heeds_marks());
-        core.keeps_watch = core.policies.iter().any(|p| p.heeds_unneeded());
+        if core.policies.iter().any(|p| p.heeds_unneeded()) {
+            core.watch_retransmissions();
+        }
         core
     }
 
@@ -246,14 +258,13 @@ impl Core {
         self.policies.extend(policies);
         self.heeds_marks = self.policies.iter().any(|p| p.heeds_marks());
         if !self.policies.iter().any(|p| p.heeds_unneeded()) {
-            self.keeps_watch = false;
-            self.watch.forget();
+            self.watch = None;
         }
     }
 
     /// See [`super::Sender::watch_retransmissions`].
     pub(crate) fn watch_retransmissions(&mut self) {
-        self.keeps_watch = true;
+        self.watch = Some(Box::default());
     }
 
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
@@ -561,7 +572,9 @@ impl Core {
             }
             if self.detecting {
                 self.detector.on_retransmission(seq);
-                self.watch.on_retransmission(seq);
+                if let Some(watch) = &mut self.watch {
+                    watch.on_retransmission(seq);
+                }
             }
             if self.config.karn_every_retransmission
                 && self.timed.is_some_and(|(timed, _)| timed == seq)

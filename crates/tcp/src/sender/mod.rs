@@ -113,11 +113,13 @@ impl Sender {
     /// Time has passed; whether the retransmission timer has expired. Does
     /// nothing before the deadline of [`Self::poll_timer`].
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
-        if self.core.reordering_is_over(now) {
+        if self.core.patience_is_over(now) {
             let states = States::before::<L>(self);
-            if self.core.end_reordering(now) {
+            if self.core.end_patience(now) {
                 self.recovery.retransmit(&mut self.core, log);
                 self.core.end_duplicates();
+            } else {
+                self.recovery.on_patience_over(&mut self.core);
             }
             states.after(self, Trigger::DelayOver, log);
         }

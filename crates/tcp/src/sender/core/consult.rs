@@ -12,7 +12,7 @@ use midflight_units::{Instant, Seq};
 use smallvec::SmallVec;
 
 use super::{Core, Turn};
-use crate::config::RtoRecoveryEnd;
+use crate::config::{RecoveryKind, RtoRecoveryEnd};
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, SackBlock, Says};
 use crate::state::{State, Trigger};
@@ -100,17 +100,63 @@ impl Core {
     fn set_delay(&mut self, delay: Option<(Instant, Instant)>) {
         self.delay = delay;
         self.wake = delay;
-        if let Some((
-            Reordering {
-                until: Some(end), ..
-            },
-            set,
-        )) = self.reordering
-        {
+        if let (Some(end), Some((_, set))) = (self.patience_ends(), self.reordering) {
             if delay.is_none_or(|(due, _)| end < due) {
                 self.wake = Some((end, set));
             }
         }
+    }
+
+    /// When duplicates mean again what they usually do: of the first unacknowledged
+    /// segment if they wait for it, of the next one that a recovery by RFC 6675
+    /// waits for, or of all.
+    fn patience_ends(&self) -> Option<Instant> {
+        let (told, _) = self.reordering?;
+        let mut sent = self.outstanding.iter();
+        let next = if self.patient {
+            sent.next()
+        } else if self.in_fast_recovery && self.config.recovery == RecoveryKind::Sack {
+            let waits = |after| {
+                let due = move |sent: Instant| sent + after > self.now;
+                sent.find(|o| !o.retransmitted() && due(o.sent()))
+            };
+            told.overdue.and_then(waits)
+        } else {
+            None
+        };
+        let overdue = told.overdue.zip(next).map(|(after, o)| o.sent() + after);
+        overdue.into_iter().chain(told.until).min()
+    }
+
+    /// Duplicate ACKs that start fast retransmit now.
+    fn duplicates_wanted(&self) -> u32 {
+        let usual = self.config.dup_threshold;
+        let Some((told, _)) = self.reordering else {
+            return usual;
+        };
+        let sent = self.outstanding.front().map(|o| o.sent());
+        let overdue = told.overdue.zip(sent);
+        if overdue.is_some_and(|(after, sent)| sent + after <= self.now) {
+            usual
+        } else {
+            told.duplicates
+        }
+    }
+
+    /// Where reordering is expected: one past the segments that keep their order
+    /// among themselves, and one past those that are overdue.
+    #[cold]
+    pub(crate) fn reordering_edges(&self) -> (Seq, Seq) {
+        let overdue = self.reordering.and_then(|(told, _)| told.overdue);
+        let sent_by = overdue.map(|after| self.now.saturating_sub(after));
+        let old = |by: Instant| {
+            // What was sent again was sent before what follows it, the first time.
+            let sent = self.outstanding.iter();
+            sent.take_while(|o| o.retransmitted() || o.sent() <= by)
+                .count() as Seq
+        };
+        let in_order = self.in_order_below.unwrap_or(self.una);
+        (in_order, self.una + sent_by.map_or(0, old))
     }
 
     /// Sets what to expect from here on, or that nothing unusual is.
@@ -120,26 +166,31 @@ impl Core {
         let before = reordering.filter(|_| self.response.waits_as_told());
         self.in_order_below = before.map(|r| {
             let sent = self.outstanding.iter();
-            self.una + sent.take_while(|o| o.sent() < r.in_order_before).count() as Seq
+            let early = sent.take_while(|o| o.retransmitted() || o.sent() < r.in_order_before);
+            self.una + early.count() as Seq
         });
         self.dup_threshold = self.response.dup_threshold(&self.view());
         self.set_delay(self.delay);
     }
 
-    /// Whether reordering was expected up to now or before, and the timer was not
-    /// due before.
-    pub(crate) fn reordering_is_over(&self, now: Instant) -> bool {
-        let until = self.reordering.and_then(|(r, _)| r.until);
-        until.is_some_and(|until| until <= now && self.is_before_timer(until))
+    /// Whether patience may be at an end, and the timer was not due before.
+    pub(crate) fn patience_is_over(&self, now: Instant) -> bool {
+        let wake = self.wake.filter(|_| self.reordering.is_some());
+        wake.is_some_and(|(end, _)| end <= now && self.is_before_timer(end))
     }
 
-    /// Duplicates mean from now on what they usually do: whether as many have come
-    /// as tell of a loss.
-    pub(crate) fn end_reordering(&mut self, now: Instant) -> bool {
+    /// Duplicates mean what they usually do, of some segments or of all: whether as
+    /// many have come as tell of a loss of the first. What comes next is set anew.
+    pub(crate) fn end_patience(&mut self, now: Instant) -> bool {
         self.now = now;
         self.rtt_sampled = false;
-        self.expect_reordering(None);
-        self.dupacks >= self.config.dup_threshold
+        self.patient = false;
+        let over = |(told, _): &(Reordering, _)| told.until.is_some_and(|until| until <= now);
+        if self.reordering.as_ref().is_some_and(over) {
+            self.expect_reordering(None);
+        }
+        self.set_delay(self.delay);
+        self.dupacks >= self.duplicates_wanted()
             && self.response.waits_as_told()
             && !(self.in_fast_recovery || self.stalled || self.probe.is_some() || self.is_closed())
     }
@@ -262,24 +313,27 @@ impl Core {
         } else {
             Orders::none()
         };
-        let unneeded = self.watch.on_ack(&seen, &view);
+        let watch = self.watch.as_mut();
+        let unneeded = watch.and_then(|w| w.retransmissions.on_ack(&seen, &view));
         self.apply(self.detector.info().name, &orders, log);
         self.note_detecting();
-        if unneeded.is_some() {
-            self.unneeded = unneeded;
+        if let (Some(watch), true) = (&mut self.watch, unneeded.is_some()) {
+            watch.found = unneeded;
             self.consult_unneeded(log);
         }
     }
 
     fn note_detecting(&mut self) {
-        self.detecting = self.detector.watches_acks() || self.watch.is_waiting();
+        let watch = self.watch.as_deref();
+        self.detecting =
+            self.detector.watches_acks() || watch.is_some_and(|w| w.retransmissions.is_waiting());
     }
 
     /// Tells the watch, if a policy wants one, of a recovery that begins.
     fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
-        if self.keeps_watch {
-            self.unneeded = None;
-            self.watch.begin(before, timeout);
+        if let Some(watch) = &mut self.watch {
+            watch.found = None;
+            watch.retransmissions.begin(before, timeout);
         }
     }
 
@@ -287,11 +341,12 @@ impl Core {
     fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
         let mut applied = false;
         for i in 0..self.policies.len() {
-            if let (Some(what), true) = (self.unneeded, self.policies[i].heeds_unneeded()) {
+            let found = self.watch.as_ref().and_then(|w| w.found);
+            if let (Some(what), true) = (found, self.policies[i].heeds_unneeded()) {
                 let view = self.view();
                 let orders = self.policies[i].on_unneeded(&what, &view);
-                if !orders.is_empty() {
-                    self.unneeded = None;
+                if let (Some(watch), false) = (&mut self.watch, orders.is_empty()) {
+                    watch.found = None;
                     applied = true;
                 }
                 self.apply(self.policies[i].info().name, &orders, log);
@@ -367,9 +422,7 @@ impl Core {
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
-            dup_threshold: self
-                .reordering
-                .map_or(self.config.dup_threshold, |(r, _)| r.duplicates),
+            dup_threshold: self.duplicates_wanted(),
             reordering: self.reordering.map(|(r, _)| r),
             limited_transmit: self.config.limited_transmit,
         }
@@ -392,7 +445,7 @@ impl Core {
             applied |= !orders.is_empty();
             self.apply(self.policies[i].info().name, &orders, log);
         }
-        if self.unneeded.is_some() {
+        if self.watch.is_some() {
             applied |= self.consult_unneeded(log);
         }
         self.watching = self.policies.iter().any(|p| p.watches_acks());
@@ -619,8 +672,10 @@ impl Core {
     fn rewind(&mut self, log: &mut impl Log) {
         self.noted = Some(Trigger::Mark);
         self.detector.forget();
-        self.watch.forget();
-        self.unneeded = None;
+        if let Some(watch) = &mut self.watch {
+            watch.retransmissions.forget();
+            watch.found = None;
+        }
         self.detecting = false;
         self.end_back_off(log);
         self.end_train();
