@@ -2,7 +2,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::{Execution, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
+use midflight_study::{Execution, Flows, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
@@ -22,8 +22,11 @@ fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<Han
             kind,
             notice_delay: Some(Duration::ZERO),
             fixed: REFERENCE_FIXED,
+            flows: Flows::ONE,
         },
         at: (0..40u64).map(at).collect(),
+        resident_scheme: "sack".into(),
+        window: None,
         schemes: ["a2", "a2+reordering"].map(String::from).to_vec(),
         profile: profile.into(),
         knobs: vec![("dsack".into(), "on".into())],
