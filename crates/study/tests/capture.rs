@@ -241,6 +241,36 @@ fn a_packet_looks_the_same_at_every_place() {
     }
 }
 
+/// Of several flows the one that is asked for is seen at its ends, all at the stations.
+#[test]
+fn each_of_several_flows_can_be_seen() {
+    let mut run = run("ns2", "sack", &[]);
+    run.handoff.flows.moving = 2;
+    for flow in 0..2 {
+        let run = TraceRun {
+            flow,
+            ..run.clone()
+        };
+        let (rows, digest) = trace(&run).unwrap_or_else(|e| panic!("{e}"));
+        let (captures, seen) = capture(&run, 128).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(digest, seen);
+        let ports = |place: &str| {
+            let packets = read(&captures, place);
+            let data = packets.iter().filter(|p| p.is_data());
+            let mut ports: Vec<_> = data.map(|p| p.tcp().source_port()).collect();
+            let sent = ports.len();
+            ports.sort_unstable();
+            ports.dedup();
+            (ports, sent)
+        };
+        let own = 49_152 + flow as u16;
+        let sent = events(&rows, &["send", "rexmit"]).len();
+        assert_eq!(ports("sender"), (vec![own], sent));
+        assert_eq!(ports("receiver").0, [own]);
+        assert_eq!(ports("bs1").0, [49_152, 49_153]);
+    }
+}
+
 /// SACK blocks in bytes say what the receiver's acceptance of segments implies.
 #[test]
 fn sack_blocks_lie_above_the_ack_and_on_segments_that_arrived() {

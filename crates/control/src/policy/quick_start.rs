@@ -186,8 +186,11 @@ impl HandoffPolicy for QuickStart {
             }
         };
         let mut orders = Orders::none().with(Order::ReportRate(code), "RFC 4782 section 4.4");
+        // The window is only taken where it can be paced: not while something is
+        // resent, or while duplicate ACKs may tell of a loss.
+        let resends = view.snd_nxt < view.snd_max || view.dupacks > 0;
         let recovering = view.in_fast_recovery || view.in_rto_recovery;
-        let Some(rate) = code.rate().filter(|_| !recovering) else {
+        let Some(rate) = code.rate().filter(|_| !recovering && !resends) else {
             return orders;
         };
         let segments = window(rate, answer.round_trip, view.segment_bytes);
@@ -364,6 +367,12 @@ mod tests {
         };
         let orders = policy.on_rate(&approved(), &ample);
         assert_eq!(orders.iter().count(), 1, "but it is reported");
+        let duplicates = SenderView {
+            dupacks: 1,
+            ..opened()
+        };
+        let orders = policy.on_rate(&approved(), &duplicates);
+        assert_eq!(orders.iter().count(), 1, "it could not be paced");
         for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
             let denied = RateAnswer {
                 approved: Err(denial),
