@@ -27,6 +27,8 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Data,
+    /// Data with its place in a train.
+    OfTrain,
     Retransmission,
     WindowProbe,
     Ack,
@@ -51,10 +53,7 @@ impl Packet {
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: match segment.train {
-                None => OptionsId::NONE,
-                Some(mark) => options.trains.insert(mark),
-            },
+            options: OptionsId::NONE,
             to,
             kind: match segment.retransmission {
                 true if segment.probe => Kind::WindowProbe,
@@ -63,6 +62,17 @@ impl Packet {
             },
             rerouted: false,
         }
+        .with_mark(segment.train, options)
+    }
+
+    /// With a place in a train, if it has one.
+    #[inline(always)]
+    fn with_mark(mut self, mark: Option<TrainMark>, options: &mut PacketOptions) -> Self {
+        if mark.is_some() {
+            self.kind = Kind::OfTrain;
+            self.options = options.insert_mark(mark);
+        }
+        self
     }
 
     #[inline(always)]
@@ -82,8 +92,8 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Data | Kind::Retransmission | Kind::WindowProbe => Payload::Data(self.number),
             Kind::Ack => Payload::Ack(self.number),
+            _ => Payload::Data(self.number),
         }
     }
 
@@ -97,8 +107,7 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut PacketOptions) -> Delivery {
         match self.kind {
             Kind::Ack => {
-                let Options { sack, echo, says } =
-                    options.acks.remove(self.options).unwrap_or_default();
+                let Options { sack, echo, says } = options.acks.remove(self.options);
                 Delivery::Ack(Ack {
                     ack: self.number,
                     sack,
@@ -107,14 +116,34 @@ impl Packet {
                     says,
                 })
             }
-            kind => Delivery::Segment(Segment {
-                seq: self.number,
-                bytes: self.bytes,
-                retransmission: kind != Kind::Data,
-                sent: self.sent,
-                probe: kind == Kind::WindowProbe,
-                train: options.trains.remove(self.options),
-            }),
+            kind => Delivery::Segment(self.segment(kind != Kind::Data, kind == Kind::WindowProbe)),
+        }
+    }
+
+    #[inline(always)]
+    fn segment(&self, retransmission: bool, probe: bool) -> Segment {
+        Segment {
+            seq: self.number,
+            bytes: self.bytes,
+            retransmission,
+            sent: self.sent,
+            probe,
+            train: None,
+        }
+    }
+
+    /// Whether it has a place in a train, with which [`Self::open_of_train`] opens it.
+    #[inline(always)]
+    pub(crate) fn is_of_train(&self) -> bool {
+        self.kind == Kind::OfTrain
+    }
+
+    /// Opens a packet of a train that has arrived.
+    #[inline(always)]
+    pub(crate) fn open_of_train(&self, options: &mut PacketOptions) -> Segment {
+        Segment {
+            train: options.remove_mark(self.options),
+            ..self.segment(false, false)
         }
     }
 
@@ -152,7 +181,7 @@ struct Options {
 #[educe(Clone)]
 pub(crate) struct PacketOptions {
     acks: Slots<Options>,
-    trains: Slots<TrainMark>,
+    trains: Slots<Option<TrainMark>>,
 }
 
 impl PacketOptions {
@@ -167,26 +196,27 @@ impl PacketOptions {
             says: ack.says,
         })
     }
+
+    #[cold]
+    fn remove_mark(&mut self, id: OptionsId) -> Option<TrainMark> {
+        self.trains.remove(id)
+    }
+
+    #[cold]
+    fn insert_mark(&mut self, mark: Option<TrainMark>) -> OptionsId {
+        self.trains.insert(mark)
+    }
 }
 
 /// Places that are used again.
-#[derive(Educe, Debug)]
+#[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Slots<T> {
     slots: Vec<T>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-impl<T: Copy> Slots<T> {
+impl<T: Copy + Default> Slots<T> {
     #[inline]
     fn insert(&mut self, options: T) -> OptionsId {
         if let Some(slot) = self.free.pop() {
@@ -198,12 +228,12 @@ impl<T: Copy> Slots<T> {
     }
 
     #[inline]
-    fn remove(&mut self, id: OptionsId) -> Option<T> {
+    fn remove(&mut self, id: OptionsId) -> T {
         if id == OptionsId::NONE {
-            return None;
+            return T::default();
         }
         self.free.push(id.0);
-        Some(self.slots[id.0 as usize])
+        self.slots[id.0 as usize]
     }
 }
 

@@ -631,6 +631,12 @@ impl<O: Observer> World<O> {
             return;
         }
         let flow = packet.flow;
+        if packet.is_of_train() {
+            let segment = packet.open_of_train(&mut self.options);
+            let link = LinkId(link as u16);
+            self.deliver_of_train(flow, packet.rerouted, segment, link);
+            return;
+        }
         match packet.open(&mut self.options) {
             Delivery::Segment(segment) => {
                 self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
@@ -652,6 +658,12 @@ impl<O: Observer> World<O> {
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
         self.acknowledge(flow, ack);
+    }
+
+    /// The same, so that the few do not cost the many.
+    #[cold]
+    fn deliver_of_train(&mut self, flow: FlowId, rerouted: bool, segment: Segment, link: LinkId) {
+        self.deliver_segment(flow, rerouted, &segment, link);
     }
 
     /// Sends ACKs by which a mobile node tells its sender something.

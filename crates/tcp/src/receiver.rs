@@ -95,21 +95,20 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        // One test for both: mostly nothing is measured.
-        if segment.train.is_some() | self.measurement.is_under_way() {
-            return self.measure(now, segment);
+        if segment.train.is_some() {
+            return self.measure(now, *segment);
         }
         self.take(now, segment, false)
     }
 
-    /// Takes a segment that is or may be of a train. The ACK that reports what
-    /// the train has told is not delayed; while the window is closed it says that instead.
+    /// Takes a segment of a train. The ACK that reports what the train has told
+    /// is not delayed; while the window is closed it says that instead.
     #[cold]
-    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let report = self.measurement.on_segment(now, segment);
-        let mut ack = self.take(now, segment, report.is_some());
+    fn measure(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        let report = self.measurement.on_segment(now, &segment);
+        let mut ack = self.take(now, &segment, report.is_some());
         if let (Some(ack), Some(estimate), false) = (&mut ack, report, self.closed) {
-            ack.says = Says::Measured(estimate);
+            ack.says = estimate.into();
         }
         ack
     }
