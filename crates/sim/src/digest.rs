@@ -71,7 +71,7 @@ impl Observer for Digest {
                     Says::Nothing => 2,
                     Says::ZeroWindow => 17,
                     Says::Moved(_) => 18,
-                    Says::Measured(_) => 19,
+                    Says::Measured { .. } => 19,
                     Says::Approved(_) => 20,
                 };
                 (kind, a.ack)

@@ -28,6 +28,8 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Data,
+    /// Data, sent for the first time, that carries something besides.
+    WithOption,
     Retransmission,
     WindowProbe,
     Ack,
@@ -46,11 +48,7 @@ impl Packet {
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: match segment.option {
-                None => OptionsId::NONE,
-                Some(SegmentOption::Request(_)) if !options.routers => OptionsId::NONE,
-                Some(option) => options.segments.insert(option),
-            },
+            options: OptionsId::NONE,
             to,
             kind: match segment.retransmission {
                 true if segment.probe => Kind::WindowProbe,
@@ -59,6 +57,18 @@ impl Packet {
             },
             rerouted: false,
         }
+        .with_option(segment.option, options)
+    }
+
+    /// With what it carries besides. Where no router knows of rates a request is
+    /// taken off, as by a middlebox: it has no answer.
+    #[inline(always)]
+    fn with_option(mut self, option: Option<SegmentOption>, options: &mut PacketOptions) -> Self {
+        if option.is_some() && !options.strips(option) {
+            self.kind = Kind::WithOption;
+            self.options = options.insert_option(option);
+        }
+        self
     }
 
     #[inline(always)]
@@ -78,8 +88,8 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Data | Kind::Retransmission | Kind::WindowProbe => Payload::Data(self.number),
             Kind::Ack => Payload::Ack(self.number),
+            _ => Payload::Data(self.number),
         }
     }
 
@@ -93,7 +103,7 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.remove(self.options))),
-            kind => Carried::Data(self.as_segment(kind, options.segments.remove(self.options))),
+            kind => Carried::Data(self.segment(kind != Kind::Data, kind == Kind::WindowProbe)),
         }
     }
 
@@ -101,13 +111,16 @@ impl Packet {
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
-            kind => Carried::Data(self.as_segment(kind, options.segments.get(self.options))),
+            Kind::WithOption => Carried::Data(Segment {
+                option: options.segments.get(self.options),
+                ..self.segment(false, false)
+            }),
+            kind => Carried::Data(self.segment(kind != Kind::Data, kind == Kind::WindowProbe)),
         }
     }
 
     #[inline(always)]
-    fn as_ack(&self, options: Option<Options>) -> Ack {
-        let Options { sack, echo, says } = options.unwrap_or_default();
+    fn as_ack(&self, Options { sack, echo, says }: Options) -> Ack {
         Ack {
             ack: self.number,
             sack,
@@ -117,26 +130,41 @@ impl Packet {
         }
     }
 
-    #[inline(always)]
-    fn as_segment(&self, kind: Kind, option: Option<SegmentOption>) -> Segment {
-        Segment {
-            seq: self.number,
-            bytes: self.bytes,
-            retransmission: kind != Kind::Data,
-            sent: self.sent,
-            probe: kind == Kind::WindowProbe,
-            option,
-        }
-    }
-
     /// The rate request it carries, for a router.
     pub(crate) fn request<'a>(&self, options: &'a mut PacketOptions) -> Option<&'a mut Request> {
-        if self.kind == Kind::Ack || self.options == OptionsId::NONE {
+        if self.kind != Kind::WithOption {
             return None;
         }
         match options.segments.slots.get_mut(self.options.0 as usize) {
-            Some(SegmentOption::Request(request)) => Some(request),
+            Some(Some(SegmentOption::Request(request))) => Some(request),
             _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn segment(&self, retransmission: bool, probe: bool) -> Segment {
+        Segment {
+            seq: self.number,
+            bytes: self.bytes,
+            retransmission,
+            sent: self.sent,
+            probe,
+            option: None,
+        }
+    }
+
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it.
+    #[inline(always)]
+    pub(crate) fn has_option(&self) -> bool {
+        self.kind == Kind::WithOption
+    }
+
+    /// Opens a segment with an option that has arrived.
+    #[inline(always)]
+    pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
+        Segment {
+            option: options.remove_option(self.options),
+            ..self.segment(false, false)
         }
     }
 
@@ -173,11 +201,10 @@ struct Options {
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct PacketOptions {
-    /// Routers on the way know Quick-Start or count down TTLs. Where none does a
-    /// request has no answer, as if a middlebox had taken it off the packet.
+    /// Routers on the way know of rate requests, or at least count down TTLs.
     routers: bool,
     acks: Slots<Options>,
-    segments: Slots<SegmentOption>,
+    segments: Slots<Option<SegmentOption>>,
 }
 
 impl PacketOptions {
@@ -200,26 +227,32 @@ impl PacketOptions {
             says: ack.says,
         })
     }
+
+    #[cold]
+    fn strips(&self, option: Option<SegmentOption>) -> bool {
+        !self.routers && matches!(option, Some(SegmentOption::Request(_)))
+    }
+
+    #[cold]
+    fn remove_option(&mut self, id: OptionsId) -> Option<SegmentOption> {
+        self.segments.remove(id)
+    }
+
+    #[cold]
+    fn insert_option(&mut self, option: Option<SegmentOption>) -> OptionsId {
+        self.segments.insert(option)
+    }
 }
 
 /// Places that are used again.
-#[derive(Educe, Debug)]
+#[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 struct Slots<T> {
     slots: Vec<T>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-impl<T: Copy> Slots<T> {
+impl<T: Copy + Default> Slots<T> {
     #[inline]
     fn insert(&mut self, options: T) -> OptionsId {
         if let Some(slot) = self.free.pop() {
@@ -230,17 +263,17 @@ impl<T: Copy> Slots<T> {
         OptionsId(self.slots.len() as u32 - 1)
     }
 
-    fn get(&self, id: OptionsId) -> Option<T> {
-        self.slots.get(id.0 as usize).copied()
+    fn get(&self, id: OptionsId) -> T {
+        self.slots.get(id.0 as usize).copied().unwrap_or_default()
     }
 
     #[inline]
-    fn remove(&mut self, id: OptionsId) -> Option<T> {
+    fn remove(&mut self, id: OptionsId) -> T {
         if id == OptionsId::NONE {
-            return None;
+            return T::default();
         }
         self.free.push(id.0);
-        Some(self.slots[id.0 as usize])
+        self.slots[id.0 as usize]
     }
 }
 

@@ -645,6 +645,12 @@ impl<O: Observer> World<O> {
             return;
         }
         let flow = packet.flow;
+        if packet.has_option() {
+            let segment = packet.open_with_option(&mut self.options);
+            let link = LinkId(link as u16);
+            self.deliver_with_option(flow, packet.rerouted, segment, link);
+            return;
+        }
         match packet.open(&mut self.options) {
             Carried::Data(segment) => {
                 self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
@@ -666,6 +672,18 @@ impl<O: Observer> World<O> {
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
         self.acknowledge(flow, ack);
+    }
+
+    /// The same, so that the few do not cost the many.
+    #[cold]
+    fn deliver_with_option(
+        &mut self,
+        flow: FlowId,
+        rerouted: bool,
+        segment: Segment,
+        link: LinkId,
+    ) {
+        self.deliver_segment(flow, rerouted, &segment, link);
     }
 
     /// Sends ACKs by which a mobile node tells its sender something.

@@ -19,7 +19,7 @@ use midflight_control::{LinkInfo, Measure, StartNotice};
 use midflight_sim::{
     random, Action, Digest, Event, FlowConfig, FlowId, LinkConfig, NodeId, Observer, Payload, World,
 };
-use midflight_tcp::{Says, Segment};
+use midflight_tcp::Segment;
 use midflight_units::{Duration, Instant, Rate};
 
 use crate::error::StudyError;
@@ -363,7 +363,7 @@ impl Observer for Watch {
             Event::Sent(segment) => self.sent(now, segment),
             Event::AckArrived(ack) => {
                 self.acked = now;
-                if let Says::Measured(estimate) = ack.says {
+                if let Some(estimate) = ack.says.measured() {
                     self.told(now, estimate);
                 }
             }
@@ -516,24 +516,27 @@ mod tests {
     /// train is on its way, between trains.
     #[test]
     fn a_copy_made_in_the_middle_of_a_train_goes_on_as_the_run_from_the_start() {
-        let probe = Probe {
-            scheme: "abest".into(),
-            segments: 300,
-            ..probe(50, 40, 0.3, &[])
-        };
-        let built = probe.check().unwrap_or_else(|_| unreachable!());
-        let start = || probe.world(&built, 3).unwrap_or_else(|_| unreachable!());
-        let (mut world, opens) = start();
-        let end = opens + Duration::from_secs(2);
-        assert!(world.run_before(end).is_ok());
-        let whole = world.observer().digest;
-        assert!(world.observer().trains.len() >= 3, "pairs and two chirps");
-        let (mut past, _) = start();
-        for ms in (0..500).step_by(7) {
-            assert!(past.run_before(opens + Duration::from_millis(ms)).is_ok());
-            let mut copy = past.clone();
-            assert!(copy.run_before(end).is_ok());
-            assert_eq!(copy.observer().digest, whole, "from {ms} ms on");
+        for (share, trains) in [(0.0, 3), (0.3, 2)] {
+            let probe = Probe {
+                scheme: "abest".into(),
+                segments: 300,
+                ..probe(50, 40, share, &[])
+            };
+            let built = probe.check().unwrap_or_else(|_| unreachable!());
+            let start = || probe.world(&built, 3).unwrap_or_else(|_| unreachable!());
+            let (mut world, opens) = start();
+            let end = opens + Duration::from_secs(2);
+            assert!(world.run_before(end).is_ok());
+            let whole = world.observer().digest;
+            assert!(world.observer().trains.len() >= trains);
+            let (mut past, _) = start();
+            for ms in (0..500).step_by(7) {
+                let at = opens + Duration::from_millis(ms);
+                assert!(past.run_before(at).is_ok());
+                let mut copy = past.clone();
+                assert!(copy.run_before(end).is_ok());
+                assert_eq!(copy.observer().digest, whole, "from {ms} ms on");
+            }
         }
     }
 

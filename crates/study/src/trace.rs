@@ -1,7 +1,6 @@
 //! One run as a complete list of events.
 
 use midflight_control::dupack::AnyDupackResponse;
-use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
@@ -226,7 +225,7 @@ fn said(ack: &Ack) -> String {
         Says::Nothing => String::new(),
         Says::ZeroWindow => "zero window".into(),
         Says::Moved(mark) => format!("mark {}", mark.number),
-        Says::Measured(Estimate { train, rate }) => match rate {
+        Says::Measured { train, rate } => match rate {
             Some(rate) => format!("train {train}: {rate}"),
             None => format!("train {train}: a segment is missing"),
         },

@@ -1,7 +1,8 @@
 //! The receiver's part in measuring a path: it notes when the segments of a
 //! train were sent and arrived, and reports what they tell when the last one is
-//! here, or that one is missing as soon as a later segment shows it. A segment
-//! out of place counts as missing: what overtakes another has not queued behind it.
+//! here, or that one is missing as soon as a later segment of this train or of another
+//! shows it. A segment out of place counts as missing: what overtakes another has
+//! not queued behind it.
 //!
 //! A report is made once. If its ACK is lost the sender sees the train
 //! acknowledged without one.
@@ -9,7 +10,7 @@
 use educe::Educe;
 use midflight_control::estimate::{Estimate, EstimatorConfig, Passage};
 use midflight_control::Measure;
-use midflight_units::{Instant, Rate, Seq};
+use midflight_units::{Instant, Rate};
 
 use crate::segment::{Segment, TrainMark};
 
@@ -21,8 +22,6 @@ pub(crate) struct Measurement {
     /// The train that arrived last, and whether more of it is to come.
     train: Option<TrainMark>,
     under_way: bool,
-    /// One past the highest of its segments.
-    edge: Seq,
     passages: Vec<Passage>,
     /// What the chirps before have told, in bit/s, where that is averaged.
     before: Vec<u64>,
@@ -34,24 +33,14 @@ impl Measurement {
             config,
             train: None,
             under_way: false,
-            edge: 0,
             passages: Vec::new(),
             before: Vec::new(),
         }
     }
 
-    /// Whether it wants to see segments that are of no train.
-    #[inline]
-    pub(crate) fn is_under_way(&self) -> bool {
-        self.under_way
-    }
-
-    /// Looks at a segment; what there is to report.
+    /// Looks at a segment of a train; what there is to report.
     pub(crate) fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Estimate> {
-        let Some(mark) = segment.train() else {
-            let beyond = self.under_way && segment.seq >= self.edge && !segment.probe;
-            return if beyond { self.end(None) } else { None };
-        };
+        let mark = segment.train()?;
         let mut cut_short = None;
         match self.train {
             Some(train) if train.number == mark.number => {}
@@ -72,7 +61,6 @@ impl Measurement {
         if usize::from(mark.index) != self.passages.len() {
             return self.end(None);
         }
-        self.edge = segment.seq + 1;
         self.passages.push(Passage {
             sent: segment.sent,
             arrived: now,
@@ -115,6 +103,7 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use midflight_control::estimate::ChirpRule;
+    use midflight_units::Seq;
 
     use super::*;
     use crate::segment::SegmentOption;
@@ -157,12 +146,12 @@ mod tests {
         let rate = Rate::from_bps(50_000_000);
         let told = m.on_segment(at(1480), &pair(7, 2, 7));
         assert_eq!(told, Some(Estimate { train: 7, rate }));
-        assert!(!m.is_under_way());
+        assert!(!m.under_way);
         assert_eq!(m.on_segment(at(1500), &pair(7, 2, 7)), None);
     }
 
     #[test]
-    fn a_gap_a_later_segment_and_a_newer_train_show_that_one_is_missing() {
+    fn a_gap_and_a_newer_train_show_that_one_is_missing() {
         let lost = Some(Estimate {
             train: 7,
             rate: None,
@@ -172,19 +161,10 @@ mod tests {
         assert_eq!(gap.on_segment(at(1), &pair(7, 2, 7)), lost);
         assert_eq!(gap.on_segment(at(2), &pair(7, 1, 6)), None, "said once");
 
-        let mut later = measurement();
-        let _ = later.on_segment(at(0), &pair(7, 0, 5));
-        let of_none = |seq| Segment {
-            option: None,
-            ..pair(7, 0, seq)
-        };
-        assert_eq!(later.on_segment(at(1), &of_none(3)), None, "an old one");
-        assert_eq!(later.on_segment(at(1), &of_none(8)), lost);
-
         let mut newer = measurement();
         let _ = newer.on_segment(at(0), &pair(7, 0, 5));
         assert_eq!(newer.on_segment(at(1), &pair(8, 0, 8)), lost);
-        assert!(newer.is_under_way(), "the newer one is measured");
+        assert!(newer.under_way, "the newer one is measured");
         assert_eq!(newer.on_segment(at(2), &pair(7, 1, 6)), None);
         let _ = newer.on_segment(at(241), &pair(8, 1, 9));
         let told = newer.on_segment(at(481), &pair(8, 2, 10));

@@ -95,23 +95,22 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        // One test for all: mostly nothing is measured or asked for.
-        if segment.option.is_some() | self.measurement.is_under_way() {
-            return self.measure(now, segment);
+        if segment.option.is_some() {
+            return self.measure(now, *segment);
         }
         self.take(now, segment, false)
     }
 
-    /// Takes a segment that is or may be of a train, or that asks for a rate. The ACK
-    /// that answers is not delayed; while the window is closed it says that instead.
+    /// Takes a segment of a train, or one that asks for a rate. The ACK that answers is
+    /// not delayed; while the window is closed it says that instead.
     #[cold]
-    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let report = self.measurement.on_segment(now, segment);
+    fn measure(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        let report = self.measurement.on_segment(now, &segment);
         let says = match segment.option {
             Some(SegmentOption::Request(request)) => request.response().map(Says::Approved),
-            _ => report.map(Says::Measured),
+            _ => report.map(Says::from),
         };
-        let mut ack = self.take(now, segment, says.is_some());
+        let mut ack = self.take(now, &segment, says.is_some());
         if let (Some(ack), Some(says), false) = (&mut ack, says, self.closed) {
             ack.says = says;
         }

@@ -4,7 +4,7 @@ use midflight_control::estimate::Estimate;
 use midflight_control::quick_start::{RateCode, Request, Response};
 use midflight_control::signal::HandoverMark;
 use midflight_control::Measure;
-use midflight_units::{Instant, Seq};
+use midflight_units::{Instant, Rate, Seq};
 
 /// Bytes of an IP and TCP header without options.
 pub const ACK_HEADER_BYTES: u32 = 40;
@@ -150,9 +150,30 @@ pub enum Says {
     /// Handover mark: the receiver is on another link.
     Moved(HandoverMark),
     /// What a train has told. Said once: if the ACK is lost, nobody learns of it.
-    Measured(Estimate),
+    Measured {
+        /// Number of the train.
+        train: u16,
+        /// The rate found out; none if a segment was missing.
+        rate: Option<Rate>,
+    },
     /// The answer to a rate request (RFC 4782 section 4.2). Said once, too (section 4.3).
     Approved(Response),
+}
+
+impl Says {
+    /// The report of a train.
+    pub fn measured(self) -> Option<Estimate> {
+        match self {
+            Self::Measured { train, rate } => Some(Estimate { train, rate }),
+            _ => None,
+        }
+    }
+}
+
+impl From<Estimate> for Says {
+    fn from(Estimate { train, rate }: Estimate) -> Self {
+        Self::Measured { train, rate }
+    }
 }
 
 impl Ack {
@@ -164,7 +185,7 @@ impl Ack {
             0
         };
         let estimate = match self.says {
-            Says::Measured(_) => ESTIMATE_BYTES,
+            Says::Measured { .. } => ESTIMATE_BYTES,
             Says::Approved(_) => RESPONSE_BYTES,
             _ => 0,
         };

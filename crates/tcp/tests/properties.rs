@@ -351,7 +351,7 @@ impl Bench {
                             number: says + self.una as u32 % 7,
                             sent: echo.min(self.now),
                         }),
-                        5..8 => Says::Measured(Estimate {
+                        5..8 => Says::from(Estimate {
                             train: (*says as u16 - 4) * (1 + *back as u16 % 2),
                             rate: Rate::from_bps(echo_ms * 1000),
                         }),

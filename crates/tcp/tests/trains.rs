@@ -7,7 +7,6 @@ mod common;
 use std::collections::VecDeque;
 
 use common::{configured, Hand};
-use midflight_control::estimate::Estimate;
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Measure, Notice, Order, Spacing, StartNotice, Train, ACK_BYTES};
 use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, SegmentOption, Sender, TrainMark};
@@ -89,7 +88,7 @@ fn say(hand: &mut Hand, ack: Seq, says: Says) {
 
 fn estimate(train: u16, mbps: Option<u64>) -> Says {
     let rate = mbps.map(Rate::from_mbps);
-    Says::Measured(Estimate { train, rate })
+    Says::Measured { train, rate }
 }
 
 #[test]

@@ -191,7 +191,9 @@ impl Wire {
         }
         match ack.says {
             Says::Moved(mark) => push_mark(&mut options, mark),
-            Says::Measured(estimate) => push_estimate(&mut options, estimate),
+            Says::Measured { train, rate } => {
+                push_estimate(&mut options, Estimate { train, rate });
+            }
             Says::Approved(Response {
                 rate,
                 ttl_diff,

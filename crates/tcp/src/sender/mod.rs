@@ -216,6 +216,9 @@ impl Sender {
     /// train, and when that was decided; none if nothing is in flight or waits for its time.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        if self.core.held {
+            return self.core.held_deadline();
+        }
         self.core.deadline()
     }
 

@@ -202,11 +202,11 @@ FIGURES: Sequence[Figure] = (
     Figure(
         "pairs-share",
         "Capacity by packet pairs, median of the dispersions, over the share of cross traffic. The "
-        "hosts' links have 100 Mbit/s: a fifth of the time that the bottleneck takes for a segment "
-        "lies between two that are sent back to back, and cross traffic may come there.",
+        "bottleneck has 50 Mbit/s, the hosts' links 100 Mbit/s: half of the time that the former "
+        "takes for a segment lies between two sent back to back, and others may come there.",
         "share of the capacity that cross traffic takes",
         "estimate / capacity",
-        _along("share", _SHARES, str, access="100 Mbit/s"),
+        _along("share", _SHARES, str, rate_kbps=50_000, access="100 Mbit/s"),
         _CAPACITY,
         _PAIRS,
     ),

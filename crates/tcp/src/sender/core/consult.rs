@@ -212,28 +212,23 @@ impl Core {
         self.set_delay(None);
     }
 
-    /// When to call again, and when that was decided: for the timer, for the response,
-    /// at the end of expected reordering, or for the next segment of a train.
+    /// When to call again, and when that was decided: for the timer, for the
+    /// response, or at the end of expected reordering.
     #[inline(always)]
     pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
-        let deadline = match (self.timer, self.wake) {
+        match (self.timer, self.wake) {
             (timer, None) => timer,
             (Some(timer), Some(wake)) if timer.0 < wake.0 => Some(timer),
             (_, wake) => wake,
-        };
-        if self.held {
-            return self.deadline_or_departure(deadline);
         }
-        deadline
     }
 
+    /// The same while sending does not take its usual course: a segment of a train may wait for its time.
     #[cold]
-    fn deadline_or_departure(
-        &self,
-        deadline: Option<(Instant, Instant)>,
-    ) -> Option<(Instant, Instant)> {
+    pub(crate) fn held_deadline(&self) -> Option<(Instant, Instant)> {
         let departure = self.departure();
-        deadline.into_iter().chain(departure).min_by_key(|d| d.0)
+        let deadline = self.deadline().into_iter();
+        deadline.chain(departure).min_by_key(|due| due.0)
     }
 
     /// Gives the classifier the RTT of the segment that the ACK answers: the

@@ -46,11 +46,11 @@ impl Core {
         self.hold();
     }
 
-    /// Puts on a segment that has just been handed out what it can carry. A SYN
-    /// that is sent again asks for nothing (RFC 4782 section 4.7.2).
+    /// Puts on a segment that has just been handed out what it can carry. What is
+    /// sent again carries nothing: a SYN must not then (RFC 4782 section 4.7.2).
     #[cold]
     pub(crate) fn hand_options(&mut self, segment: &mut Segment) {
-        if segment.option.is_some() || segment.probe {
+        if segment.option.is_some() || segment.probe || segment.retransmission {
             return;
         }
         if let Some(rate) = self.report.take() {
@@ -59,22 +59,20 @@ impl Core {
             return;
         }
         let (now, seq) = (self.now, segment.seq);
-        match &mut self.asking {
-            Some(Asking {
-                rate,
-                sent: sent @ None,
-            }) if !segment.retransmission => {
-                let bits = scramble(now.as_nanos() ^ seq << 48);
-                let request = Request {
-                    rate: *rate,
-                    ip_ttl: IP_TTL,
-                    qs_ttl: (bits >> 32) as u8,
-                    nonce: Nonce::new(bits),
-                };
-                segment.option = Some(SegmentOption::Request(request));
-                *sent = Some((seq, now, request));
-            }
-            _ => {}
+        if let Some(Asking {
+            rate,
+            sent: sent @ None,
+        }) = &mut self.asking
+        {
+            let bits = scramble(now.as_nanos() ^ seq << 48);
+            let request = Request {
+                rate: *rate,
+                ip_ttl: IP_TTL,
+                qs_ttl: (bits >> 32) as u8,
+                nonce: Nonce::new(bits),
+            };
+            segment.option = Some(SegmentOption::Request(request));
+            *sent = Some((seq, now, request));
         }
     }
 

@@ -14,7 +14,7 @@ use midflight_units::{Instant, Seq};
 
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, Says, Segment, SegmentOption, TrainMark};
+use crate::segment::{Ack, Segment, SegmentOption, TrainMark};
 use crate::state::Trigger;
 
 /// What a sender keeps of the train under way.
@@ -192,7 +192,7 @@ impl Core {
     /// Tells the policies what the receiver reports of a train.
     #[cold]
     pub(crate) fn consult_report(&mut self, ack: &Ack, log: &mut impl Log) {
-        let Says::Measured(estimate) = ack.says else {
+        let Some(estimate) = ack.says.measured() else {
             return;
         };
         let of = |course: &Course| course.train.number == estimate.train;
