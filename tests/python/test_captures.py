@@ -119,6 +119,33 @@ def test_tshark_agrees_on_a_node_that_roams(tmp_path: Path, scheme: str) -> None
 
 
 @HERE_ONLY_WITH_TSHARK
+@pytest.mark.parametrize("profile", ["ns2", "rfc"])
+@pytest.mark.parametrize("scheme", ["quick-start", "abest-vho"])
+def test_tshark_reads_options_of_ip_and_experiments(
+    tmp_path: Path, scheme: str, profile: str
+) -> None:
+    run = {"old": "6 Mbit/s, 50 ms", "new": "50 Mbit/s, 15 ms", "scheme": scheme}
+    run |= {"at_ns": 3_000_000_000, "start_notice": True, "profile": profile, "packets": 500}
+    check_sound(tmp_path, midflight.capture(**run, snaplen=0))
+    sender = tmp_path / "sender.pcapng"
+    check_analysis(sender, midflight.trace(**run))
+    fields = ["ip.opt.qs_rate", "ip.opt.qs_func", "tcp.options.qs.ttl_diff"]
+    rates = [one for one in tshark(sender, *fields) if any(one)]
+    trains = [one for one in tshark(sender, "tcp.options.experimental.exid") if one[0]]
+    if scheme == "quick-start":
+        # A request, its answer and a report, twice.
+        assert [[bool(field) for field in one] for one in rates] == 2 * [
+            [True, True, False],
+            [False, False, True],
+            [True, True, False],
+        ]
+        assert not trains
+    else:
+        assert not rates
+        assert {one[0] for one in trains} == {"0x4d47", "0x4d48"}
+
+
+@HERE_ONLY_WITH_TSHARK
 def test_tshark_reads_times_and_comments(tmp_path: Path) -> None:
     old, new = LINKS["steep"]
     run = {"old": old, "new": new, "at_ns": 8_200_000_000, "scheme": "enhanced"}

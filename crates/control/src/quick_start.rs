@@ -124,13 +124,18 @@ impl Request {
     /// rate (RFC 4782 section 3.3); with none it puts an end to the request.
     pub fn pass(&mut self, granted: RateCode, random: u64) {
         self.ip_ttl = self.ip_ttl.wrapping_sub(1);
+        self.qs_ttl = self.qs_ttl.wrapping_sub(1);
+        self.grant(granted, random);
+    }
+
+    /// The same at the sender's own IP layer, which counts no TTL down.
+    pub fn grant(&mut self, granted: RateCode, random: u64) {
         if granted == RateCode::ZERO || self.rate == RateCode::ZERO {
             self.rate = RateCode::ZERO;
             self.qs_ttl = 0;
             self.nonce = Nonce(0);
             return;
         }
-        self.qs_ttl = self.qs_ttl.wrapping_sub(1);
         if granted < self.rate {
             self.nonce = self.nonce.lowered(self.rate, granted, random);
             self.rate = granted;

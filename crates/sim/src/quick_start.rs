@@ -15,6 +15,8 @@ pub enum Router {
     /// It takes part, or at least counts the TTL down. Nonces are drawn from the
     /// random stream of this seed; see [`crate::random::seed`].
     There(Routers, u64),
+    /// It is the IP layer of the host that sends: the same, but it counts no TTL down.
+    Host(Routers, u64),
     /// There is none: the link is inside a host, or nobody on the path asks for rates.
     #[default]
     None,
@@ -43,6 +45,7 @@ pub(crate) struct Meter {
 #[derive(Clone, Debug)]
 pub(crate) enum Routing {
     TakesPart(Box<Meter>),
+    Sends(Box<Meter>),
     Unaware,
 }
 
@@ -53,7 +56,10 @@ impl Routing {
                 Some(Self::TakesPart(Box::new(Meter::new(config, seed))))
             }
             Router::There(..) => Some(Self::Unaware),
-            Router::None => None,
+            Router::Host(config, seed) if config.take_part => {
+                Some(Self::Sends(Box::new(Meter::new(config, seed))))
+            }
+            Router::Host(..) | Router::None => None,
         }
     }
 
@@ -65,16 +71,25 @@ impl Routing {
         bytes: u32,
         request: Option<&mut Request>,
     ) {
-        match (self, request) {
-            (Self::TakesPart(meter), Some(request)) => {
-                let (granted, random) = meter.grant(now, link, request.rate);
-                request.pass(granted, random);
-                meter.note(now, bytes);
+        let (meter, counts_down) = match self {
+            Self::TakesPart(meter) => (meter, true),
+            Self::Sends(meter) => (meter, false),
+            Self::Unaware => {
+                if let Some(request) = request {
+                    request.pass_unaware();
+                }
+                return;
             }
-            (Self::TakesPart(meter), None) => meter.note(now, bytes),
-            (Self::Unaware, Some(request)) => request.pass_unaware(),
-            (Self::Unaware, None) => {}
+        };
+        if let Some(request) = request {
+            let (granted, random) = meter.grant(now, link, request.rate);
+            if counts_down {
+                request.pass(granted, random);
+            } else {
+                request.grant(granted, random);
+            }
         }
+        meter.note(now, bytes);
     }
 }
 

@@ -157,8 +157,8 @@ const MN_WIR2: usize = 10;
 const WIR2_BS2: usize = 11;
 const BS2_R: usize = 12;
 
-/// Where packets towards the mobile node leave a sender's host or a router.
-const ROUTED: [usize; 5] = [CN_R, R_BS1, BS1_WIR1, R_BS2, BS2_WIR2];
+/// Where packets towards the mobile node leave a router.
+const ROUTED: [usize; 4] = [R_BS1, BS1_WIR1, R_BS2, BS2_WIR2];
 
 /// At a node, for a destination, the link: until a handoff, and for residents.
 const ROUTES: [(NodeId, NodeId, usize); 15] = [
@@ -233,6 +233,9 @@ impl Handoff {
     /// at the sender's IP layer, at R and at the base stations.
     fn links(&self, routers: Option<Routers>) -> Vec<LinkConfig> {
         let router = |name: &str| match routers {
+            Some(routers) if name == LINK_NAMES[CN_R] => {
+                Router::Host(routers, random::seed(0, 0, name, "router"))
+            }
             Some(routers) if ROUTED.iter().any(|&link| name == LINK_NAMES[link]) => {
                 Router::There(routers, random::seed(0, 0, name, "router"))
             }

@@ -396,11 +396,11 @@ pub fn capture_long_flow(
         watched_only: true,
     };
     let goal = Goal::default();
-    let capturing = Capturing::new(&built.profile, vec![router], link_name, goal)?;
+    let capturing = Capturing::new((&built.profile, snap), vec![router], link_name, goal)?;
     let world = flow.world(&built, run, (Digest::default(), capturing))?;
     let (capturing, digest) = play(world, until)?;
     let about = format!("{} on profile {}, run {run}", flow.scheme, flow.profile);
-    Ok((capturing.develop(snap, &about, &digest)?, digest))
+    Ok((capturing.develop(&about, &digest)?, digest))
 }
 
 /// Runs flows side by side; for each flow its runs, in the order of their

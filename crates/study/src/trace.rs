@@ -215,7 +215,7 @@ fn place(segment: &Segment) -> String {
             format!("train {}: {} of {}", m.number, m.index + 1, m.segments)
         }
         Some(SegmentOption::Request(request)) => format!("asks for {}", request.rate),
-        Some(SegmentOption::Report(rate)) => format!("reports {rate}"),
+        Some(SegmentOption::Report(rate, _)) => format!("reports {rate}"),
     }
 }
 
@@ -425,7 +425,7 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
 pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), StudyError> {
     let world = run.world(|traced| {
         let capturing = Capturing::new(
-            &traced.profile,
+            (&traced.profile, snap),
             Handoff::stations(),
             name_of,
             Goal::new(Some(run.packets)),
@@ -434,5 +434,5 @@ pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), Stud
     })?;
     let (capturing, digest) = play(world, run.end)?;
     let about = format!("{} on profile {}", run.scheme, run.profile);
-    Ok((capturing.develop(snap, &about, &digest)?, digest))
+    Ok((capturing.develop(&about, &digest)?, digest))
 }

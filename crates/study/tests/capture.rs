@@ -326,11 +326,11 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
         let each = packets.iter().flat_map(Seen::experiments);
         each.map(<[u8]>::to_vec).collect()
     };
-    // 10,000 segments of 1460 bytes need a shift of 8: 14,600,000 >> 8.
-    assert_eq!(windows(&seen("sack", "sender")), [57_031]);
+    // 10,000 segments of 1460 bytes need a shift of 8: 14,600,000 / 256, rounded up.
+    assert_eq!(windows(&seen("sack", "sender")), [57_032]);
     // Closed and open again for each of the three handovers.
     let freeze = windows(&seen("freeze", "sender"));
-    assert_eq!(freeze, [57_031, 0].repeat(4)[..7].to_vec());
+    assert_eq!(freeze, [57_032, 0].repeat(4)[..7].to_vec());
     assert!(marks(&seen("freeze", "sender")).is_empty());
     for place in ["sender", "receiver"] {
         let packets = seen("ehn", place);
@@ -432,7 +432,7 @@ fn a_long_flow_is_seen_at_its_radio_link() {
 }
 
 #[test]
-fn segments_without_room_for_data_are_refused() {
+fn segments_that_no_packet_can_hold_are_refused() {
     let of = |timestamps: &str, bytes: &str| {
         let knobs = [("timestamps", timestamps), ("segment_bytes", bytes)];
         let captured = capture(&run("ns2", "sack", &knobs), 0);
@@ -443,5 +443,10 @@ fn segments_without_room_for_data_are_refused() {
     assert!(
         refused.contains("52") && refused.contains("53"),
         "{refused}"
+    );
+    assert_eq!(of("off", "65515"), "fine");
+    assert!(
+        of("off", "65516").contains("65515"),
+        "options of IP and TCP may be added"
     );
 }

@@ -149,36 +149,103 @@ fn flows_that_ask_together_share_what_a_router_gives() {
     assert_eq!(at_start, expected);
 }
 
-/// A window that does not fit: its loss takes it back, and nothing is asked for again.
+/// Six flows open 3 ms apart, and each is promised 5.12 of 8 Mbit/s by a router that
+/// forgets what it gave after 2 ms. The loss takes the window back, and at the
+/// handoff nothing is asked for.
 #[test]
 fn a_loss_in_the_approved_window_ends_quick_start() {
+    let shared = run(
+        &[
+            ("quick_start_threshold", "100%"),
+            ("quick_start_interval", "1ms"),
+        ],
+        6,
+        1,
+    );
     let run = TraceRun {
-        // Queues of five packets, and routers that promise everything to each.
         handoff: Handoff {
             old: link(8_000, 1),
-            new: link(8_000, 1),
+            new: link(50_000, 15),
             fixed: link(1_000_000, 30),
-            ..run(&[], 6, 0).handoff
+            flows: Flows {
+                stagger: Duration::from_millis(3),
+                ..shared.handoff.flows
+            },
+            ..shared.handoff
         },
-        ..run(
-            &[
-                ("quick_start_threshold", "100%"),
-                ("quick_start_interval", "1ms"),
-            ],
-            6,
-            1,
-        )
+        ..shared
     };
     let rows = rows(&run);
     let orders: Vec<_> = rows.iter().filter(|r| r.event == "order").collect();
-    let lost = orders
+    let said = |words: &str| {
+        orders
+            .iter()
+            .find(|r| r.detail.contains(words))
+            .map(|r| r.at)
+    };
+    assert!(said("set cwnd to").is_some(), "{orders:?}");
+    let (lost, make) = (
+        said("approved window is lost"),
+        Instant::from_nanos(5_000_000_000),
+    );
+    assert!(lost.is_some_and(|lost| lost < make), "{orders:?}");
+    let asked = orders.iter().filter(|r| r.detail.contains("ask the path"));
+    assert_eq!(asked.count(), 1, "at the start only");
+}
+
+/// A handoff while an answer is awaited: it is of the old path and tells nothing,
+/// and the new link is asked for when it is there (RFC 4782 section 4.1).
+#[test]
+fn an_answer_about_the_old_path_is_not_used() {
+    let shared = run(&[], 1, 0);
+    let run = TraceRun {
+        handoff: Handoff {
+            old: link(6_400, 300),
+            new: link(200, 9),
+            ..shared.handoff
+        },
+        at: Some(Instant::from_nanos(100_000_000)),
+        packets: 100,
+        ..shared
+    };
+    let rows = rows(&run);
+    let said = said(&rows);
+    let words: Vec<_> = said.iter().map(|(_, words)| words.as_str()).collect();
+    let about_the_old = [
+        "asks for 10240 kbit/s",
+        "approves 5120 kbit/s",
+        "reports no rate",
+    ];
+    assert_eq!(words[..3], about_the_old);
+    assert_eq!(words[3], "asks for 320 kbit/s");
+    let cwnd = rows.iter().filter(|r| r.event == "cwnd").map(|r| r.value);
+    assert!(cwnd.fold(0.0, f64::max) < 100.0);
+}
+
+/// A SYN whose request is lost goes again without one, and without a report (RFC 4782 section 4.7.2).
+#[test]
+fn a_syn_sent_again_carries_nothing() {
+    let shared = run(&[], 1, 0);
+    let run = TraceRun {
+        handoff: Handoff {
+            kind: HandoffKind::BreakBeforeMake {
+                gap: Duration::from_millis(500),
+            },
+            ..shared.handoff
+        },
+        at: Some(Instant::from_nanos(10_000_000)),
+        packets: 100,
+        ..shared
+    };
+    let rows = rows(&run);
+    let syns = rows
         .iter()
-        .position(|r| r.detail.contains("approved window is lost"));
-    let lost = lost.unwrap_or_else(|| panic!("{orders:?}"));
-    let after = orders[lost..]
+        .filter(|r| r.value == 0.0 && ["send", "rexmit"].contains(&r.event));
+    let carried: Vec<_> = syns.map(|r| r.detail.as_str()).collect();
+    assert_eq!(carried, ["asks for 10240 kbit/s", ""]);
+    assert!(said(&rows)
         .iter()
-        .filter(|r| r.detail.contains("ask the path"));
-    assert_eq!(after.count(), 0);
+        .any(|(_, words)| words == "asks for 81920 kbit/s"));
 }
 
 /// Where the network has no such routers a request is never answered.
@@ -257,9 +324,9 @@ fn requests_and_responses_are_options_on_the_wire() {
         (&first[..3], &arrived[..3]),
         (&[25, 8, 8][..], &[25, 8, 6][..])
     );
-    // Three routers on the way: the sender's IP layer, R and the base station.
-    assert_eq!(first[3].wrapping_sub(arrived[3]), 3, "QS TTL");
-    assert_eq!(sent[0][8] - received[0][8], 3, "IP TTL");
+    // Two routers on the way: R and the base station.
+    assert_eq!(first[3].wrapping_sub(arrived[3]), 2, "QS TTL");
+    assert_eq!(sent[0][8] - received[0][8], 2, "IP TTL");
     let nonce =
         |option: &[u8]| u32::from_be_bytes([option[4], option[5], option[6], option[7]]) >> 2;
     // The rightmost 2 x 6 bits are untouched, the next four drawn anew.

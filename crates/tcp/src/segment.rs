@@ -1,7 +1,7 @@
 //! What sender and receiver exchange.
 
 use midflight_control::estimate::Estimate;
-use midflight_control::quick_start::{RateCode, Request, Response};
+use midflight_control::quick_start::{Nonce, RateCode, Request, Response};
 use midflight_control::signal::HandoverMark;
 use midflight_control::Measure;
 use midflight_units::{Instant, Rate, Seq};
@@ -53,8 +53,8 @@ pub enum SegmentOption {
     Train(TrainMark),
     /// A rate request (RFC 4782 section 3.1).
     Request(Request),
-    /// A report of the rate that was approved (RFC 4782 section 3.1).
-    Report(RateCode),
+    /// A report of the rate that was approved, with the nonce of the request (RFC 4782 section 3.1).
+    Report(RateCode, Nonce),
 }
 
 /// A segment's place in a train.

@@ -36,6 +36,8 @@ class Captures:
     def __init__(self, folder: str | None, snaplen: str, schemes: Sequence[str]) -> None:
         """Refuse captures of more than one scheme."""
         self.snaplen = read_whole("--snaplen", snaplen, 0, 262_144)
+        if folder == "":
+            raise UserError('--pcap "" names no folder')
         self.folder = None if folder is None else Path(folder)
         if folder is not None and len(schemes) > 1:
             raise UserError(
@@ -43,10 +45,11 @@ class Captures:
                 "give one --scheme"
             )
 
-    def make_folder(self) -> None:
-        """Make the folder, so that a place that cannot be written to shows before the runs."""
+    def write(self, capture: Callable[[int], Mapping[str, bytes]]) -> None:
+        """Write what `capture` returns for the number of bytes to keep of each packet."""
         if self.folder is None:
             return
+        files = capture(self.snaplen)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -54,13 +57,6 @@ class Captures:
                 f'cannot write captures to "{self.folder}": {error.strerror}; give a folder in a '
                 "place that can be written to"
             ) from error
-
-    def write(self, capture: Callable[[int], Mapping[str, bytes]]) -> None:
-        """Write what `capture` returns for the number of bytes to keep of each packet."""
-        if self.folder is None:
-            return
-        self.make_folder()
-        files = capture(self.snaplen)
         for place, data in files.items():
             with open_result(self.folder / f"{place}.pcapng", binary=True) as file:
                 file.write(data)

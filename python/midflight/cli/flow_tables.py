@@ -81,15 +81,14 @@ class Outputs:
     ) -> None:
         """Run, and write what is asked for; `run` gets what to tell of its progress."""
         # Opened before the runs, so that a place that cannot be written to shows at once.
-        self.captures.make_folder()
         with destination(self.csv_file) as csv_to, destination(self.trace_file) as trace_to:
+            self.captures.write(capture)
             with progress_display(lines=False) as progress:
                 tables = run(lambda done, total: progress("runs", done, total))
             if csv_to is not None:
                 write_csv(schemes, tables, bits, csv_to)
             if trace_to is not None:
                 write_trace(trace(), trace_to)
-            self.captures.write(capture)
         if self.as_json:
             json.dump(values(tables), sys.stdout, indent=2, allow_nan=False)
             print()

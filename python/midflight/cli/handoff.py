@@ -213,13 +213,12 @@ def handoff(
         note(warning)
 
     def run() -> Table:
-        captures.make_folder()
+        # First: what cannot be captured shows before the runs.
+        captures.write(lambda snaplen: first_capture(request, snaplen))
         with progress_display(lines=False) as progress:
-            table = _core.handoff(
+            return _core.handoff(
                 **request, progress=lambda done, total: progress("handoffs", done, total)
             )
-        captures.write(lambda snaplen: first_capture(request, snaplen))
-        return table
 
     put_table(
         run,

@@ -11,7 +11,9 @@
 //! The RFC advises against requests after a handoff "at the current time", for want
 //! of a notice of it; here there is one. The threshold is set to the approved window,
 //! which section 4.4 allows at the start and the paper of 2006 has after a handoff
-//! too; so slow start ends there, and Limited Slow-Start (RFC 3742) never acts.
+//! too; so slow start ends there, and Limited Slow-Start (RFC 3742), which the RFC
+//! asks for, would not act. It is not there for the knob that leaves the threshold alone.
+//! The timeout of a SYN that asks is that of any SYN, where section 4.7.2 advises 3 s.
 
 use midflight_units::{Duration, Seq};
 
@@ -70,7 +72,7 @@ impl Part for QuickStart {
                 name: "quick_start_ssthresh",
                 default: "window",
                 accepts: "window, keep",
-                summary: "set ssthresh to the approved window, or leave it alone",
+                summary: "set ssthresh to the approved window, or leave it alone: slow start then goes on above it, without the limit of RFC 3742",
             },
             Knob {
                 name: "quick_start_routers",
@@ -125,11 +127,10 @@ impl Part for QuickStart {
 }
 
 impl QuickStart {
-    fn ask(&mut self, link: &LinkInfo, opening: bool) -> Orders {
-        self.used = None;
+    fn ask(&mut self, mut orders: Orders, link: &LinkInfo, opening: bool) -> Orders {
         self.opening = opening;
         if self.barred {
-            return Orders::none();
+            return orders;
         }
         let rate = if self.ask_for_most {
             RateCode::MOST
@@ -137,7 +138,34 @@ impl QuickStart {
             RateCode::at_least(link.rate)
         };
         let why = format!("the access link gives {}", link.rate);
-        Orders::none().with(Order::AskForRate(rate), why)
+        orders.push(Order::AskForRate(rate), why);
+        orders
+    }
+
+    /// The paced window is over: what has not gone of it is not sent (RFC 4782
+    /// section 4.4).
+    fn stop(&mut self, view: &SenderView, why: &str) -> Orders {
+        let Some(used) = &mut self.used else {
+            return Orders::none();
+        };
+        if used.end.is_some() {
+            return Orders::none();
+        }
+        used.end = Some(view.snd_max);
+        let sent = (view.snd_max - used.una) as f64;
+        if sent >= used.window {
+            return Orders::none();
+        }
+        let none = Train {
+            number: self.trains,
+            segments: 0,
+            spacing: Spacing::BackToBack,
+            awaits_report: false,
+        };
+        Orders::none().with(Order::SendTrain(none), why).with(
+            Order::SetCwnd(sent.min(view.cwnd)),
+            "what was used of the approved window",
+        )
     }
 
     /// What is left when a segment of the window is lost, of which so many arrived.
@@ -153,20 +181,23 @@ impl QuickStart {
         (cwnd, ssthresh)
     }
 
-    /// The window at an approved rate, if one of its segments is the first unacknowledged.
-    fn lost(&self, una: Seq) -> Option<Used> {
+    /// The window at an approved rate, if one of its segments is the first
+    /// unacknowledged. After the loss of an earlier one it is no more than any other.
+    fn lost(&mut self, una: Seq) -> Option<Used> {
+        self.used = self.used.filter(|used| una >= used.first);
         self.used
-            .filter(|used| una >= used.first && used.end.is_none_or(|end| una < end))
+            .filter(|used| used.end.is_none_or(|end| una < end))
     }
 }
 
 impl HandoffPolicy for QuickStart {
-    fn on_notice(&mut self, notice: &Notice, _view: &SenderView) -> Orders {
-        self.ask(&notice.new, false)
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        let orders = self.stop(view, "the rate was that of the old path");
+        self.ask(orders, &notice.new, false)
     }
 
     fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.ask(&notice.link, true)
+        self.ask(Orders::none(), &notice.link, true)
     }
 
     fn heeds_start(&self) -> bool {
@@ -225,33 +256,16 @@ impl HandoffPolicy for QuickStart {
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
-        let Some(used) = &mut self.used else {
+        let Some(used) = self.used else {
             return Orders::none();
         };
-        match used.end {
-            None if view.snd_una > used.first => {
-                used.end = Some(view.snd_max);
-                let sent = (view.snd_max - used.una) as f64;
-                if sent >= used.window {
-                    return Orders::none();
-                }
-                let end = Train {
-                    number: self.trains,
-                    segments: 0,
-                    spacing: Spacing::BackToBack,
-                    awaits_report: false,
-                };
-                let why = "the first segment is acknowledged before all have gone";
-                Orders::none()
-                    .with(Order::SendTrain(end), why)
-                    .with(Order::SetCwnd(sent), "what was used of the approved window")
-            }
-            Some(end) if view.snd_una >= end => {
-                self.used = None;
-                Orders::none()
-            }
-            _ => Orders::none(),
+        if used.end.is_some_and(|end| view.snd_una >= end) {
+            self.used = None;
+        } else if view.snd_una > used.first {
+            let why = "the first segment is acknowledged before all have gone";
+            return self.stop(view, why);
         }
+        Orders::none()
     }
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
@@ -406,6 +420,53 @@ mod tests {
             ..acked
         };
         assert!(policy.on_ack(&over).is_empty() && !policy.watches_acks());
+    }
+
+    #[test]
+    fn a_handoff_ends_the_paced_window() {
+        let (mut policy, _) = started(&[]);
+        let _ = policy.on_rate(&approved(), &opened());
+        let under_way = SenderView {
+            snd_nxt: 101,
+            snd_max: 101,
+            cwnd: 242.0,
+            ..opened()
+        };
+        let orders = policy.on_notice(&notice((6000, 50), (200, 300)), &under_way);
+        assert!(orders.contains(&Order::SetCwnd(100.0)));
+        assert!(orders.contains(&Order::AskForRate(code(3))));
+        assert!(policy.watches_acks(), "for losses of the window");
+    }
+
+    #[test]
+    fn what_was_used_raises_no_window_that_a_loss_has_reduced() {
+        let (mut policy, _) = started(&[]);
+        let middle = SenderView {
+            snd_una: 50,
+            snd_nxt: 101,
+            snd_max: 101,
+            cwnd: 60.0,
+            ..opened()
+        };
+        let _ = policy.on_rate(&approved(), &middle);
+        let reduced = SenderView {
+            snd_una: 102,
+            snd_nxt: 201,
+            snd_max: 201,
+            cwnd: 30.0,
+            ..opened()
+        };
+        assert!(policy
+            .clone()
+            .on_ack(&reduced)
+            .contains(&Order::SetCwnd(30.0)));
+        let earlier = SenderView {
+            snd_una: 60,
+            dupacks: 3,
+            ..reduced
+        };
+        assert!(policy.on_recovery(&earlier).is_empty());
+        assert!(!policy.watches_acks(), "a window as any other");
     }
 
     /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, 23 arrived.

@@ -18,8 +18,12 @@ use crate::error::StudyError;
 use crate::flow_metrics::WATCHED;
 use crate::trace::{Goal, Watching};
 
-/// Most packets of a run's captures together.
-const MOST_PACKETS: usize = 20_000_000;
+/// Most bytes of a run's captures together, and what a packet takes beside its own.
+const MOST_BYTES: u64 = 4_000_000_000;
+const PER_PACKET: u64 = 200;
+
+/// How the remark on a lost packet begins.
+const LOST: &str = "lost at";
 
 /// What was seen at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,19 +84,21 @@ pub(crate) struct Capturing {
     last: Vec<Vec<usize>>,
     /// Remarks that await the next packet, at each place.
     pending: Vec<Vec<String>>,
-    packets: usize,
+    snap: u32,
+    bytes: u64,
     link_name: fn(LinkId) -> &'static str,
     wire: Wire,
     goal: Goal,
 }
 
 impl Capturing {
-    /// Captures at these places, beside sender and receiver, of senders and receivers of this profile.
+    /// Captures at these places, beside sender and receiver, of senders and receivers
+    /// of this profile; of each packet at most the first `snap` bytes, 0 for all.
     ///
     /// # Errors
-    /// [`StudyError::Range`] when segments have no room for data.
+    /// [`StudyError::Range`] for segments that no packet can hold, or without room for data.
     pub(crate) fn new(
-        profile: &Profile,
+        (profile, snap): (&Profile, u32),
         places: Vec<Place>,
         link_name: fn(LinkId) -> &'static str,
         goal: Goal,
@@ -107,7 +113,8 @@ impl Capturing {
             flows: Vec::new(),
             last: vec![Vec::new(); all],
             pending: vec![Vec::new(); all],
-            packets: 0,
+            snap,
+            bytes: 0,
             link_name,
         })
     }
@@ -126,7 +133,16 @@ impl Capturing {
 
     fn shoot(&mut self, now: Instant, place: usize, flow: FlowId, packet: Carried, sent: AckSent) {
         let remarks = std::mem::take(&mut self.pending[place]);
-        self.packets += 1;
+        let size = match &packet {
+            Carried::Data(segment) => segment.bytes,
+            Carried::Ack(ack) => ack.bytes(),
+        };
+        let kept = if self.snap == 0 {
+            size
+        } else {
+            size.min(self.snap)
+        };
+        self.bytes += PER_PACKET + u64::from(kept);
         self.shots[place].push(Shot {
             at: now,
             flow,
@@ -183,7 +199,10 @@ impl Capturing {
                 }
         };
         for shots in &mut self.shots {
-            if let Some(shot) = shots.iter_mut().rev().find(is_it) {
+            // Of copies that look the same the first not yet lost.
+            let since = shots.iter_mut().rev().take_while(|shot| shot.at >= sent);
+            let marked = |shot: &&mut Shot| !shot.remarks.iter().any(|r| r.starts_with(LOST));
+            if let Some(shot) = since.filter(is_it).filter(marked).last() {
                 shot.remarks.push(text.into());
             }
         }
@@ -217,16 +236,11 @@ impl Capturing {
         Some(heard[before.checked_sub(1)?].1)
     }
 
-    /// The files; of each packet at most the first `snap` bytes.
+    /// The files.
     ///
     /// # Errors
     /// [`StudyError::Capture`].
-    pub(crate) fn develop(
-        &self,
-        snap: u32,
-        about: &str,
-        digest: &str,
-    ) -> Result<Vec<Capture>, StudyError> {
+    pub(crate) fn develop(&self, about: &str, digest: &str) -> Result<Vec<Capture>, StudyError> {
         let about = format!("{about}; digest {digest}");
         let fixed = ["sender", "receiver"].map(String::from);
         let names = fixed
@@ -234,7 +248,7 @@ impl Capturing {
             .chain(self.places.iter().map(|p| p.name.clone()));
         let mut captures = Vec::new();
         for (place, (name, shots)) in names.zip(&self.shots).enumerate() {
-            let mut file = pcapng::File::new(&name, snap, &about)?;
+            let mut file = pcapng::File::new(&name, self.snap, &about)?;
             for shot in shots {
                 let packet = match &shot.packet {
                     Carried::Data(s) => {
@@ -277,9 +291,12 @@ impl Watching for Capturing {
     }
 
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
-        let (what, most) = ("packets to capture", MOST_PACKETS);
-        if self.packets > most {
-            return Err(StudyError::TooLong { what, most, end });
+        if self.bytes > MOST_BYTES {
+            return Err(StudyError::TooLong {
+                what: "bytes to capture",
+                most: MOST_BYTES as usize,
+                end,
+            });
         }
         Ok(())
     }
@@ -347,9 +364,9 @@ impl Observer for Capturing {
             } => {
                 let name = (self.link_name)(*link);
                 let text = match cause {
-                    DropCause::Queue => format!("lost at {name}: no room in its queue"),
-                    DropCause::Break => format!("lost at {name}: the link is down"),
-                    DropCause::Radio => format!("lost at {name}: by the radio"),
+                    DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
+                    DropCause::Break => format!("{LOST} {name}: the link is down"),
+                    DropCause::Radio => format!("{LOST} {name}: by the radio"),
                 };
                 self.remark_loss(flow, *payload, *sent, &text);
             }

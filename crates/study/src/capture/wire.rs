@@ -22,6 +22,8 @@ const HEADERS: u32 = 40;
 const MOST_OPTIONS: usize = 40;
 /// Largest shift of a window (RFC 7323 section 2.3).
 const MOST_SHIFT: u8 = 14;
+/// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
+const MOST_BYTES: u32 = u16::MAX as u32 - 20;
 const TTL: u8 = 64;
 /// Discard (RFC 863): the receiver does nothing with what it gets.
 const RECEIVER_PORT: u16 = 9;
@@ -84,11 +86,12 @@ impl Wire {
     pub(super) fn new(profile: &Profile) -> Result<Self, StudyError> {
         let (tx, rx) = (&profile.sender, &profile.receiver);
         let options = if rx.timestamps { 12 } else { 0 };
-        let Some(payload @ 1..) = tx.segment_bytes.checked_sub(HEADERS + options) else {
+        let payload = tx.segment_bytes.checked_sub(HEADERS + options);
+        let (Some(payload @ 1..), ..=MOST_BYTES) = (payload, tx.segment_bytes) else {
             return Err(StudyError::Range {
                 what: "segment_bytes of a run to capture",
                 value: tx.segment_bytes.to_string(),
-                accepted: "more than headers take: 41 or more, with timestamps 53",
+                accepted: "what headers leave room for and an IP packet holds: 41 to 65515, with timestamps from 53",
             });
         };
         let window = tx.receiver_window.saturating_mul(u64::from(payload));
@@ -145,8 +148,8 @@ impl Wire {
                 let Request { rate, qs_ttl, .. } = request;
                 push_rate(&mut of_ip, 0, rate, qs_ttl, request.nonce);
             }
-            Some(SegmentOption::Report(rate)) => {
-                push_rate(&mut of_ip, REPORT, rate, 0, Nonce::default());
+            Some(SegmentOption::Report(rate, nonce)) => {
+                push_rate(&mut of_ip, REPORT, rate, 0, nonce);
             }
             None => {}
         }
@@ -176,7 +179,7 @@ impl Wire {
             _ => self.window,
         };
         let shift = if sent.syn { 0 } else { self.shift };
-        let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
+        let field = window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16;
         let seq = u32::from(!sent.syn);
         let mut header = TcpHeader::new(RECEIVER_PORT, port(flow), seq, field);
         header.syn = sent.syn;
@@ -206,6 +209,8 @@ impl Wire {
         }
         let room = (MOST_OPTIONS - options.len()).saturating_sub(4) / 8;
         let blocks: Vec<_> = ack.sack.iter(ack.ack).collect();
+        // A SYN has none (RFC 2018 section 2): what it would say is in no option yet agreed on.
+        let blocks = if sent.syn { Vec::new() } else { blocks };
         let kept = blocks.len().min(room);
         if kept > 0 {
             options.extend([NOP, NOP, SACK, 2 + 8 * kept as u8]);
@@ -244,13 +249,14 @@ impl Packet {
         payload: u32,
         [from, to]: [[u8; 4]; 2],
     ) -> Self {
-        // What is put together above fits: 4 + 4 + 4 + 12 on a SYN, and blocks by what room there is.
+        // What is put together above fits: 4 + 4 + 4 + 12 + 8 on a SYN, and blocks by what room there is.
         let fits = tcp.set_options_raw(options);
         debug_assert!(fits.is_ok(), "{} bytes of options", options.len());
         let data = vec![0; payload as usize];
         tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &data).unwrap_or(0);
         let length = tcp.header_len_u16() + payload as u16;
         let mut headers = Vec::with_capacity(80);
+        // It does: no segment is larger than `MOST_BYTES`.
         if let Ok(mut ip) = Ipv4Header::new(length, ttl, IpNumber::TCP, from, to) {
             ip.dont_fragment = true;
             if let Ok(options) = Ipv4Options::try_from(of_ip) {

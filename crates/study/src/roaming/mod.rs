@@ -488,12 +488,12 @@ pub fn capture_roaming(
     let moves = roaming.moves(&built.profile.receiver.signal, run);
     let stations = (0..roaming.stations).map(network::place_of).collect();
     let goal = Goal::default();
-    let capturing = Capturing::new(&built.profile, stations, network::link_name, goal)?;
+    let capturing = Capturing::new((&built.profile, snap), stations, network::link_name, goal)?;
     let world = roaming.world(&built, &moves, run, (Digest::default(), capturing))?;
     let (capturing, digest) = play(world, until)?;
     let (scheme, profile) = (&roaming.scheme, &roaming.profile);
     let about = format!("{scheme} on profile {profile}, run {run}");
-    Ok((capturing.develop(snap, &about, &digest)?, digest))
+    Ok((capturing.develop(&about, &digest)?, digest))
 }
 
 /// Runs mobile nodes side by side; for each its runs, in the order of their

@@ -11,7 +11,7 @@ use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
-use midflight_control::quick_start::RateCode;
+use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::Rto;
 use midflight_control::spurious::{AnySpuriousDetector, Unneeded, UnneededWatch};
 use midflight_control::Reordering;
@@ -109,7 +109,9 @@ pub(crate) struct Core {
     train: Option<Course>,
     /// A rate asked for, and one to report.
     asking: Option<Asking>,
-    report: Option<RateCode>,
+    report: Option<(RateCode, Nonce)>,
+    /// That of the last request, which a report repeats.
+    last_nonce: Nonce,
     /// The handshake, a train or a rate request is under way or the window closed:
     /// the usual course of sending is suspended.
     pub(crate) held: bool,
@@ -203,6 +205,7 @@ impl Core {
             train: None,
             asking: None,
             report: None,
+            last_nonce: Nonce::default(),
             held: true,
             timed: None,
             outstanding: Ring::default(),

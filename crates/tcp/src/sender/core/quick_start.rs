@@ -19,6 +19,18 @@ pub(super) struct Asking {
     rate: RateCode,
     /// With which segment, and when; none while it waits for one to go.
     sent: Option<(Seq, Instant, Request)>,
+    /// What to ask for next: the answer to this is of no more use.
+    next: Option<RateCode>,
+}
+
+impl Asking {
+    fn new(rate: RateCode) -> Self {
+        Self {
+            rate,
+            sent: None,
+            next: None,
+        }
+    }
 }
 
 /// Bits that look like chance (the finalizer of splitmix64; Steele, Lea & Flood
@@ -31,18 +43,20 @@ fn scramble(seed: u64) -> u64 {
 }
 
 impl Core {
-    /// Asks for a rate with the next segment that is sent for the first time. Not
-    /// while an answer is awaited (RFC 4782 section 4.1).
+    /// Asks for a rate with the next segment that is sent for the first time. While
+    /// an answer is awaited it waits for that, which then tells nothing any more (RFC
+    /// 4782 section 4.1: one request a round trip).
     pub(super) fn ask_for_rate(&mut self, rate: RateCode) {
-        if self.asking.is_none() {
-            self.asking = Some(Asking { rate, sent: None });
-            self.hold();
+        match &mut self.asking {
+            Some(asking) if asking.sent.is_some() => asking.next = Some(rate),
+            asking => *asking = Some(Asking::new(rate)),
         }
+        self.hold();
     }
 
     /// Reports the approved rate with the next segment.
     pub(super) fn report_rate(&mut self, rate: RateCode) {
-        self.report = Some(rate);
+        self.report = Some((rate, self.last_nonce));
         self.hold();
     }
 
@@ -53,15 +67,18 @@ impl Core {
         if segment.option.is_some() || segment.probe || segment.retransmission {
             return;
         }
-        if let Some(rate) = self.report.take() {
-            segment.option = Some(SegmentOption::Report(rate));
-            self.hold();
-            return;
+        if segment.seq > 0 {
+            if let Some((rate, nonce)) = self.report.take() {
+                segment.option = Some(SegmentOption::Report(rate, nonce));
+                self.hold();
+                return;
+            }
         }
         let (now, seq) = (self.now, segment.seq);
         if let Some(Asking {
             rate,
             sent: sent @ None,
+            ..
         }) = &mut self.asking
         {
             let bits = scramble(now.as_nanos() ^ seq << 48);
@@ -73,6 +90,7 @@ impl Core {
             };
             segment.option = Some(SegmentOption::Request(request));
             *sent = Some((seq, now, request));
+            self.last_nonce = request.nonce;
         }
     }
 
@@ -82,6 +100,7 @@ impl Core {
     pub(crate) fn consult_rate(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
         let Some(Asking {
             sent: Some((seq, at, request)),
+            next,
             ..
         }) = self.asking
         else {
@@ -91,13 +110,17 @@ impl Core {
             Says::Approved(response) => Some(response),
             _ => None,
         };
-        if answer.is_none() && self.una <= seq {
+        let verdict = approved(&request, answer.as_ref());
+        // What answers nothing, or an earlier request, is not the answer to this one.
+        let other = answer.is_none() || verdict == Err(Denial::Nonce);
+        if other && self.una <= seq {
             return;
         }
-        self.asking = None;
-        self.hold();
+        if self.ask_anew(next) {
+            return;
+        }
         let answer = RateAnswer {
-            approved: approved(&request, answer.as_ref()),
+            approved: verdict,
             round_trip: self.now.since(at),
         };
         let state = self.state();
@@ -117,17 +140,30 @@ impl Core {
         self.watching = self.policies.iter().any(|p| p.watches_acks());
     }
 
-    /// A request whose segment has timed out is taken for denied.
+    /// What was asked for is settled. If something else is to be asked for it is,
+    /// and the routers learn that what they approved will not be used.
+    fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
+        self.asking = next.map(Asking::new);
+        if next.is_some() {
+            self.report_rate(RateCode::ZERO);
+        }
+        self.hold();
+        next.is_some()
+    }
+
+    /// A request whose own segment has timed out is taken for denied.
     pub(super) fn rate_timed_out(&mut self, log: &mut impl Log) {
         let Some(Asking {
-            sent: Some((_, at, _)),
+            sent: Some((seq, at, _)),
+            next,
             ..
         }) = self.asking
         else {
             return;
         };
-        self.asking = None;
-        self.hold();
+        if seq != self.una || self.ask_anew(next) {
+            return;
+        }
         let answer = RateAnswer {
             approved: Err(Denial::NoResponse),
             round_trip: self.now.since(at),
