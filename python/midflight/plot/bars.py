@@ -97,7 +97,7 @@ def bar_panels(
     labels: Sequence[str],
     columns: int = 3,
     width_in: float = PAGE_IN,
-    height_in: float = 3.6,
+    height_in: float = 3.9,
 ) -> list[Path]:
     """Draw measures that have units of their own, one panel each, the same bars in every panel.
 
@@ -125,8 +125,8 @@ def bar_panels(
             axes.set_ylim(0, 1.16 * top)
             axes.set_xlim(-0.6, len(labels) - 0.4)
             axes.set_xticks([])
-            axes.set_title(wrapped(panel.title, 7.5, 72 * width_in / columns - 24), loc="left")
-            axes.set_ylabel(wrapped(panel.y_title, 7.5, 72 * height_in / rows - 50))
+            axes.set_title(wrapped(panel.title, 7.5, 72 * width_in / columns - 50), loc="left")
+            axes.set_ylabel(wrapped(panel.y_title, 7.5, 72 * height_in / rows - 45))
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
         handles, names = grid[0].get_legend_handles_labels()

@@ -152,7 +152,7 @@ SPURIOUS = _swept(
 )
 REORDERING = _swept(
     "Packet reordering",
-    "reordering",
+    "its policy",
     "reordering",
     Cell(Link(6000, 50), Link(54_000, 4), MBB),
     "False fast retransmits",
@@ -165,7 +165,7 @@ SLOW_RTO = Problem(
     "a4",
     CONVERGENCE,
     1,
-    "Time until the RTO is at most 0.4 s",
+    "Time to an RTO of 0.4 s",
     "s",
     convergence_s,
     _traces,
@@ -175,7 +175,7 @@ LOSSES = _swept(
     "A2",
     "a2",
     Cell(Link(6400, 300), Link(800, 300), MBB),
-    "Lost segments, four flows",
+    "Lost segments",
     "per handoff",
     _counted("drops_data"),
     flows=4,
@@ -195,7 +195,7 @@ UNUSED = _swept(
     "A3",
     "a3",
     Cell(Link(6400, 9), Link(6400, 300), BBM),
-    "Time from the make to the retransmission",
+    "Time until the retransmission",
     "s",
     _unused,
 )
