@@ -181,6 +181,10 @@ def test_fairness_has_a_value_for_each_run(runs: Runs) -> None:
     alone, four = sc.G4.sweep(sc.REGULAR, 1), sc.G4.sweep(sc.REGULAR, 4)
     assert fairness(runs, alone).tolist() == pytest.approx([1.0] * len(sc.FEWER_NS))
     assert fairness(runs, four).shape == (len(sc.FEWER_NS),)
+    late = sc.G7.sweep(sc.REGULAR, 1)
+    nothing = runs.sweep(late)["acked_window"] == 0
+    assert nothing.sum() == 1
+    assert fairness(runs, late).tolist() == [1.0] * int((~nothing).sum())
     assert 0.25 < fairness(runs, four).min() < fairness(runs, four).max() <= 1.0
 
 
@@ -263,6 +267,14 @@ def test_what_a_verdict_hides_is_in_the_report(runs: Runs) -> None:
     assert "The time for 100 segments is another matter" in text
     windows = [mean_window(runs, sc.G6.sweep(sc.REGULAR, n)) for n in sc.FLOWS]
     assert windows == sorted(windows, reverse=True)
+
+
+def test_under_rfc_two_problems_are_not_there(runs: Runs) -> None:
+    """What the report says of the profile: a minimum RTO of 1 s outlasts these handoffs."""
+    assert SPURIOUS.against(runs, "a1", "rfc").first.mean == 0
+    assert UNUSED.against(runs, "a3", "rfc").n == 0
+    assert LOSSES.against(runs, "a2", "rfc").reduced
+    assert CATCHING_UP.against(runs, "quick-start", "rfc").reduced
 
 
 # The report

@@ -256,7 +256,7 @@ def who_gains(runs: Runs, graph: Graph, flows: int) -> str:
                 f"{rows.transfer_time.median:.1f}",
                 f"{rows.mean('timeouts'):.1f}",
                 f"{carried(runs, job).mean():.0f}",
-                f"{np.nanmean(fairness(runs, job)):.2f}",
+                f"{np.mean(fairness(runs, job)):.2f}",
             )
         )
     fast, slow, timeouts, acked, index = (
@@ -342,7 +342,7 @@ def g6(runs: Runs) -> Finding:
         for n in FLOWS
     )
     evenly = " to ".join(
-        f"{np.nanmean(fairness(runs, G6.sweep(scheme, 8))):.2f}" for scheme in (REGULAR, VHO)
+        f"{np.mean(fairness(runs, G6.sweep(scheme, 8))):.2f}" for scheme in (REGULAR, VHO)
     )
     return found(
         checks,

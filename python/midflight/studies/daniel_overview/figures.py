@@ -24,6 +24,7 @@ from midflight.studies.daniel_overview.problems import PROBLEMS
 from midflight.studies.daniel_overview.scenarios import (
     ALL_FLOWS,
     ENHANCED,
+    FEWER_NS,
     FLOWS,
     G4,
     G5,
@@ -125,7 +126,7 @@ def _several(id: str, graph: Graph, title: str, caption: str) -> Figure:
     return _quartile_figure(
         id,
         title,
-        caption,
+        f"{caption} {len(FEWER_NS)} instants.",
         "Number of flows",
         [str(n) for n in FLOWS],
         lambda place, scheme: graph.sweep(scheme, FLOWS[place]),
@@ -230,11 +231,7 @@ def _evenness() -> Figure:
                     (graph.id, scheme, n, *estimate, *mean_ci(carried(runs, job)))
                     for n, job, estimate in zip(numbers, jobs, estimates, strict=True)
                 ]
-            panels.append(
-                LinePanel(
-                    "Number of flows", lines, f"({letter}) {graph.cell.old} to {graph.cell.new}"
-                )
-            )
+            panels.append(LinePanel("Number of flows", lines, f"({letter}) {graph.id}"))
         plot = partial(
             line_plot,
             panels=panels,

@@ -53,8 +53,9 @@ def mean_window(runs: Runs, job: Sweep) -> float:
 
 
 def fairness(runs: Runs, job: Sweep) -> Values:
-    """Jain's index of what the flows of each run get in the window."""
-    return np.array([jain(row) for row in runs.sweep(job).by_flow("acked_window")])
+    """Jain's index of what the flows of each run get in the window, if they get anything."""
+    shares = runs.sweep(job).by_flow("acked_window")
+    return np.array([jain(row) for row in shares if row.any()])
 
 
 def carried(runs: Runs, job: Sweep) -> Values:

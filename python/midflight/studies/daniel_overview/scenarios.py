@@ -102,7 +102,7 @@ class Graph:
 G4 = Graph("G4", Cell(Link(6400, 9), Link(200, 300), MBB), 12.0)
 G5 = Graph("G5", Cell(Link(54_000, 2), Link(2000, 50), MBB), 3.0)
 G6 = Graph("G6", Cell(Link(6000, 50), Link(54_000, 4), MBB), 1.0, (MORE_PACKETS,))
-G7 = Graph("G7", Cell(Link(6000, 50), Link(54_000, 4), BBM), 1.0, (MORE_PACKETS,))
+G7 = Graph("G7", Cell(Link(6000, 50), Link(54_000, 4), BBM), 1.5, (MORE_PACKETS,))
 GRAPHS = {graph.id: graph for graph in (G4, G5, G6, G7)}
 
 #: The graphs for one flow: the cells of the figures of the paper of 2008, by the varied link.
