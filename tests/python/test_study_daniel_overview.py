@@ -79,8 +79,10 @@ def test_the_handoffs_are_those_of_the_graphs() -> None:
     }
     assert sc.G5.cell.old.bdp == pytest.approx(18.0)
     assert all(job.flows in sc.FLOWS for job in sc.G4.sweeps(*sc.SCHEMES))
-    assert len(sc.FEWER_NS) == 100
-    assert set(OTHER_NS) <= set(sc.FEWER_NS) <= set(earlier.INSTANTS_NS)
+    instants = {id: len(graph.at_ns) for id, graph in sc.GRAPHS.items()}
+    assert instants == {"G4": 100, "G5": 50, "G6": 100, "G7": 100}
+    for graph in sc.GRAPHS.values():
+        assert set(OTHER_NS) < set(graph.at_ns) < set(earlier.INSTANTS_NS)
 
 
 def test_graphs_for_one_flow_read_the_runs_of_2008() -> None:

@@ -28,7 +28,7 @@ STUDY = Study(
     summary=(
         "An overview of what a vertical handoff does to TCP and of what the authors propose: six "
         "problems with an enhancement each, graphs for one flow and for several that move "
-        "together, 100 or 200 handoff instants in each cell."
+        "together, 50 to 200 handoff instants in each cell."
     ),
     reading=(
         "In the quartile plots markers are medians and bars run from the lower to the upper "

@@ -24,7 +24,6 @@ from midflight.studies.daniel_overview.problems import PROBLEMS
 from midflight.studies.daniel_overview.scenarios import (
     ALL_FLOWS,
     ENHANCED,
-    FEWER_NS,
     FLOWS,
     G4,
     G5,
@@ -126,7 +125,7 @@ def _several(id: str, graph: Graph, title: str, caption: str) -> Figure:
     return _quartile_figure(
         id,
         title,
-        f"{caption} {len(FEWER_NS)} instants.",
+        f"{caption} {len(graph.at_ns)} instants.",
         "Number of flows",
         [str(n) for n in FLOWS],
         lambda place, scheme: graph.sweep(scheme, FLOWS[place]),

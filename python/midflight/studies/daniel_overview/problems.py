@@ -19,7 +19,7 @@ from midflight.studies.daniel_overview.measures import (
     retransmission_timeouts,
     slowest_of,
 )
-from midflight.studies.daniel_overview.scenarios import DSACK, REGULAR, VHO, sweep
+from midflight.studies.daniel_overview.scenarios import DSACK, FEWER_NS, REGULAR, VHO, sweep
 from midflight.studies.runs import Cell, Job, Link, Runs, Sweep, Trace
 
 
@@ -72,7 +72,8 @@ def _swept(
     """A problem that is measured in sweeps."""
 
     def job(scheme: str, profile: str) -> Sweep:
-        return sweep(cell, scheme, flows, window_s=window_s, profile=profile)
+        at_ns = INSTANTS_NS if profile == "ns2" else FEWER_NS
+        return sweep(cell, scheme, flows, window_s=window_s, profile=profile, at_ns=at_ns)
 
     return Problem(
         name,

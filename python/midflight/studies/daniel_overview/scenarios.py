@@ -55,15 +55,16 @@ def sweep(
     )
 
 
-#: The instants of the graphs for several flows, every second one.  A run from the start of the
-#: connections takes long with eight flows, or at 54 Mbit/s, and a sender that is to take fast
-#: retransmits back has to be run so.
+#: The instants of the graphs for several flows: every second one, or every fourth where the old
+#: link has 54 Mbit/s.  A run takes long there from the start of the connections on, which is how a
+#: sender that is to take fast retransmits back has to be run.
 FEWER_NS = INSTANTS_NS[1::2]
+FEWEST_NS = INSTANTS_NS[3::4]
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph for several flows: its row in the ledger, its handoff, and a window.
+    """A graph for several flows: its row in the ledger, its handoff, a window, and its instants.
 
     In `window_s` from the handoff on is counted what each flow gets.
     """
@@ -72,13 +73,14 @@ class Graph:
     cell: Cell
     window_s: float
     extra_packets: tuple[int, ...] = ()
+    at_ns: tuple[int, ...] = FEWER_NS
 
     def sweep(
         self,
         scheme: str,
         flows: int,
         *,
-        at_ns: tuple[int, ...] = FEWER_NS,
+        at_ns: tuple[int, ...] | None = None,
         profile: str = "ns2",
         stagger_s: float = 0.0,
     ) -> Sweep:
@@ -89,7 +91,7 @@ class Graph:
             flows,
             window_s=self.window_s,
             extra_packets=self.extra_packets,
-            at_ns=at_ns,
+            at_ns=self.at_ns if at_ns is None else at_ns,
             profile=profile,
             stagger_s=stagger_s,
         )
@@ -100,7 +102,7 @@ class Graph:
 
 
 G4 = Graph("G4", Cell(Link(6400, 9), Link(200, 300), MBB), 12.0)
-G5 = Graph("G5", Cell(Link(54_000, 2), Link(2000, 50), MBB), 3.0)
+G5 = Graph("G5", Cell(Link(54_000, 2), Link(2000, 50), MBB), 3.0, at_ns=FEWEST_NS)
 G6 = Graph("G6", Cell(Link(6000, 50), Link(54_000, 4), MBB), 1.0, (MORE_PACKETS,))
 G7 = Graph("G7", Cell(Link(6000, 50), Link(54_000, 4), BBM), 1.5, (MORE_PACKETS,))
 GRAPHS = {graph.id: graph for graph in (G4, G5, G6, G7)}
