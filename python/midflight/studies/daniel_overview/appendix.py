@@ -291,11 +291,11 @@ Reductions of the median, {len(OTHER_NS)} instants in every row of this table: o
 largest and from which old link, of G4 to G7 with 1, 2 and 4 flows. Every value is in
 `settings.csv`.
 
-The profile decides more than the algorithms do. Under `rfc` the minimum RTO is 1 s: after these
-handoffs no RTO is spurious, no sender has timed out when a link is back after 0.5 s, and what A1
-and A3 gain in G1 to G3 and G7 is gone. What is left is what A2 saves in losses with several flows,
-what the policy for reordering saves in fast retransmits, and what Quick-Start adds to a small
-window.
+The profile decides more than the algorithms do. Under `rfc` the minimum RTO is 1 s: with one flow
+an RTO is rarely spurious after these handoffs, no sender has timed out when a link is back after
+0.5 s, and nearly all that A1 and A3 gain in G1 to G3 and G7 is gone. What is left is what A2 saves
+in losses with several flows, what the policy for reordering saves in fast retransmits, and what
+Quick-Start adds to a small window.
 
 {settings}
 """
