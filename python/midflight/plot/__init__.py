@@ -8,7 +8,7 @@ dates or random identifiers: the same data gives the same bytes with the same ve
 matplotlib is imported when the first figure is drawn, not before.
 """
 
-from midflight.plot.bars import Bars, bar_plot
+from midflight.plot.bars import BarPanel, Bars, bar_panels, bar_plot
 from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
 from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
@@ -34,6 +34,7 @@ __all__ = [
     "LOOKS",
     "MIDDLE",
     "PAGE_IN",
+    "BarPanel",
     "Bars",
     "Curve",
     "Curves",
@@ -50,6 +51,7 @@ __all__ = [
     "Series",
     "State",
     "Transition",
+    "bar_panels",
     "bar_plot",
     "indicator_plot",
     "line_plot",

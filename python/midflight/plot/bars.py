@@ -1,4 +1,4 @@
-"""Means of schemes as bars, with their confidence intervals."""
+"""Means of schemes as bars, with their confidence intervals, in one plot or in panels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.plot.style import COLUMN_IN, FILLS, save, style, text_width
+from midflight.plot.style import COLUMN_IN, FILLS, PAGE_IN, save, style, text_width, wrapped
 from midflight.results import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Bars", "bar_plot"]
+__all__ = ["BarPanel", "Bars", "bar_panels", "bar_plot"]
 
 _TICK_PT = 7.0
 
@@ -79,6 +79,75 @@ def bar_plot(
                 known.values(), known.keys(), loc="outside upper center", ncols=min(4, len(known))
             )
         return save(figure, stem)
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """One measure: what it is of, its axis, and a bar for each scheme."""
+
+    title: str
+    y_title: str
+    estimates: Sequence[Estimate]
+
+
+def bar_panels(
+    stem: Path,
+    panels: Sequence[BarPanel],
+    *,
+    labels: Sequence[str],
+    columns: int = 3,
+    width_in: float = PAGE_IN,
+    height_in: float = 3.9,
+) -> list[Path]:
+    """Draw measures that have units of their own, one panel each, the same bars in every panel.
+
+    Bars are as in `bar_plot`; `labels` are their names, which the legend has once.  Every axis
+    starts at zero, and the mean is written above its bar.
+
+    Returns the files written (`stem`.svg and `stem`.png).
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width_in, height_in))
+        rows = -(-len(panels) // columns)
+        grid = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axes, panel in zip(grid, panels, strict=False):
+            ends = [0.0]
+            for index, (label, one) in enumerate(zip(labels, panel.estimates, strict=True)):
+                _bars(axes, np.array([index]), 0.8, Bars(label, [one]), index, "")
+                if math.isfinite(one.mean):
+                    reach = one.half_width if math.isfinite(one.half_width) else 0.0
+                    ends.append(one.mean + reach)
+            top = max(ends) or 1.0
+            for index, one in enumerate(panel.estimates):
+                _value_above(axes, index, one)
+            axes.set_ylim(0, 1.16 * top)
+            axes.set_xlim(-0.6, len(labels) - 0.4)
+            axes.set_xticks([])
+            axes.set_title(wrapped(panel.title, 7.5, 72 * width_in / columns - 50), loc="left")
+            axes.set_ylabel(wrapped(panel.y_title, 7.5, 72 * height_in / rows - 45))
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        handles, names = grid[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=len(labels))
+        return save(figure, stem)
+
+
+def _value_above(axes: Axes, place: float, one: Estimate) -> None:
+    """Write a mean above its bar and its whiskers."""
+    if not math.isfinite(one.mean):
+        return
+    reach = one.half_width if math.isfinite(one.half_width) else 0.0
+    axes.annotate(
+        f"{one.mean:.3g}",
+        (place, one.mean + reach),
+        xytext=(0, 2.5),
+        textcoords="offset points",
+        fontsize=6.5,
+        ha="center",
+        va="bottom",
+    )
 
 
 def _range(series: Sequence[Bars]) -> tuple[float, float]:
