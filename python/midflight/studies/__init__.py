@@ -18,6 +18,7 @@ STUDIES: dict[str, str] = {
     "daniel-kojo-2008": "midflight.studies.daniel_kojo_2008",
     "lim-jang-2009": "midflight.studies.lim_jang_2009",
     "izumikawa-ehn": "midflight.studies.izumikawa_ehn",
+    "daniel-abest": "midflight.studies.daniel_abest",
 }
 
 

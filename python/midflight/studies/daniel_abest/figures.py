@@ -1,0 +1,134 @@
+"""The figures of Daniel and Kojo's report, and some beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from midflight.plot import LOOKS, Drawing, Line, LinePanel, Series, line_plot, quartile_plot
+from midflight.results import Estimate
+from midflight.studies.daniel_abest import estimation
+from midflight.studies.daniel_abest import scenarios as sc
+from midflight.studies.daniel_abest.measures import drops, goodput_mbps, goodputs_mbps, slowest
+from midflight.studies.daniel_abest.scenarios import ABEST, IW10, QS, TCP, VHO, Scheme
+from midflight.studies.runs import Link, Runs
+from midflight.studies.study import Figure
+
+_LOOKS: Mapping[Scheme, str] = {
+    TCP: "dashed circle",
+    QS: "dashed-dark square",
+    IW10: "dotted triangle",
+    VHO: "solid-light square",
+    ABEST: "solid circle",
+}
+
+
+def in_words(link: Link) -> str:
+    """A link as the captions have it."""
+    return f"{link.kbps / 1000:g} Mbit/s and {link.ms} ms"
+
+
+def flows_in_words(flows: int) -> str:
+    return "one flow" if flows == 1 else f"{flows} flows"
+
+
+def _start_figure(figure: str) -> Figure:
+    link, flows = sc.STARTS[figure]
+
+    def draw(runs: Runs) -> Drawing:
+        lines, rows = [], []
+        for scheme in sc.STARTING:
+            job = sc.start(figure, scheme)
+            values = [Estimate(goodput_mbps(runs, job, n), float("nan")) for n in sc.PACKETS]
+            lines.append(Line(scheme.name, LOOKS[_LOOKS[scheme]], sc.PACKETS, values))
+            for n, value in zip(sc.PACKETS, values, strict=True):
+                least = float(goodputs_mbps(runs, job, n).min())
+                rows.append((scheme.name, n, value.mean, least, drops(runs, job)))
+        plot = partial(
+            line_plot,
+            panels=[LinePanel("Packets", lines)],
+            y_title="Goodput (Mbit/s)" if flows == 1 else "Goodput of a flow, mean (Mbit/s)",
+            legend_columns=5,
+        )
+        header = ("scheme", "packets", "goodput_mbps", "slowest_flow_mbps", "packets_lost")
+        lost = ", ".join(
+            f"{s.name} {drops(runs, sc.start(figure, s))}" for s in sc.STARTING
+        )
+        return Drawing(plot, header, rows, f"Packets lost until 400 are acknowledged: {lost}.")
+
+    return Figure(
+        figure,
+        f"Start of {flows_in_words(flows)} over {'LTE' if link == sc.LTE else 'WLAN'}",
+        f"{in_words(link)}, {flows_in_words(flows)}; goodput over the first packets, from the SYN.",
+        sc.starts(figure),
+        draw,
+    )
+
+
+_KINDS = {"mbb": "Make-before-break handoff", "bbm": "Break-before-make handoff"}
+
+
+def _title(e: sc.Experiment) -> str:
+    if e.old == e.new:
+        return f"Outage of {e.gap_s:g} s on {in_words(e.old)}"
+    return f"{_KINDS[e.kind]} from {in_words(e.old)} to {in_words(e.new)}"
+
+
+def _handoff_figure(figure: str) -> Figure:
+    e = sc.EXPERIMENTS[figure]
+
+    def draw(runs: Runs) -> Drawing:
+        series, rows = [], []
+        for scheme in sc.MOVING:
+            points = []
+            for flows in sc.FLOWS:
+                table = slowest(runs, e.sweep(scheme, flows))
+                points.append(table.transfer_time)
+                more = (len(table), table.mean("nrto"), table.mean("drops_data"))
+                rows.append((scheme.name, flows, *table.transfer_time, *more))
+            series.append(Series(scheme.name, LOOKS[_LOOKS[scheme]], points))
+        plot = partial(
+            quartile_plot,
+            categories=[str(flows) for flows in sc.FLOWS],
+            x_title="Flows",
+            y_title=f"Time for {e.packets} packets (s)",
+            series=series,
+            legend_columns=4,
+        )
+        header = ("scheme", "flows", "q1_s", "median_s", "q3_s", "runs", "mean_rtos", "mean_lost")
+        return Drawing(plot, header, rows)
+
+    gap = f", {e.gap_s:g} s without a link, from the break" if e.kind == "bbm" else ""
+    return Figure(
+        figure,
+        _title(e),
+        f"Time until {e.packets} new packets of the slowest flow are acknowledged{gap}; "
+        f"{sc.INSTANTS} handoff instants.",
+        tuple(e.sweeps()),
+        draw,
+    )
+
+
+#: Where the figures of the estimators begin.
+_FIRST_AXIS = 15
+
+
+def _axis_figure(number: int, axis: estimation.Axis) -> Figure:
+    return Figure(
+        str(number),
+        "Beyond the paper: " + axis.title,
+        axis.caption,
+        axis.jobs(),
+        axis.draw,
+    )
+
+
+def _figures() -> Sequence[Figure]:
+    return (
+        *map(_start_figure, sc.STARTS),
+        *map(_handoff_figure, sc.EXPERIMENTS),
+        *(_axis_figure(n, axis) for n, axis in enumerate(estimation.AXES, _FIRST_AXIS)),
+    )
+
+
+FIGURES = _figures()
