@@ -5,8 +5,8 @@ handoff) under one scheme over many handoff instants; a `Startup` is the start o
 one scheme; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times, a `Roaming` a mobile node that
 changes its base station again and again; a `FlowTrace` is the events of one run of either. A
-`Probing` is trains of segments over a bottleneck with known cross traffic. Jobs are plain values, so
-asking twice for the same one costs nothing, and a figure can list what it needs before anything
+`Probing` is trains of segments over a bottleneck with known cross traffic. Jobs are plain values,
+so asking twice for the same one costs nothing, and a figure can list what it needs before anything
 runs.
 """
 
@@ -460,7 +460,8 @@ class Runs:
         tell = progress or (lambda _what, _done, _total: None)
         swept = 0
         total = len(startups) + len(traces) + sum(len(job.at_ns) for job in sweeps)
-        total += sum(job.runs for job in (*flows, *roaming, *probes))
+        total += sum(job.runs for job in flows) + sum(job.runs for job in roaming)
+        total += sum(job.runs for job in probes)
 
         def told(done: int, _of: int) -> None:
             tell("runs", swept + done, total)

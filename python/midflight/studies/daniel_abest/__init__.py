@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from midflight.studies.daniel_abest.appendix import EVERYTHING, appendix
 from midflight.studies.daniel_abest.claims import LEDGER
 from midflight.studies.daniel_abest.figures import FIGURES
 from midflight.studies.study import Study
@@ -28,7 +29,7 @@ STUDY = Study(
     summary=(
         "How connections start, go on after a handoff and after an outage, when a sender measures "
         "the available bandwidth with trains of its segments: against plain TCP, Quick-Start, an "
-        "initial window of ten, and a threshold taken from the access link alone; one to four flows."
+        "initial window of ten, and a threshold taken from the access link; one to four flows."
     ),
     reading=(
         "In the quartile plots markers are medians and bars run from the lower to the upper "
@@ -38,4 +39,6 @@ STUDY = Study(
     figures=FIGURES,
     claims=LEDGER,
     assumptions=_assumptions,
+    everything=EVERYTHING,
+    extra=appendix,
 )

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from midflight.plot import LOOKS, Drawing, Line, LinePanel, Series, line_plot, quartile_plot
+from midflight.plot import (
+    LOOKS,
+    PAGE_IN,
+    Bars,
+    Drawing,
+    Line,
+    LinePanel,
+    Series,
+    bar_plot,
+    line_plot,
+    quartile_plot,
+)
 from midflight.results import Estimate
-from midflight.studies.daniel_abest import estimation
+from midflight.studies.daniel_abest import estimation, fairness
 from midflight.studies.daniel_abest import scenarios as sc
 from midflight.studies.daniel_abest.measures import drops, goodput_mbps, goodputs_mbps, slowest
 from midflight.studies.daniel_abest.scenarios import ABEST, IW10, QS, TCP, VHO, Scheme
@@ -51,9 +62,7 @@ def _start_figure(figure: str) -> Figure:
             legend_columns=5,
         )
         header = ("scheme", "packets", "goodput_mbps", "slowest_flow_mbps", "packets_lost")
-        lost = ", ".join(
-            f"{s.name} {drops(runs, sc.start(figure, s))}" for s in sc.STARTING
-        )
+        lost = ", ".join(f"{s.name} {drops(runs, sc.start(figure, s))}" for s in sc.STARTING)
         return Drawing(plot, header, rows, f"Packets lost until 400 are acknowledged: {lost}.")
 
     return Figure(
@@ -109,6 +118,44 @@ def _handoff_figure(figure: str) -> Figure:
     )
 
 
+def _fairness_figure() -> Figure:
+    def draw(runs: Runs) -> Drawing:
+        series, rows = [], []
+        for scheme in sc.STARTING:
+            shares = [e.share(runs, scheme) for e in fairness.ENCOUNTERS]
+            series.append(Bars(scheme.name, [Estimate(100 * a, 100 * b) for a, b in shares]))
+            for e, share in zip(fairness.ENCOUNTERS, shares, strict=True):
+                rows.append((e.name, scheme.name, *share, *e.lost(runs, scheme)))
+        plot = partial(
+            bar_plot,
+            groups=[e.name for e in fairness.ENCOUNTERS],
+            series=series,
+            y_title="The plain flow's share (%)",
+            top=100.0,
+            width_in=PAGE_IN,
+        )
+        header = (
+            "encounter",
+            "newcomer",
+            "resident_share",
+            "ci95_half_width",
+            "newcomer_lost",
+            "resident_lost",
+        )
+        return Drawing(plot, header, rows)
+
+    return Figure(
+        "14",
+        "Beyond the paper: beside a plain flow",
+        "What a plain flow that had the link for itself has of all that is acknowledged in "
+        f"{fairness.WINDOW_S:g} s from when another one starts on it (left), or moves to it "
+        "(right; figures 8 and 9). Half of it would be fair. Means with 95 % confidence intervals.",
+        fairness.NEEDS,
+        draw,
+        wide=True,
+    )
+
+
 #: Where the figures of the estimators begin.
 _FIRST_AXIS = 15
 
@@ -127,6 +174,7 @@ def _figures() -> Sequence[Figure]:
     return (
         *map(_start_figure, sc.STARTS),
         *map(_handoff_figure, sc.EXPERIMENTS),
+        _fairness_figure(),
         *(_axis_figure(n, axis) for n, axis in enumerate(estimation.AXES, _FIRST_AXIS)),
     )
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.results import EventLog, Quartiles, RunTable
-from midflight.studies.runs import Runs, Startup, Sweep
+from midflight.studies.daniel_abest.scenarios import AXIS_S
+from midflight.studies.runs import Link, Runs, Startup, Sweep
 
 #: Payload of a segment in bytes: 1500 less the headers of IP and TCP (section 4).
 PAYLOAD_BYTES = 1460
+PACKET_BITS = 12_000
 
 
 def goodputs_mbps(runs: Runs, job: Startup, packets: int) -> NDArray[np.float64]:
@@ -46,6 +49,23 @@ def median_s(runs: Runs, job: Sweep) -> float:
     return transfer(runs, job).median
 
 
+def inside_axis(runs: Runs, jobs: Sequence[Sweep]) -> tuple[int, int, float, float]:
+    """Quartiles within the axis of figure 6, all of them, the least and the greatest in seconds."""
+    low, high = AXIS_S
+    values = [value for job in jobs for value in transfer(runs, job)]
+    return sum(low <= v <= high for v in values), len(values), min(values), max(values)
+
+
+def ideal_s(job: Sweep) -> float:
+    """How long the packets of all flows take over the new link at its rate, and one round trip.
+
+    For handoffs without a gap: no sender whose window is empty at the handoff can be faster.
+    """
+    new = job.cell.new
+    sending = job.flows * job.packets * PACKET_BITS / (new.kbps * 1000)
+    return sending + 2e-3 * (new.ms + 2 * job.fixed_delay_ms)
+
+
 def most_timeouts(runs: Runs, job: Sweep) -> NDArray[np.float64]:
     """Timeouts after the handoff of the flow that has the most, for each run."""
     most: NDArray[np.float64] = runs.sweep(job).by_flow("nrto").max(axis=1)
@@ -62,13 +82,32 @@ def unused_s(runs: Runs, job: Sweep) -> float:
     return float(np.median(waits)) if waits.size else float("nan")
 
 
+#: The last hop: a packet at 100 Mbit/s, without delay.
+LAST_HOP_NS = 120_000
+
+
+def queue_limit(log: EventLog, link: Link) -> float:
+    """Packets in a link's queue and transmitter at its first loss; nan if it loses none.
+
+    Those sent before the lost one, less those that had left the transmitter, which is when they
+    reach the node less the delay and the last hop. One that leaves at the instant of the loss is
+    still there, or the lost one would have had room.
+    """
+    lost = log.dropped().where(np.char.endswith(log.dropped().detail, "queue"))
+    if not len(lost):
+        return float("nan")
+    sent = log.of("send")
+    ahead = int((sent.value < lost.value[0]).sum())
+    left_ns = log.of("rcv").time_ns - link.ms * 1_000_000 - LAST_HOP_NS
+    return float(ahead - int((left_ns < lost.time_ns[0]).sum()))
+
+
 # Trains, from the events of a run.
 
 _REPORT = re.compile(r"train (\d+): (.*)")
 _SENT = re.compile(r"train (\d+): (\d+) of (\d+)")
 _RATE = re.compile(r"([\d.]+) ([kMG]?)bit/s")
 _UNIT = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
-PACKET_BITS = 12_000
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def start_trace(link: Link, flows: int = 1, scheme: Scheme = ABEST, until_s: flo
 
 #: Handoff instants go from so many round trips of the idle old path to so many seconds, in steps
 #: of equal ratio.
-FIRST_RTTS, LAST_S, INSTANTS = 4, 20.0, 60
+FIRST_RTTS, LAST_S, INSTANTS = 4, 10.0, 40
 
 
 def idle_rtt_s(link: Link, fixed_ms: float = FIXED_MS) -> float:
@@ -120,8 +120,8 @@ def instants_ns(old: Link) -> tuple[int, ...]:
     return tuple(round(1e3 * first * ratio**n) * 1_000_000 for n in range(INSTANTS))
 
 
-#: As in the authors' paper of 2008, less often: equal steps.
-EVEN_INSTANTS_NS = tuple(n * 250_000_000 for n in range(1, 81))
+#: Equal steps, as in the authors' paper of 2008.
+EVEN_INSTANTS_NS = tuple(n * 500_000_000 for n in range(1, 21))
 
 
 @dataclass(frozen=True)
