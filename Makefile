@@ -26,6 +26,7 @@ demo: .venv/installed
 	$(BIN)/midflight reproduce daniel-kojo-2008 --out out/daniel-kojo-2008
 	$(BIN)/midflight reproduce lim-jang-2009 --out out/lim-jang-2009
 	$(BIN)/midflight reproduce izumikawa-ehn --out out/izumikawa-ehn
+	$(BIN)/midflight reproduce daniel-abest --out out/daniel-abest
 
 test: test-rust test-python budget
 

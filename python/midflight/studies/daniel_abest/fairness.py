@@ -117,7 +117,13 @@ def judged(runs: Runs, encounters: Sequence[Encounter]) -> Finding:
         + ", ".join(f"{s.name} {percent(e.share(runs, s).mean, 0)}" for s in sc.STARTING)
         for e in encounters
     )
-    return Finding(checks, context=f"The resident's share, {shares}.")
+    return Finding(
+        checks,
+        context=f"The resident's share, {shares}.",
+        note="A chirp is as long as the window and ends at the rate of the link or above it, "
+        "whatever else is on it: where the resident has nearly filled the queue, it "
+        "overflows, and most of what is lost is the resident's.",
+    )
 
 
 _RULE = (

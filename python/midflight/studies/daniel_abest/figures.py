@@ -43,6 +43,29 @@ def flows_in_words(flows: int) -> str:
     return "one flow" if flows == 1 else f"{flows} flows"
 
 
+#: Lines that are this close to each other hide one another.
+_HIDES = 0.02
+
+
+def _start_remark(runs: Runs, figure: str) -> str:
+    """Which lines lie on another one, and what is lost."""
+
+    def values(scheme: Scheme) -> list[float]:
+        return [goodput_mbps(runs, sc.start(figure, scheme), n) for n in sc.COMPARED]
+
+    plain = values(TCP)
+    near = [
+        s.name
+        for s in sc.STARTING[1:]
+        if all(abs(a / b - 1) < _HIDES for a, b in zip(values(s), plain, strict=True))
+    ]
+    hidden = (
+        f"Within {100 * _HIDES:.0f} % of TCP throughout: {' and '.join(near)}. " if near else ""
+    )
+    lost = ", ".join(f"{s.name} {drops(runs, sc.start(figure, s))}" for s in sc.STARTING)
+    return f"{hidden}Packets lost until 400 are acknowledged: {lost}."
+
+
 def _start_figure(figure: str) -> Figure:
     link, flows = sc.STARTS[figure]
 
@@ -62,8 +85,7 @@ def _start_figure(figure: str) -> Figure:
             legend_columns=5,
         )
         header = ("scheme", "packets", "goodput_mbps", "slowest_flow_mbps", "packets_lost")
-        lost = ", ".join(f"{s.name} {drops(runs, sc.start(figure, s))}" for s in sc.STARTING)
-        return Drawing(plot, header, rows, f"Packets lost until 400 are acknowledged: {lost}.")
+        return Drawing(plot, header, rows, _start_remark(runs, figure))
 
     return Figure(
         figure,
@@ -133,6 +155,7 @@ def _fairness_figure() -> Figure:
             y_title="The plain flow's share (%)",
             top=100.0,
             width_in=PAGE_IN,
+            legend_columns=5,
         )
         header = (
             "encounter",

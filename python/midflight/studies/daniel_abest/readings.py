@@ -116,7 +116,7 @@ def _chirp(rule: str) -> tuple[tuple[str, str], ...]:
     return (("chirp_estimator", rule),)
 
 
-_ABEST, _QS = sc.ABEST.core, sc.QS.core
+_ABEST, _QS, _VHO = sc.ABEST.core, sc.QS.core, sc.VHO.core
 _RULES = {
     "chirps: average weighed by gaps": "abest",
     "chirps: plain average": "abest-plain",
@@ -138,7 +138,12 @@ OTHERS = (
     Reading("second chirp up to what the first found (text)", (("abest_c2_high", "1x"),), _ABEST),
     Reading("what a wait has withheld leaves at once", (("abest_release", "burst"),), _ABEST),
     Reading("Quick-Start leaves ssthresh alone", (("quick_start_ssthresh", "keep"),), _QS),
-    Reading("RTT by timestamps", (("rtt_sampling", "timestamps"), ("timestamps", "on"))),
+    Reading(
+        "Vho's threshold at the start: rate x delay one way",
+        (("initial_ssthresh_delay", "one-way"),),
+        _VHO,
+    ),
+    Reading("every segment is acknowledged", (("delayed_ack", "off"),)),
     Reading("flows open 20 ms apart", stagger_s=0.02),
     Reading("goodput of the slowest flow", slowest=True),
     Reading("handoffs every 0.5 s up to 10 s", even=True),
