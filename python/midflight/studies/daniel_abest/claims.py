@@ -25,6 +25,7 @@ from midflight.studies.daniel_abest.measures import (
     SentTrain,
     drops,
     goodput_mbps,
+    goodputs_mbps,
     ideal_s,
     inside_axis,
     median_s,
@@ -320,7 +321,7 @@ def f5(runs: Runs) -> Finding:
         for n in sc.COMPARED
     ]
     iw10, abest = lost(runs, "5", IW10), lost(runs, "5", ABEST)
-    shares = np.sort(runs.startup(sc.start("5", QS)).goodput_bit_s(400) / 1e6)
+    shares = np.sort(goodputs_mbps(runs, sc.start("5", QS), 400))
     return Finding(
         [
             below("QS over the best other, least of all", min(leads), 0, change),

@@ -53,7 +53,8 @@ class Reading:
             job = replace(job, fixed_delay_ms=self.fixed_ms)
         if isinstance(job, Trace):
             return job
-        job = replace(job, stagger_s=self.stagger_s)
+        if job.flows > 1:
+            job = replace(job, stagger_s=self.stagger_s)
         if isinstance(job, Sweep):
             at_ns = sc.EVEN_INSTANTS_NS if self.even else job.at_ns
             job = replace(job, at_ns=at_ns)
