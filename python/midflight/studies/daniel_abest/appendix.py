@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from midflight.claims import percent
+from midflight.claims import Verdict, percent
 from midflight.plot import write_csv
 from midflight.studies.daniel_abest import fairness, readings
 from midflight.studies.daniel_abest import scenarios as sc
@@ -45,22 +45,31 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def _readings(runs: Runs, found: list[tuple[object, ...]]) -> tuple[str, str]:
-    """The readings over the claims about start-ups, and over those about handoffs."""
+def _readings(runs: Runs, found: list[tuple[object, ...]]) -> tuple[str, str, str]:
+    """The readings over the claims about start-ups, and over those about handoffs.
+
+    Then what comes out under every reading, and what under none.
+    """
     starts, handoffs = [], []
+    whole: dict[str, int] = dict.fromkeys((*readings.STARTS, *readings.HANDOFFS), 0)
     for reading in readings.READINGS:
         judged = reading.judge(runs)
         starts.append([reading.name, *(readings.cell(judged[id]) for id in readings.STARTS)])
         handoffs.append([reading.name, *(readings.cell(judged[id]) for id in readings.HANDOFFS)])
         for id, finding in judged.items():
+            whole[id] += finding.verdict is Verdict.REPRODUCED
             found += [(reading.name, id, c.what, c.value, c.passed) for c in finding.checks]
 
     def header(ids: Sequence[str]) -> list[str]:
         return ["reading", *(id.removeprefix("A11-") for id in ids)]
 
+    def listed(times: int) -> str:
+        return ", ".join(id.removeprefix("A11-") for id in whole if whole[id] == times) or "none"
+
     return (
         _table(header(readings.STARTS), starts),
         _table(header(readings.HANDOFFS), handoffs),
+        f"Whole under every reading: {listed(len(readings.READINGS))}. Under none: {listed(0)}.",
     )
 
 
@@ -126,7 +135,7 @@ def _fairness(runs: Runs) -> tuple[str, list[tuple[object, ...]]]:
 def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
     """The readings, the choice of the path and the fairness: Markdown for the report, files."""
     judged: list[tuple[object, ...]] = []
-    starts, handoffs = _readings(runs, judged)
+    starts, handoffs, whole = _readings(runs, judged)
     shares, beside = _fairness(runs)
     files = [
         write_csv(
@@ -164,6 +173,14 @@ Start-up:
 Handoffs and outages:
 
 {handoffs}
+{whole}
+
+Several flows measure at once. A chirp that meets the packets of another flow's chirp early has its
+first rise early, and by the reading taken that is all there is: a flow whose slow first packets
+meet one reports a few hundred kbit/s of 50 Mbit/s, gets a threshold of two and sends at that rate.
+pathChirp's whole rule forgives a rise that passes; weighed by gaps, the slow packets count for most
+even on an idle link.
+
 ## What measuring takes after a handoff
 
 AbestVho with one flow, the handoff instant next to {NEAR_S:g} s of each make-before-break figure.

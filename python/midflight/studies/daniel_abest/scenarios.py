@@ -105,7 +105,7 @@ def start_trace(link: Link, flows: int = 1, scheme: Scheme = ABEST, until_s: flo
 
 #: Handoff instants go from so many round trips of the idle old path to so many seconds, in steps
 #: of equal ratio.
-FIRST_RTTS, LAST_S, INSTANTS = 4, 10.0, 32
+FIRST_RTTS, LAST_S, INSTANTS = 4, 10.0, 24
 
 
 def idle_rtt_s(link: Link, fixed_ms: float = FIXED_MS) -> float:
