@@ -27,6 +27,7 @@ demo: .venv/installed
 	$(BIN)/midflight reproduce lim-jang-2009 --out out/lim-jang-2009
 	$(BIN)/midflight reproduce izumikawa-ehn --out out/izumikawa-ehn
 	$(BIN)/midflight reproduce daniel-overview --out out/daniel-overview
+	$(BIN)/midflight reproduce daniel-abest --out out/daniel-abest
 
 test: test-rust test-python budget
 

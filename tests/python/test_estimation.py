@@ -10,6 +10,7 @@ import pytest
 import midflight
 from midflight import Probe, run_probes
 from midflight.studies.daniel_abest import estimation
+from midflight.studies.runs import Runs
 
 
 def test_pairs_on_an_idle_path_tell_its_rate() -> None:
@@ -52,12 +53,14 @@ def test_a_share_that_leaves_nothing_is_refused() -> None:
 
 def test_figures_are_drawn_with_their_data(tmp_path: Path) -> None:
     few = []
-    for figure in estimation.FIGURES:
-        paths = [(name, replace(path, runs=2)) for name, path in figure.paths[:2]]
-        few.append(replace(figure, paths=paths))
-    drawings = estimation.draw_all(few)
-    assert list(drawings) == [figure.name for figure in estimation.FIGURES]
-    drawing = drawings["chirp-length"]
-    assert len(drawing.rows) == 2 * len(estimation.CHIRP_RULES)
-    files = drawing.write(tmp_path / "chirp-length")
+    for axis in estimation.AXES:
+        paths = [(name, replace(path, runs=2)) for name, path in axis.paths[:2]]
+        few.append(replace(axis, paths=paths))
+    runs = Runs()
+    runs.make(job for axis in few for job in axis.jobs())
+    for axis in few:
+        drawing = axis.draw(runs)
+        assert len(drawing.rows) == 2 * len(axis.rules)
+        assert all(row[-1] == 2 for row in drawing.rows)
+    files = drawing.write(tmp_path / "drawn")
     assert {file.suffix for file in files} == {".svg", ".png", ".csv"}

@@ -44,6 +44,7 @@ def bar_plot(
     top: float | None = None,
     width_in: float = COLUMN_IN,
     height_in: float = 2.3,
+    legend_columns: int = 4,
 ) -> list[Path]:
     """Draw a group of bars for each scheme, with 95 % confidence intervals.
 
@@ -76,7 +77,10 @@ def bar_plot(
             known[reference] = known.pop(reference)
         if known:
             figure.legend(
-                known.values(), known.keys(), loc="outside upper center", ncols=min(4, len(known))
+                known.values(),
+                known.keys(),
+                loc="outside upper center",
+                ncols=min(legend_columns, len(known)),
             )
         return save(figure, stem)
 

@@ -86,11 +86,12 @@ def _line(axes: Axes, line: Line) -> float:
     x = np.array(line.x, dtype=float)[: len(data)]
     known = np.isfinite(data[: len(x), 0])
     x, (mean, half_width) = x[known], data[: len(known)][known].T
+    sure = np.isfinite(half_width)
     look = line.look
     axes.errorbar(
         x,
         mean,
-        yerr=np.where(np.isfinite(half_width), half_width, 0.0),
+        yerr=np.where(sure, half_width, 0.0) if sure.any() else None,
         color=look.colour,
         linestyle=look.line,
         linewidth=1.0,

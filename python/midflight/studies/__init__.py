@@ -19,6 +19,7 @@ STUDIES: dict[str, str] = {
     "lim-jang-2009": "midflight.studies.lim_jang_2009",
     "izumikawa-ehn": "midflight.studies.izumikawa_ehn",
     "daniel-overview": "midflight.studies.daniel_overview",
+    "daniel-abest": "midflight.studies.daniel_abest",
 }
 
 

@@ -4,9 +4,10 @@ A study describes what it reads as *jobs*: a `Sweep` is one cell (old link, new 
 handoff) under one scheme over many handoff instants; a `Startup` is the start of connections under
 one scheme; a `Trace` is one run with all its events.
 A `Flow` is a long-lived flow over a radio link, run many times, a `Roaming` a mobile node that
-changes its base station again and again; a `FlowTrace` is the events of one run of either. Jobs are
-plain values, so asking twice for the same one costs nothing, and a figure can list what it needs
-before anything runs.
+changes its base station again and again; a `FlowTrace` is the events of one run of either. A
+`Probing` is trains of segments over a bottleneck with known cross traffic. Jobs are plain values,
+so asking twice for the same one costs nothing, and a figure can list what it needs before anything
+runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -35,6 +36,7 @@ __all__ = [
     "Job",
     "Kind",
     "Link",
+    "Probing",
     "Progress",
     "Radio",
     "Roaming",
@@ -186,7 +188,7 @@ class Startup:
 class Trace:
     """One run with all its events until `until_s` seconds; no handoff if `at_s` is None.
 
-    Of several flows, the events of the one with number `flow`.
+    Of several flows, the events of the one with number `flow`. The other fields are as for `Sweep`.
     """
 
     cell: Cell
@@ -196,6 +198,9 @@ class Trace:
     knobs: Knobs = ()
     flows: int = 1
     flow: int = 0
+    fixed_delay_ms: float = 2
+    start_notice: bool = False
+    gap_s: float = 0.5
 
     def __str__(self) -> str:
         instant = "no handoff" if self.at_s is None else f"at {self.at_s:g} s"
@@ -364,7 +369,44 @@ class FlowTrace:
         return f"{self.flow}, run {self.run}"
 
 
-Job = Sweep | Startup | Trace | Flow | Roaming | FlowTrace
+@dataclass(frozen=True)
+class Probing:
+    """Trains of segments over a bottleneck with known cross traffic.
+
+    The fields are those of `midflight.Probe`.
+    """
+
+    bottleneck: Link
+    scheme: str
+    segments: int
+    limit: int = 1000
+    access: str = "10 Gbit/s"
+    share: float = 0.0
+    irregular: bool = False
+    runs: int = 1
+    profile: str = "rfc"
+    knobs: Knobs = ()
+
+    def __str__(self) -> str:
+        return f"{self.segments} segments over {self.bottleneck}, {self.scheme}"
+
+    def core(self, core: Any) -> Any:
+        """The probe as the core takes it."""
+        return core.Probe(
+            bottleneck=self.bottleneck.core,
+            scheme=self.scheme,
+            segments=self.segments,
+            limit=self.limit,
+            access=self.access,
+            share=self.share,
+            irregular=self.irregular,
+            runs=list(range(self.runs)),
+            profile=self.profile,
+            knobs=dict(self.knobs),
+        )
+
+
+Job = Sweep | Startup | Trace | Flow | Roaming | FlowTrace | Probing
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -398,12 +440,13 @@ class Runs:
         self._traces: dict[Trace | FlowTrace, EventLog] = {}
         self._flows: dict[Flow, FlowTable] = {}
         self._roaming: dict[Roaming, RoamingTable] = {}
+        self._probes: dict[Probing, Any] = {}
 
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
 
         Sweeps go to the core together, which runs once what they have in common, and so do
-        start-ups, flows and roaming nodes.
+        start-ups, flows, roaming nodes and probes.
         The core releases the interpreter while it simulates, so traces run side by side, one for
         each processor; what they give does not depend on that.
         """
@@ -412,11 +455,13 @@ class Runs:
         startups = [job for job in wanted if isinstance(job, Startup)]
         flows = [job for job in wanted if isinstance(job, Flow)]
         roaming = [job for job in wanted if isinstance(job, Roaming)]
+        probes = [job for job in wanted if isinstance(job, Probing)]
         traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
         tell = progress or (lambda _what, _done, _total: None)
         swept = 0
         total = len(startups) + len(traces) + sum(len(job.at_ns) for job in sweeps)
         total += sum(job.runs for job in flows) + sum(job.runs for job in roaming)
+        total += sum(job.runs for job in probes)
 
         def told(done: int, _of: int) -> None:
             tell("runs", swept + done, total)
@@ -433,6 +478,9 @@ class Runs:
         tables = self.core.run_roaming([job.core(self.core) for job in roaming], progress=told)
         self._roaming.update(zip(roaming, map(RoamingTable, tables), strict=True))
         swept += sum(job.runs for job in roaming)
+        tables = self.core.run_probes([job.core(self.core) for job in probes], progress=told)
+        self._probes.update(zip(probes, tables, strict=True))
+        swept += sum(job.runs for job in probes)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
@@ -443,8 +491,7 @@ class Runs:
         tell("runs", total, total)
 
     def _has(self, job: Job) -> bool:
-        made = (self._sweeps, self._startups, self._traces, self._flows, self._roaming)
-        return any(job in kind for kind in made)
+        return any(job in kind for kind in self._kinds)
 
     def _made(self, job: Job) -> Job:
         self[job]
@@ -457,6 +504,8 @@ class Runs:
             return self.roaming(job)
         if isinstance(job, Startup):
             return self.startup(job)
+        if isinstance(job, Probing):
+            return self.probe(job)
         return self.flow(job) if isinstance(job, Flow) else self.trace(job)
 
     def flow(self, job: Flow) -> FlowTable:
@@ -482,6 +531,12 @@ class Runs:
         if job not in self._startups:
             self.make([job])
         return self._startups[job]
+
+    def probe(self, job: Probing) -> Any:
+        """The trains of a probe, one row for each train of each run."""
+        if job not in self._probes:
+            self.make([job])
+        return self._probes[job]
 
     def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
@@ -511,14 +566,28 @@ class Runs:
                     knobs=dict(job.knobs),
                     flows=job.flows,
                     flow=job.flow,
+                    fixed=fixed_link(job.fixed_delay_ms),
+                    start_notice=job.start_notice,
+                    gap_ns=to_ns(job.gap_s),
                 )
             )
         return self._traces[job]
 
     @property
+    def _kinds(self) -> tuple[Mapping[Any, Any], ...]:
+        return (
+            self._sweeps,
+            self._startups,
+            self._flows,
+            self._roaming,
+            self._probes,
+            self._traces,
+        )
+
+    @property
     def made(self) -> list[Job]:
         """All jobs made so far."""
-        return [*self._sweeps, *self._startups, *self._flows, *self._roaming, *self._traces]
+        return [job for kind in self._kinds for job in kind]
 
     def digest(self) -> str:
         """One digest over the digests of all swept runs, whatever the order they were made in."""
@@ -535,6 +604,9 @@ class Runs:
         for node in sorted(self._roaming, key=repr):
             total.update(repr(node).encode())
             total.update("".join(self._roaming[node].digests()).encode())
+        for probe in sorted(self._probes, key=repr):
+            total.update(repr(probe).encode())
+            total.update("".join(self._probes[probe].column("digest")).encode())
         for trace in sorted(self._traces, key=repr):
             log = self._traces[trace]
             total.update(repr(trace).encode())

@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from midflight import _core
 from midflight.plot import LOOKS, Drawing, Series, quartile_plot
 from midflight.results import Quartiles, quartiles
+from midflight.studies.runs import Link, Probing, Runs
 
-__all__ = ["BASE", "CHIRP_RULES", "FIGURES", "Path", "draw_all"]
+__all__ = ["AXES", "BASE", "CHIRP_RULES", "Axis", "Path"]
 
-Progress = Callable[[int, int], object]
 Knobs = Mapping[str, str]
 
 
@@ -38,21 +37,21 @@ class Path:
     segments: int = 16
     runs: int = 40
 
-    def probe(self, scheme: str, knobs: Knobs, segments: int) -> _core.Probe:
+    def probe(self, scheme: str, knobs: Knobs, segments: int) -> Probing:
         """What sends so many segments under this scheme over the path."""
-        return _core.Probe(
-            bottleneck=(self.rate_kbps * 1000, self.delay_ms * 1_000_000),
+        return Probing(
+            Link(self.rate_kbps, self.delay_ms),
+            scheme,
+            segments,
             limit=self.limit,
             access=self.access,
             share=self.share,
             irregular=self.irregular,
-            scheme=scheme,
-            segments=segments,
-            knobs=knobs,
-            runs=list(range(self.runs)),
+            runs=self.runs,
+            knobs=tuple(sorted(knobs.items())),
         )
 
-    def chirp(self, rule: Knobs) -> _core.Probe:
+    def chirp(self, rule: Knobs) -> Probing:
         """One chirp, for a receiver with this rule."""
         train = {
             "probe_segments": str(self.segments),
@@ -61,12 +60,12 @@ class Path:
         }
         return self.probe("probe-train", {**train, **rule}, self.segments)
 
-    def pairs(self, segments: int) -> _core.Probe:
+    def pairs(self, segments: int) -> Probing:
         """So many segments back to back."""
         knobs = {"probe_segments": str(segments), "probe_high": "none"}
         return self.probe("probe-train", knobs, segments)
 
-    def abest(self, rule: Knobs) -> _core.Probe:
+    def abest(self, rule: Knobs) -> Probing:
         """A whole sequence of `abest`, in a flow of 400 segments."""
         knobs = {**rule, "initial_window": "3", "delayed_ack": "100ms"}
         return self.probe("abest", knobs, 400)
@@ -92,7 +91,7 @@ CHIRP_RULES: Sequence[tuple[str, str, Knobs]] = (
 )
 
 #: A kind of measurement: what is sent for a receiver with a rule, and the ratio for each run.
-Measured = tuple[Callable[[Path, Knobs], Any], Callable[[Any], list[float | None]]]
+Measured = tuple[Callable[[Path, Knobs], Probing], Callable[[Any], list[float | None]]]
 
 
 def _chirp_ratio(table: Any) -> list[float | None]:
@@ -123,10 +122,10 @@ def _last_ratio(table: Any) -> list[float | None]:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Axis:
     """One axis of the paths, and what is measured along it."""
 
-    name: str
+    title: str
     caption: str
     x_title: str
     y_title: str
@@ -134,21 +133,20 @@ class Figure:
     measured: Measured
     rules: Sequence[tuple[str, str, Knobs]] = CHIRP_RULES
 
-    def probes(self) -> list[_core.Probe]:
-        """Everything to run, rule by rule."""
+    def jobs(self) -> tuple[Probing, ...]:
+        """Everything to run."""
         send, _ = self.measured
-        return [send(path, knobs) for _, _, knobs in self.rules for _, path in self.paths]
+        return tuple(send(path, knobs) for _, _, knobs in self.rules for _, path in self.paths)
 
-    def drawing(self, tables: Sequence[Any]) -> Drawing:
-        """The figure of what the probes have told, in their order."""
-        _, ratio = self.measured
+    def draw(self, runs: Runs) -> Drawing:
+        """The figure of what the probes have told."""
+        send, ratio = self.measured
         series, rows = [], []
-        each = iter(tables)
         silent = total = 0
-        for label, look, _ in self.rules:
+        for label, look, knobs in self.rules:
             points = []
-            for category, _ in self.paths:
-                ratios = ratio(next(each))
+            for category, path in self.paths:
+                ratios = ratio(runs.probe(send(path, knobs)))
                 told = [value for value in ratios if value is not None]
                 point = quartiles(told) if told else Quartiles(*[float("nan")] * 3)
                 points.append(point)
@@ -166,7 +164,7 @@ class Figure:
         )
         header = ("rule", "x", "q1", "median", "q3", "told", "runs")
         remark = (
-            f" Without an estimate, because a segment was lost: {silent} of {total} runs, left out."
+            f"Without an estimate, because a segment was lost: {silent} of {total} runs, left out."
             if silent
             else ""
         )
@@ -198,9 +196,9 @@ _PAIRS = (
 )
 _CAPACITY: Measured = (lambda path, rule: path.pairs(int(rule["n"])), _capacity_ratio)
 
-FIGURES: Sequence[Figure] = (
-    Figure(
-        "pairs-share",
+AXES: Sequence[Axis] = (
+    Axis(
+        "packet pairs beside cross traffic",
         "Capacity by packet pairs, median of the dispersions, over the share of cross traffic. The "
         "bottleneck has 50 Mbit/s, the hosts' links 100 Mbit/s: half of the time that the former "
         "takes for a segment lies between two sent back to back, and others may come there.",
@@ -210,64 +208,64 @@ FIGURES: Sequence[Figure] = (
         _CAPACITY,
         _PAIRS,
     ),
-    Figure(
-        "chirp-share",
+    Axis(
+        "a chirp beside irregular cross traffic",
         "Available bandwidth by one chirp over the share of irregular cross traffic.",
         "share of the capacity that cross traffic takes",
         _CHIRP_Y,
         _along("share", _SHARES, str),
         _CHIRP,
     ),
-    Figure(
-        "chirp-share-even",
+    Axis(
+        "a chirp beside even cross traffic",
         "The same with cross traffic at a constant rate.",
         "share of the capacity that cross traffic takes",
         _CHIRP_Y,
         _along("share", _SHARES, str, irregular=False),
         _CHIRP,
     ),
-    Figure(
-        "chirp-rate",
+    Axis(
+        "a chirp and the bottleneck's rate",
         "Available bandwidth by one chirp over the rate of the bottleneck.",
         "rate of the bottleneck, Mbit/s",
         _CHIRP_Y,
         _along("rate_kbps", _RATES, _rate),
         _CHIRP,
     ),
-    Figure(
-        "chirp-delay",
+    Axis(
+        "a chirp and the bottleneck's delay",
         "Available bandwidth by one chirp over the delay of the bottleneck.",
         "one-way delay of the bottleneck, ms",
         _CHIRP_Y,
         _along("delay_ms", _DELAYS, str),
         _CHIRP,
     ),
-    Figure(
-        "chirp-queue",
+    Axis(
+        "a chirp and the bottleneck's queue",
         "Available bandwidth by one chirp over the queue of the bottleneck.",
         "most packets at the bottleneck",
         _CHIRP_Y,
         _along("limit", (5, 10, 20, 50, 200), str),
         _CHIRP,
     ),
-    Figure(
-        "chirp-length",
+    Axis(
+        "a chirp and its length",
         "Available bandwidth by one chirp over its length.",
         "segments of the chirp",
         _CHIRP_Y,
         _along("segments", (4, 6, 8, 12, 16, 32, 64), str),
         _CHIRP,
     ),
-    Figure(
-        "abest-share",
+    Axis(
+        "a sequence of chirps beside cross traffic",
         "What abest's last cycle finds over the share of cross traffic.",
         "share of the capacity that cross traffic takes",
         _CHIRP_Y,
         _along("share", _SHARES, str, delay_ms=50),
         _ABEST,
     ),
-    Figure(
-        "abest-rate",
+    Axis(
+        "a sequence of chirps and the bottleneck's rate",
         "What abest's last cycle finds over the rate of the bottleneck.",
         "rate of the bottleneck, Mbit/s",
         _CHIRP_Y,
@@ -275,16 +273,3 @@ FIGURES: Sequence[Figure] = (
         _ABEST,
     ),
 )
-
-
-def draw_all(
-    figures: Sequence[Figure] = FIGURES, *, threads: int = 0, progress: Progress | None = None
-) -> dict[str, Drawing]:
-    """Run what the figures need, together, and return their drawings by name."""
-    probes = [figure.probes() for figure in figures]
-    flat = [probe for of_figure in probes for probe in of_figure]
-    tables = iter(_core.run_probes(flat, threads=threads, progress=progress))
-    drawings = {}
-    for figure, of_figure in zip(figures, probes, strict=True):
-        drawings[figure.name] = figure.drawing([next(tables) for _ in of_figure])
-    return drawings
