@@ -15,7 +15,7 @@
 //! asks for, would not act. It is not there for the knob that leaves the threshold alone.
 //! The timeout of a SYN that asks is that of any SYN, where section 4.7.2 advises 3 s.
 
-use midflight_units::{Duration, Seq};
+use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::{HandoffPolicy, RateAnswer};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
@@ -24,6 +24,18 @@ use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, T
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: f64 = 2.0;
+
+/// Longest time for which an approved rate waits for its use (RFC 4782 section 4.4).
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+/// A rate that the path has approved.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    rate: Rate,
+    round_trip: Duration,
+    /// When it is too late to begin.
+    until: Instant,
+}
 
 /// A window sent at an approved rate.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +58,7 @@ pub struct QuickStart {
     ask_for_most: bool,
     keep_ssthresh: bool,
     routers: Routers,
+    grant: Option<Grant>,
     used: Option<Used>,
     /// Windows sent so far.
     trains: u16,
@@ -128,6 +141,7 @@ impl Part for QuickStart {
 
 impl QuickStart {
     fn ask(&mut self, mut orders: Orders, link: &LinkInfo, opening: bool) -> Orders {
+        self.grant = None;
         self.opening = opening;
         if self.barred {
             return orders;
@@ -139,6 +153,56 @@ impl QuickStart {
         };
         let why = format!("the access link gives {}", link.rate);
         orders.push(Order::AskForRate(rate), why);
+        orders
+    }
+
+    /// Takes the approved window as soon as it can be paced: not in a recovery, nor
+    /// while something is resent or duplicate ACKs may tell of a loss. It is to be
+    /// used within a round trip, or not at all (RFC 4782 section 4.4).
+    fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
+        let Some(grant) = self.grant else {
+            return orders;
+        };
+        if view.now > grant.until {
+            self.grant = None;
+            return orders;
+        }
+        let recovers = view.in_fast_recovery || view.in_rto_recovery;
+        if recovers || view.snd_nxt < view.snd_max || view.dupacks > 0 {
+            return orders;
+        }
+        self.grant = None;
+        let Grant {
+            rate, round_trip, ..
+        } = grant;
+        let segments = window(rate, round_trip, view.segment_bytes);
+        let flight = view.flight_size();
+        // What is ignored unless it is more than the window (RFC 4782 section 4.4).
+        if segments as f64 <= view.cwnd || segments <= flight {
+            return orders;
+        }
+        let why = format!("{rate} for {round_trip}");
+        orders.push(Order::SetCwnd(segments as f64), why);
+        if !self.keep_ssthresh {
+            let why = "what the path has approved is what it holds";
+            orders.push(Order::SetSsthresh(segments as f64), why);
+        }
+        self.trains = self.trains.wrapping_add(1);
+        let train = Train {
+            number: self.trains,
+            segments: u16::try_from(segments - flight).unwrap_or(u16::MAX),
+            spacing: Spacing::Even(rate.transmission_time(view.segment_bytes.into())),
+            awaits_report: false,
+        };
+        orders.push(Order::SendTrain(train), "at the approved rate");
+        self.used = Some(Used {
+            first: view.snd_nxt,
+            una: view.snd_una,
+            end: None,
+            window: segments as f64,
+            before: view.cwnd,
+            at_start: self.opening,
+        });
         orders
     }
 
@@ -216,46 +280,19 @@ impl HandoffPolicy for QuickStart {
                 return Orders::none().with(Order::ReportRate(RateCode::ZERO), denial.reason());
             }
         };
-        let mut orders = Orders::none().with(Order::ReportRate(code), "RFC 4782 section 4.4");
-        // The window is only taken where it can be paced: not while something is
-        // resent, or while duplicate ACKs may tell of a loss.
-        let resends = view.snd_nxt < view.snd_max || view.dupacks > 0;
-        let recovering = view.in_fast_recovery || view.in_rto_recovery;
-        let Some(rate) = code.rate().filter(|_| !recovering && !resends) else {
-            return orders;
-        };
-        let segments = window(rate, answer.round_trip, view.segment_bytes);
-        let flight = view.flight_since_rewind();
-        // What is ignored unless it is more than the window (RFC 4782 section 4.4).
-        if segments as f64 <= view.cwnd || segments <= flight {
-            return orders;
-        }
-        let why = format!("{rate} for {}", answer.round_trip);
-        orders.push(Order::SetCwnd(segments as f64), why);
-        if !self.keep_ssthresh {
-            let why = "what the path has approved is what it holds";
-            orders.push(Order::SetSsthresh(segments as f64), why);
-        }
-        self.trains = self.trains.wrapping_add(1);
-        let train = Train {
-            number: self.trains,
-            segments: u16::try_from(segments - flight).unwrap_or(u16::MAX),
-            spacing: Spacing::Even(rate.transmission_time(view.segment_bytes.into())),
-            awaits_report: false,
-        };
-        orders.push(Order::SendTrain(train), "at the approved rate");
-        self.used = Some(Used {
-            first: view.snd_nxt,
-            una: view.snd_una,
-            end: None,
-            window: segments as f64,
-            before: view.cwnd,
-            at_start: self.opening,
+        self.grant = code.rate().map(|rate| Grant {
+            rate,
+            round_trip: answer.round_trip,
+            until: view.now + answer.round_trip.min(LONGEST_WAIT),
         });
-        orders
+        let orders = Orders::none().with(Order::ReportRate(code), "RFC 4782 section 4.4");
+        self.use_grant(orders, view)
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
+        if self.grant.is_some() {
+            return self.use_grant(Orders::none(), view);
+        }
         let Some(used) = self.used else {
             return Orders::none();
         };
@@ -292,7 +329,7 @@ impl HandoffPolicy for QuickStart {
     }
 
     fn watches_acks(&self) -> bool {
-        self.used.is_some()
+        self.used.is_some() || self.grant.is_some()
     }
 }
 
@@ -385,8 +422,17 @@ mod tests {
             dupacks: 1,
             ..opened()
         };
-        let orders = policy.on_rate(&approved(), &duplicates);
+        let mut waits = policy;
+        let orders = waits.on_rate(&approved(), &duplicates);
         assert_eq!(orders.iter().count(), 1, "it could not be paced");
+        assert!(waits.on_ack(&duplicates).is_empty() && waits.watches_acks());
+        let mut late = waits;
+        let after = SenderView {
+            now: opened().now + Duration::from_millis(72),
+            ..opened()
+        };
+        assert!(waits.on_ack(&opened()).contains(&Order::SetCwnd(242.0)));
+        assert!(late.on_ack(&after).is_empty() && !late.watches_acks());
         for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
             let denied = RateAnswer {
                 approved: Err(denial),
