@@ -22,6 +22,7 @@ from midflight.studies.runs import Cell, Link, Runs, Startup, Sweep, Trace
 OLD, NEW = "6400 kbit/s, 9 ms", "200 kbit/s, 300 ms"
 PAIR = ["--old", OLD, "--new", NEW]
 SECOND = 1_000_000_000
+LATER = {"loss_wait_max_ns", "loss_wait_mean_ns", "losses_timed_out"}
 # Of every column of these sweeps before there could be several flows, and of their first run.
 ALONE = {
     ("mbb", "ns2"): ("ec2e667ad7c6dfe7a8dc134ec6438cf5", "f85e7302f570214eaf9595f6226a23bb"),
@@ -48,7 +49,7 @@ def test_one_flow_is_what_it_was(kind: str, profile: str) -> None:
     for name in table.column_names:
         if name in added:
             assert set(table.column(name)) == {added[name]}
-        else:
+        elif name not in LATER:
             columns.update(repr((name, table.column(name))).encode())
     assert (columns.hexdigest(), table.column("digest")[0]) == ALONE[kind, profile]
 
