@@ -214,8 +214,8 @@ impl Link {
     /// A link of these parameters, from which it takes what few links have.
     #[inline]
     pub(crate) fn new(config: &mut LinkConfig) -> Self {
-        let is_special = config.is_special();
         let impaired = config.impairs();
+        let special = config.is_special().then(|| Special::new(config));
         let mut link = Self {
             name: config.name,
             to: config.to,
@@ -225,11 +225,8 @@ impl Link {
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
-            closed: config.counted
-                || config.tapped
-                || config.overhead.is_some()
-                || config.router != Router::None,
-            special: is_special.then(|| Special::new(config)),
+            closed: special.as_deref().is_some_and(Special::is_closed),
+            special,
             impaired,
             bps: 0.0,
             delay_seconds: 0.0,

@@ -1,12 +1,14 @@
 //! The event loop.
 
 mod radio;
+mod timers;
 
 use educe::Educe;
 use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
 use smallvec::SmallVec;
 
+use self::timers::{Timer, RECEIVER, SENDER};
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
@@ -45,23 +47,6 @@ impl<O: Observer> Log for Told<'_, O> {
         let event = Event::Sender(event);
         self.observer.record(at, self.flow, &event);
     }
-}
-
-/// A timer as its owner last set it.
-#[derive(Clone, Copy, Debug)]
-struct Timer {
-    deadline: Instant,
-    armed: Moment,
-    /// When the agenda has it.
-    planned: Instant,
-}
-
-impl Timer {
-    const OFF: Self = Self {
-        deadline: Instant::NEVER,
-        armed: Moment::NEVER,
-        planned: Instant::NEVER,
-    };
 }
 
 /// The network, its flows and its future. `O` watches.
@@ -124,10 +109,6 @@ const MOST_BUSY: usize = 12;
 const TIMELINE: usize = 0;
 const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
-
-/// Places of a flow's timers.
-const SENDER: usize = 0;
-const RECEIVER: usize = 1;
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -603,11 +584,6 @@ impl<O: Observer> World<O> {
         self.observer.record(self.moment.at, packet.flow, &event);
     }
 
-    /// The number of the first timer.
-    fn first_timer(&self) -> usize {
-        FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
-    }
-
     #[inline(always)]
     fn sync_link(&mut self, link: usize) {
         let l = &self.links[link];
@@ -737,35 +713,6 @@ impl<O: Observer> World<O> {
         self.pump(flow);
     }
 
-    /// The timer of a sender (even) or a receiver (odd) is due, or was.
-    fn timer(&mut self, timer: usize) {
-        let flow = FlowId((timer / 2) as u32);
-        self.flows[timer / 2].timers[timer % 2].planned = Instant::NEVER;
-        if timer % 2 == SENDER {
-            self.sender_timer(flow);
-        } else {
-            let ack = self.flows[flow.index()].receiver.on_timer(self.moment.at);
-            self.acknowledge(flow, ack);
-        }
-        if self.flows[timer / 2].timers[timer % 2].planned == Instant::NEVER {
-            let source = self.first_timer() + timer;
-            self.agenda.set_other(source, Key::NEVER);
-        }
-    }
-
-    fn sender_timer(&mut self, flow: FlowId) {
-        let now = self.moment.at;
-        let state = &mut self.flows[flow.index()];
-        let log = &mut Told {
-            observer: &mut self.observer,
-            flow,
-        };
-        if state.sender.on_timer(now, log) {
-            state.open_timeouts.push((now, state.sender.view().snd_una));
-        }
-        self.pump(flow);
-    }
-
     /// Sends what the sender has to send, and notes when it wants to be woken.
     fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
@@ -777,34 +724,6 @@ impl<O: Observer> World<O> {
         }
         if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
             self.set_timer(flow, SENDER, set);
-        }
-    }
-
-    /// A timer as its owner has it now: its deadline, and when it was armed. A
-    /// deadline that moved back is left where it was on the agenda: the early
-    /// call does nothing and puts the timer right.
-    #[inline(always)]
-    fn set_timer(&mut self, flow: FlowId, which: usize, set: (Instant, Instant)) {
-        let (deadline, armed) = set;
-        let timer = &mut self.flows[flow.index()].timers[which];
-        if (timer.deadline, timer.armed.at) != (deadline, armed) {
-            timer.deadline = deadline;
-            timer.armed = self.moment;
-        }
-        if deadline <= timer.planned {
-            self.plan_timer(flow, which);
-        }
-    }
-
-    fn plan_timer(&mut self, flow: FlowId, which: usize) {
-        let source = self.first_timer() + 2 * flow.index() + which;
-        let timer = &mut self.flows[flow.index()].timers[which];
-        let due = timer.armed.after_timer(timer.deadline);
-        let none = timer.planned == Instant::NEVER;
-        if none || due <= self.agenda.other(source).due {
-            timer.planned = timer.deadline;
-            let scheduled = Scheduled::alone(timer.armed.shadow);
-            self.agenda.set_other(source, Key { due, scheduled });
         }
     }
 }

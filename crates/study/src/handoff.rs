@@ -232,14 +232,14 @@ impl Handoff {
     /// Links with routers that answer rate requests, if there are any to answer:
     /// at the sender's IP layer, at R and at the base stations.
     fn links(&self, routers: Option<Routers>) -> Vec<LinkConfig> {
-        let router = |name: &str| match routers {
-            Some(routers) if name == LINK_NAMES[CN_R] => {
-                Router::Host(routers, random::seed(0, 0, name, "router"))
+        let router = |name: &'static str| {
+            let seed = || random::seed(0, 0, name, "router");
+            let is = |link: &usize| name == LINK_NAMES[*link];
+            match routers {
+                Some(routers) if is(&CN_R) => Router::Host(routers, seed()),
+                Some(routers) if ROUTED.iter().any(is) => Router::There(routers, seed()),
+                _ => Router::None,
             }
-            Some(routers) if ROUTED.iter().any(|&link| name == LINK_NAMES[link]) => {
-                Router::There(routers, random::seed(0, 0, name, "router"))
-            }
-            _ => Router::None,
         };
         let fixed = |from, to| {
             (

@@ -320,7 +320,7 @@ impl Observer for Capturing {
             Event::Sent(segment) if watched => {
                 self.shoot(now, SENDER, flow, Carried::Data(**segment), just_now);
             }
-            Event::AckArrived(ack) => {
+            Event::AckArrived(ack) if watched || ack.echo.is_some() => {
                 let sent = self.sending(now, SENDER, flow, ack);
                 if ack.echo.is_some() {
                     self.known(flow).heard.push((now, sent.at));

@@ -1,0 +1,94 @@
+//! The timers of senders and receivers on the agenda.
+
+use midflight_units::Instant;
+
+use super::{Told, World, FIRST_SELDOM_AWAITED};
+use crate::agenda::Key;
+use crate::config::FlowId;
+use crate::event::Observer;
+use crate::moment::{Moment, Scheduled};
+
+/// Places of a flow's timers.
+pub(super) const SENDER: usize = 0;
+pub(super) const RECEIVER: usize = 1;
+
+/// A timer as its owner last set it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    deadline: Instant,
+    armed: Moment,
+    /// When the agenda has it.
+    planned: Instant,
+}
+
+impl Timer {
+    pub(super) const OFF: Self = Self {
+        deadline: Instant::NEVER,
+        armed: Moment::NEVER,
+        planned: Instant::NEVER,
+    };
+}
+
+impl<O: Observer> World<O> {
+    /// The number of the first timer.
+    pub(super) fn first_timer(&self) -> usize {
+        FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
+    }
+
+    /// The timer of a sender (even) or a receiver (odd) is due, or was.
+    pub(super) fn timer(&mut self, timer: usize) {
+        let flow = FlowId((timer / 2) as u32);
+        self.flows[timer / 2].timers[timer % 2].planned = Instant::NEVER;
+        if timer % 2 == SENDER {
+            self.sender_timer(flow);
+        } else {
+            let ack = self.flows[flow.index()].receiver.on_timer(self.moment.at);
+            self.acknowledge(flow, ack);
+        }
+        if self.flows[timer / 2].timers[timer % 2].planned == Instant::NEVER {
+            let source = self.first_timer() + timer;
+            self.agenda.set_other(source, Key::NEVER);
+        }
+    }
+
+    fn sender_timer(&mut self, flow: FlowId) {
+        let now = self.moment.at;
+        let state = &mut self.flows[flow.index()];
+        let log = &mut Told {
+            observer: &mut self.observer,
+            flow,
+        };
+        if state.sender.on_timer(now, log) {
+            state.open_timeouts.push((now, state.sender.view().snd_una));
+        }
+        self.pump(flow);
+    }
+
+    /// A timer as its owner has it now: its deadline, and when it was armed. A
+    /// deadline that moved back is left where it was on the agenda: the early
+    /// call does nothing and puts the timer right.
+    #[inline(always)]
+    pub(super) fn set_timer(&mut self, flow: FlowId, which: usize, set: (Instant, Instant)) {
+        let (deadline, armed) = set;
+        let timer = &mut self.flows[flow.index()].timers[which];
+        if (timer.deadline, timer.armed.at) != (deadline, armed) {
+            timer.deadline = deadline;
+            timer.armed = self.moment;
+        }
+        if deadline <= timer.planned {
+            self.plan_timer(flow, which);
+        }
+    }
+
+    fn plan_timer(&mut self, flow: FlowId, which: usize) {
+        let source = self.first_timer() + 2 * flow.index() + which;
+        let timer = &mut self.flows[flow.index()].timers[which];
+        let due = timer.armed.after_timer(timer.deadline);
+        let none = timer.planned == Instant::NEVER;
+        if none || due <= self.agenda.other(source).due {
+            timer.planned = timer.deadline;
+            let scheduled = Scheduled::alone(timer.armed.shadow);
+            self.agenda.set_other(source, Key { due, scheduled });
+        }
+    }
+}
