@@ -37,6 +37,8 @@ pub enum Action {
     },
     /// From now on the link loses every packet that is handed to it.
     Down(LinkId),
+    /// From now on the link takes packets again. Without effect on a link that is not down.
+    Up(LinkId),
     /// From now on the link holds what has not reached its far end and what is
     /// handed to it. Of the latter it accepts, with what waited for its
     /// transmission, as many packets as its limit says. A transmission that
@@ -105,19 +107,25 @@ pub enum WorldError {
     #[error("link {link} cannot break during the run")]
     UnbreakableLink {
         /// Its name.
-        link: &'static str,
+        link: String,
     },
     /// The timeline pauses or resumes a link that was not declared to pause.
     #[error("link {link} cannot pause during the run")]
     UnpausableLink {
         /// Its name.
-        link: &'static str,
+        link: String,
+    },
+    /// The timeline brings back a link that was not declared to return.
+    #[error("link {link} cannot come back during the run")]
+    UnreturnableLink {
+        /// Its name.
+        link: String,
     },
     /// A link would resume with a setting that it does not have.
     #[error("link {link} has no setting {setting}: it has {settings}, numbered from 0")]
     UnknownSetting {
         /// Its name.
-        link: &'static str,
+        link: String,
         /// The number asked for.
         setting: u16,
         /// How many there are.
@@ -127,7 +135,7 @@ pub enum WorldError {
     #[error("the impairments of link {link} cannot be: {problem}")]
     Impairments {
         /// Its name.
-        link: &'static str,
+        link: String,
         /// What is wrong.
         problem: &'static str,
     },
@@ -135,7 +143,7 @@ pub enum WorldError {
     #[error("link {link} has carried packets: its parameters cannot change any more")]
     LinkInUse {
         /// Its name.
-        link: &'static str,
+        link: String,
     },
     /// More links than can be numbered.
     #[error("a world has at most 65535 links")]

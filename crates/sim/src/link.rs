@@ -2,6 +2,8 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+use std::borrow::Cow;
+
 use educe::Educe;
 use midflight_units::{Duration, Instant, Rate, Ring};
 
@@ -30,7 +32,7 @@ impl LinkId {
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
     /// Name for traces and errors.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Where it starts.
     pub from: NodeId,
     /// Where it ends.
@@ -43,6 +45,8 @@ pub struct LinkConfig {
     pub limit: Option<u32>,
     /// The timeline may take the link down.
     pub may_break: bool,
+    /// And up again: then nothing enters it ahead of time.
+    pub may_return: bool,
     /// What it does to packets at its far end.
     pub impairments: Impairments,
     /// What it may change to when it resumes after a pause, numbered from 0.
@@ -83,20 +87,21 @@ pub struct LinkCounts {
 impl LinkConfig {
     /// A link that is a queue, a transmitter and a delay, and nothing more.
     pub fn new(
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         (from, to): (NodeId, NodeId),
         rate: Rate,
         delay: Duration,
         limit: Option<u32>,
     ) -> Self {
         Self {
-            name,
+            name: name.into(),
             from,
             to,
             rate,
             delay,
             limit,
             may_break: false,
+            may_return: false,
             impairments: Impairments::default(),
             settings: Vec::new(),
             may_pause: false,
@@ -123,7 +128,8 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        self.may_pause || self.counted || self.tapped || self.router != Router::None
+        let looked_at = self.counted || self.tapped || self.router != Router::None;
+        looked_at || self.may_pause || self.may_return
     }
 
     /// What is wrong with its impairments, if it has any.
@@ -169,7 +175,6 @@ pub(crate) struct Passage {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Link {
-    pub(crate) name: &'static str,
     /// Where it ends.
     pub(crate) to: NodeId,
     limit: Option<u32>,
@@ -217,7 +222,6 @@ impl Link {
         let impaired = config.impairs();
         let special = config.is_special().then(|| Special::new(config));
         let mut link = Self {
-            name: config.name,
             to: config.to,
             limit: config.limit,
             may_break: config.may_break,
@@ -395,6 +399,20 @@ impl Link {
         self.entries.truncate(stay);
     }
 
+    /// The link takes packets again.
+    pub(crate) fn bring_up(&mut self) {
+        self.down = false;
+        let special = self.special.as_deref();
+        self.closed = special.is_some_and(|special| special.paused || special.is_closed());
+    }
+
+    /// Whether it was declared to come back.
+    pub(crate) fn may_return(&self) -> bool {
+        self.special
+            .as_deref()
+            .is_some_and(|special| special.may_return)
+    }
+
     /// Whether what is handed to it is looked at: who watches is told of it, or a router is.
     pub(crate) fn is_looked_at(&self) -> bool {
         let looks = |special: &Special| special.tapped || special.routing.is_some();
@@ -455,9 +473,9 @@ impl Link {
         Some((transit, fate, followed))
     }
 
-    /// What forbids to pause the link and to resume with a setting, if anything does.
-    pub(crate) fn check_resume(&self, setting: Option<u16>) -> Result<(), WorldError> {
-        let link = self.name;
+    /// What forbids to pause the link of this name and to resume with a setting, if anything does.
+    pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
+        let link = name.to_string();
         let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
             return Err(WorldError::UnpausableLink { link });
         };

@@ -32,6 +32,7 @@ pub(crate) struct Special {
     /// A packet is to follow the next one.
     pub(crate) swapping: bool,
     pub(crate) may_pause: bool,
+    pub(crate) may_return: bool,
     pub(crate) paused: bool,
     /// While paused, all packets at the link, in the order in which they will be sent.
     pub(crate) held: Vec<Packet>,
@@ -54,6 +55,7 @@ impl Special {
             impairing: Impairing::new(&config.impairments, Instant::ZERO),
             swapping: false,
             may_pause: config.may_pause,
+            may_return: config.may_return,
             paused: false,
             held: Vec::new(),
             waiting: 0,

@@ -3,6 +3,9 @@
 mod radio;
 mod timers;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use educe::Educe;
 use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -58,6 +61,7 @@ pub struct World<O> {
     /// When the event being processed was put on the agenda.
     scheduled: Scheduled,
     nodes: usize,
+    names: Arc<[Cow<'static, str>]>,
     links: Vec<Link>,
     /// The links whose arrivals are busy sources of the agenda, after them those
     /// of them that are special, and the links whose arrivals are no busy sources.
@@ -131,7 +135,7 @@ impl<O: Observer> World<O> {
         for link in &links {
             let problem = link.is_special().then(|| link.problem());
             if let Some(problem) = problem.flatten() {
-                let link = link.name;
+                let link = link.name.to_string();
                 return Err(WorldError::Impairments { link, problem });
             }
         }
@@ -140,6 +144,8 @@ impl<O: Observer> World<O> {
         }
         let has_routers = links.iter().any(|link| link.router != Router::None);
         let chained = chains(&links, routes, alternatives, &flows);
+        let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
+        let names = links.iter_mut().map(name).collect();
         let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
         let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
         let mut seldom_awaited = Vec::new();
@@ -172,6 +178,7 @@ impl<O: Observer> World<O> {
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
+            names,
             agenda: Agenda::new(busy, first_timer + timers),
             links,
             awaited,
@@ -233,11 +240,19 @@ impl<O: Observer> World<O> {
                 return Err(WorldError::FixedRoute { node: node.0 });
             }
             Action::Down(link) if !self.links[link.index()].may_break => {
-                let link = self.link_name(link);
+                let link = self.link_name(link).into();
                 return Err(WorldError::UnbreakableLink { link });
             }
-            Action::Pause(link) => self.links[link.index()].check_resume(None)?,
-            Action::Resume { link, setting } => self.links[link.index()].check_resume(setting)?,
+            Action::Up(link) if !self.links[link.index()].may_return() => {
+                let link = self.link_name(link).into();
+                return Err(WorldError::UnreturnableLink { link });
+            }
+            Action::Pause(link) => {
+                self.links[link.index()].check_resume(None, self.link_name(link))?;
+            }
+            Action::Resume { link, setting } => {
+                self.links[link.index()].check_resume(setting, self.link_name(link))?;
+            }
             _ => {}
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
@@ -265,7 +280,7 @@ impl<O: Observer> World<O> {
     ) -> Result<(), WorldError> {
         let l = &mut self.links[link.index()];
         if l.is_used() {
-            let link = l.name;
+            let link = self.link_name(link).into();
             return Err(WorldError::LinkInUse { link });
         }
         l.tune(rate, delay, limit);
@@ -306,8 +321,8 @@ impl<O: Observer> World<O> {
     }
 
     /// Name of a link.
-    pub fn link_name(&self, link: LinkId) -> &'static str {
-        self.links[link.index()].name
+    pub fn link_name(&self, link: LinkId) -> &str {
+        &self.names[link.index()]
     }
 
     /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
@@ -445,6 +460,7 @@ impl<O: Observer> World<O> {
                 self.sync_link(link.index());
                 self.sync_announcements();
             }
+            Action::Up(link) => self.links[link.index()].bring_up(),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::NotifyStart(flow, notice) => {

@@ -218,7 +218,7 @@ fn routes_that_hold_change_nothing() {
 
 /// Impairments of every kind, on links at all places of a chain, and links that may pause.
 fn impair(i: usize, link: &mut LinkConfig) {
-    let seed = random::seed(1, 0, link.name, "impairments");
+    let seed = random::seed(1, 0, &link.name, "impairments");
     let good = State {
         dwell: Duration::from_millis(300),
         loss: 0.001,
@@ -314,16 +314,18 @@ fn a_copy_of_an_impaired_world_runs_the_same_course() {
     }
 }
 
+/// What changes nothing, but needs an event for every packet.
+fn harmless(link: &mut LinkConfig) {
+    link.impairments.loss = Some(LossModel::Uniform { probability: 0.0 });
+    link.impairments.reordering = Some(Reordering::Swap {
+        probability: 0.0,
+        hold: Duration::ZERO,
+    });
+}
+
 /// Neither does a pause that is not used.
 #[test]
 fn impairments_that_never_happen_change_nothing() {
-    let harmless = |link: &mut LinkConfig| {
-        link.impairments.loss = Some(LossModel::Uniform { probability: 0.0 });
-        link.impairments.reordering = Some(Reordering::Swap {
-            probability: 0.0,
-            hold: Duration::ZERO,
-        });
-    };
     for back in [Return::Direct, Return::WaitsHalfway] {
         let mut plain = world(3, back);
         plan(&mut plain, back);
@@ -354,7 +356,9 @@ fn a_promise_is_kept() {
     let unbreakable = world.schedule(at(2_000), Action::Down(id(1)));
     assert_eq!(
         unbreakable,
-        Err(WorldError::UnbreakableLink { link: "to-old" })
+        Err(WorldError::UnbreakableLink {
+            link: "to-old".into()
+        })
     );
 }
 
@@ -365,7 +369,12 @@ fn only_an_idle_link_takes_other_parameters() {
     run(&mut world, 1_000);
     assert_eq!(world.retune(id(3), other.0, other.1, other.2), Ok(()));
     let error = world.retune(id(1), other.0, other.1, other.2);
-    assert_eq!(error, Err(WorldError::LinkInUse { link: "to-old" }));
+    assert_eq!(
+        error,
+        Err(WorldError::LinkInUse {
+            link: "to-old".into()
+        })
+    );
 }
 
 /// The SYN of 40 bytes over 320 kbit/s and 3 ms arrives at 4 ms, as scheduled at zero as the timeline is.
@@ -411,4 +420,43 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     }
     assert_eq!(world.run_before(at(5)), Ok(()));
     assert_eq!(world.observer().0, ["make", "arrived"]);
+}
+
+/// Between break and return everything that comes to the link is lost, and nothing after.
+#[test]
+fn a_link_comes_back() {
+    let returning = |i: usize, link: &mut LinkConfig| link.may_return = i == 2 || i == 5;
+    let everywhere = |i: usize, link: &mut LinkConfig| {
+        harmless(link);
+        returning(i, link);
+    };
+    let outage = |world: &mut World<Seen>| {
+        for link in [2, 5] {
+            schedule(world, 1_500, Action::Down(id(link)));
+            schedule(world, 2_700, Action::Up(id(link)));
+        }
+        run(world, 1_500);
+        let before = world.observer().lost_to_breaks;
+        run(world, 2_700);
+        let during = world.observer().lost_to_breaks;
+        run(world, 30_000);
+        (before, during, world.observer().lost_to_breaks)
+    };
+    let mut world = world_with(3, Return::Direct, returning);
+    let (before, during, after) = outage(&mut world);
+    assert_eq!(before, 0);
+    assert!(during > 10, "{during} lost");
+    assert_eq!(after, during);
+    assert!((0..3).all(|i| world.sender(World::<Seen>::flow_id(i)).view().snd_una > 1_000));
+    let mut with_events = world_with(3, Return::Direct, everywhere);
+    assert_eq!(outage(&mut with_events), (before, during, after));
+    assert_eq!(with_events.observer(), world.observer());
+
+    let mut unused = world_with(3, Return::Direct, returning);
+    run(&mut unused, 20_000);
+    let mut plain = self::world(3, Return::Direct);
+    run(&mut plain, 20_000);
+    assert_eq!(unused.observer(), plain.observer());
+    let error = WorldError::UnreturnableLink { link: "old".into() };
+    assert_eq!(plain.schedule(at(30_000), Action::Up(id(2))), Err(error));
 }

@@ -18,6 +18,26 @@ pub enum StudyError {
         /// The names that exist.
         known: String,
     },
+    /// There is no such flow in a scenario.
+    #[error("there is no flow \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
+    UnknownFlow {
+        /// The name that was read.
+        name: String,
+        /// The nearest name that exists.
+        near: Option<String>,
+        /// The names that exist.
+        known: String,
+    },
+    /// A scenario that cannot be run.
+    #[error("{place}{key}: {why}")]
+    Scenario {
+        /// File and line, or the override, with a separator; empty if there is neither.
+        place: String,
+        /// Path to the value.
+        key: String,
+        /// What was read and what is accepted.
+        why: String,
+    },
     /// Text that is not a model of a radio link.
     #[error("{what} \"{text}\" is not one; write for example {accepted}")]
     Model {

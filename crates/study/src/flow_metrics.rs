@@ -63,6 +63,8 @@ pub struct FlowRow {
     pub drops_wired: u64,
     /// Data packets lost to the radio.
     pub drops_radio: u64,
+    /// Data packets lost because a link was down.
+    pub drops_break: u64,
     /// First transmissions that arrived behind a higher segment.
     pub reordered: u64,
     /// Suspected losses by cause and by what they were taken for, both in the
@@ -170,9 +172,16 @@ impl FlowMetrics {
 impl Observer for FlowMetrics {
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        if flow.index() != WATCHED {
-            return;
+        if flow.index() == WATCHED {
+            self.note(now, event);
         }
+    }
+}
+
+impl FlowMetrics {
+    /// An event of the flow.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, now: Instant, event: &Event<'_>) {
         match event {
             Event::Sent(segment) if !segment.probe => {
                 self.row.sent += 1;
@@ -215,17 +224,18 @@ impl Observer for FlowMetrics {
                 cause,
                 link,
             } => {
+                let count = match cause {
+                    DropCause::Radio => &mut self.row.drops_radio,
+                    DropCause::Queue => &mut self.row.drops_queue,
+                    DropCause::Break => &mut self.row.drops_break,
+                };
+                *count += 1;
+                let wired = *cause == DropCause::Queue && link.index() == WIRED;
+                self.row.drops_wired += u64::from(wired);
                 let cause = match cause {
                     DropCause::Radio => Cause::Wireless,
                     DropCause::Queue | DropCause::Break => Cause::Congestion,
                 };
-                let count = match cause {
-                    Cause::Wireless => &mut self.row.drops_radio,
-                    _ => &mut self.row.drops_queue,
-                };
-                *count += 1;
-                let wired = cause == Cause::Congestion && link.index() == WIRED;
-                self.row.drops_wired += u64::from(wired);
                 // Lost copies of what has arrived, or was sent again since, explain nothing.
                 let resent = self.resent.binary_search_by_key(segment, |r| r.0);
                 let is_last = resent.is_ok_and(|place| self.resent[place].1 == *sent);

@@ -12,6 +12,7 @@ mod long_flow;
 mod metrics;
 mod radio;
 mod roaming;
+pub mod scenario;
 mod scheme;
 mod startup;
 mod sweep;

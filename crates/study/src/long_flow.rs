@@ -27,7 +27,7 @@ use crate::execution::{each_run, Execution, Progress};
 use crate::flow_metrics::{self, FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Goal, Recorder, TraceRow};
+use crate::trace::{play, Goal, LinkNames, Recorder, TraceRow};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,11 +118,6 @@ const LINK_NAMES: [&str; 8] = [
     "cross-back",
 ];
 
-/// Name of a link of this network.
-pub(crate) fn link_name(link: LinkId) -> &'static str {
-    LINK_NAMES.get(link.index()).copied().unwrap_or("")
-}
-
 fn link_id(number: u16) -> LinkId {
     World::<()>::link_id(number)
 }
@@ -212,7 +207,7 @@ impl LongFlow {
     fn links(&self, run: u64) -> Vec<LinkConfig> {
         let link = |number: u16, from, to, info: &LinkInfo, limit| {
             LinkConfig::new(
-                link_name(link_id(number)),
+                LINK_NAMES[usize::from(number)],
                 (from, to),
                 info.rate,
                 info.delay,
@@ -263,7 +258,7 @@ impl LongFlow {
         ] {
             let overhead = (self.overhead > Duration::ZERO).then(|| Overhead {
                 most: self.overhead,
-                seed: random::seed(self.seed, run, link_name(link_id(number)), "overhead"),
+                seed: random::seed(self.seed, run, LINK_NAMES[usize::from(number)], "overhead"),
             });
             links.push(LinkConfig {
                 overhead,
@@ -371,7 +366,7 @@ pub fn trace_long_flow(
     only: &[String],
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = flow.check()?;
-    let recorder = Recorder::new(&built.profile, link_name, from, only);
+    let recorder = Recorder::new(&built.profile, LinkNames::new(LINK_NAMES), from, only);
     let world = flow.world(&built, run, (Digest::default(), recorder))?;
     let (recorder, digest) = play(world, until)?;
     Ok((recorder.into_rows(), digest))
@@ -391,12 +386,17 @@ pub fn capture_long_flow(
 ) -> Result<(Vec<Capture>, String), StudyError> {
     let built = flow.check()?;
     let router = Place {
-        name: link_name(link_id(RADIO)).into(),
+        name: LINK_NAMES[usize::from(RADIO)].into(),
         links: [RADIO, WIRED_BACK].map(link_id).to_vec(),
         watched_only: true,
     };
     let goal = Goal::default();
-    let capturing = Capturing::new((&built.profile, snap), vec![router], link_name, goal)?;
+    let capturing = Capturing::new(
+        (&built.profile, snap),
+        vec![router],
+        LinkNames::new(LINK_NAMES),
+        goal,
+    )?;
     let world = flow.world(&built, run, (Digest::default(), capturing))?;
     let (capturing, digest) = play(world, until)?;
     let about = format!("{} on profile {}, run {run}", flow.scheme, flow.profile);

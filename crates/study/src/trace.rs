@@ -1,5 +1,7 @@
 //! One run as a complete list of events.
 
+use std::borrow::Cow;
+
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
@@ -106,7 +108,7 @@ impl Goal {
 pub(crate) struct Recorder {
     rows: Vec<TraceRow>,
     flow: usize,
-    link_name: fn(LinkId) -> &'static str,
+    links: LinkNames,
     /// What happens before is not listed.
     from: Instant,
     /// Events that are listed; all if empty.
@@ -118,28 +120,38 @@ pub(crate) struct Recorder {
     timeouts: Vec<usize>,
 }
 
-fn name_of(link: LinkId) -> &'static str {
-    LINK_NAMES.get(link.index()).copied().unwrap_or("")
+/// Names of a network's links, by their numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkNames(Vec<Cow<'static, str>>);
+
+impl LinkNames {
+    pub(crate) fn new<N: Into<Cow<'static, str>>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    pub(crate) fn of(&self, link: LinkId) -> &str {
+        self.0.get(link.index()).map_or("", |name| name)
+    }
 }
 
 impl Recorder {
     /// Lists what happens from then on to a sender of this profile.
-    pub(crate) fn new(
-        profile: &Profile,
-        link_name: fn(LinkId) -> &'static str,
-        from: Instant,
-        only: &[String],
-    ) -> Self {
+    pub(crate) fn new(profile: &Profile, links: LinkNames, from: Instant, only: &[String]) -> Self {
         Self {
             rows: Vec::new(),
             flow: WATCHED,
-            link_name,
+            links,
             from,
             only: only.to_vec(),
             goal: Goal::default(),
             opinions: has_opinions(profile),
             timeouts: Vec::new(),
         }
+    }
+
+    /// The same with the flow of this number watched.
+    pub(crate) fn of(self, flow: usize) -> Self {
+        Self { flow, ..self }
     }
 
     /// What was listed.
@@ -269,7 +281,8 @@ impl Observer for Recorder {
                 self.push(now, "ack", a.ack as f64 - 1.0, said(a));
             }
             Event::Arrived { segment, link, .. } => {
-                self.push(now, "rcv", segment.seq as f64, (self.link_name)(*link));
+                let link = self.links.of(*link).to_string();
+                self.push(now, "rcv", segment.seq as f64, link);
             }
             Event::Dropped {
                 payload,
@@ -286,7 +299,7 @@ impl Observer for Recorder {
                     DropCause::Break => "break",
                     DropCause::Radio => "radio",
                 };
-                let link = (self.link_name)(*link);
+                let link = self.links.of(*link);
                 self.push(now, "drop", number, format!("{kind} {link} {cause}"));
             }
             Event::Break => self.push(now, "break", 0.0, ""),
@@ -405,12 +418,12 @@ impl TraceRun {
 /// [`StudyError`] for input that is not accepted.
 pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
     let world = run.world(|traced| {
+        let names = LinkNames::new(LINK_NAMES);
         let recorder = Recorder {
-            flow: run.flow as usize,
             goal: Goal::new(Some(run.packets)),
-            ..Recorder::new(&traced.profile, name_of, Instant::ZERO, &[])
+            ..Recorder::new(&traced.profile, names, Instant::ZERO, &[])
         };
-        Ok((Digest::default(), recorder))
+        Ok((Digest::default(), recorder.of(run.flow as usize)))
     })?;
     let (recorder, digest) = play(world, run.end)?;
     Ok((recorder.into_rows(), digest))
@@ -427,7 +440,7 @@ pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), Stud
         let capturing = Capturing::new(
             (&traced.profile, snap),
             Handoff::stations(),
-            name_of,
+            LinkNames::new(LINK_NAMES),
             Goal::new(Some(run.packets)),
         )?;
         Ok((Digest::default(), capturing.of(run.flow as usize)))

@@ -13,10 +13,11 @@ use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload
 use midflight_tcp::{Ack, Profile, Says, SenderEvent};
 use midflight_units::Instant;
 
+pub(crate) use self::wire::payload_bytes;
 use self::wire::{AckSent, Wire};
 use crate::error::StudyError;
 use crate::flow_metrics::WATCHED;
-use crate::trace::{Goal, Watching};
+use crate::trace::{Goal, LinkNames, Watching};
 
 /// Most bytes of a run's captures together, and what a packet takes beside its own.
 const MOST_BYTES: u64 = 4_000_000_000;
@@ -86,7 +87,7 @@ pub(crate) struct Capturing {
     pending: Vec<Vec<String>>,
     snap: u32,
     bytes: u64,
-    link_name: fn(LinkId) -> &'static str,
+    links: LinkNames,
     wire: Wire,
     goal: Goal,
 }
@@ -100,7 +101,7 @@ impl Capturing {
     pub(crate) fn new(
         (profile, snap): (&Profile, u32),
         places: Vec<Place>,
-        link_name: fn(LinkId) -> &'static str,
+        links: LinkNames,
         goal: Goal,
     ) -> Result<Self, StudyError> {
         let all = FIRST_PLACE + places.len();
@@ -115,7 +116,7 @@ impl Capturing {
             pending: vec![Vec::new(); all],
             snap,
             bytes: 0,
-            link_name,
+            links,
         })
     }
 
@@ -362,7 +363,7 @@ impl Observer for Capturing {
                 link,
                 cause,
             } => {
-                let name = (self.link_name)(*link);
+                let name = self.links.of(*link);
                 let text = match cause {
                     DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
                     DropCause::Break => format!("{LOST} {name}: the link is down"),

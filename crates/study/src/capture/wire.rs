@@ -78,6 +78,13 @@ pub(super) struct Packet {
     pub(super) blocks_left_out: usize,
 }
 
+/// Bytes of data in a full segment; none if headers leave no room for any.
+pub(crate) fn payload_bytes(profile: &Profile) -> Option<u32> {
+    let options = if profile.receiver.timestamps { 12 } else { 0 };
+    let payload = profile.sender.segment_bytes.checked_sub(HEADERS + options);
+    payload.filter(|&payload| payload > 0)
+}
+
 impl Wire {
     /// The wire of senders and receivers of this profile.
     ///
@@ -85,9 +92,8 @@ impl Wire {
     /// [`StudyError::Range`] when segments have no room for data.
     pub(super) fn new(profile: &Profile) -> Result<Self, StudyError> {
         let (tx, rx) = (&profile.sender, &profile.receiver);
-        let options = if rx.timestamps { 12 } else { 0 };
-        let payload = tx.segment_bytes.checked_sub(HEADERS + options);
-        let (Some(payload @ 1..), ..=MOST_BYTES) = (payload, tx.segment_bytes) else {
+        let payload = payload_bytes(profile);
+        let (Some(payload), ..=MOST_BYTES) = (payload, tx.segment_bytes) else {
             return Err(StudyError::Range {
                 what: "segment_bytes of a run to capture",
                 value: tx.segment_bytes.to_string(),

@@ -32,7 +32,7 @@ use crate::capture::{Capture, Capturing};
 use crate::error::StudyError;
 use crate::execution::{each_run, Execution, Progress};
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Goal, Recorder, TraceRow};
+use crate::trace::{play, Goal, LinkNames, Recorder, TraceRow};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -466,7 +466,12 @@ pub fn trace_roaming(
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = roaming.check()?;
     let moves = roaming.moves(&built.profile.receiver.signal, run);
-    let recorder = Recorder::new(&built.profile, network::link_name, from, only);
+    let recorder = Recorder::new(
+        &built.profile,
+        LinkNames::new(network::LINK_NAMES),
+        from,
+        only,
+    );
     let world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
     let (recorder, digest) = play(world, until)?;
     Ok((recorder.into_rows(), digest))
@@ -488,7 +493,12 @@ pub fn capture_roaming(
     let moves = roaming.moves(&built.profile.receiver.signal, run);
     let stations = (0..roaming.stations).map(network::place_of).collect();
     let goal = Goal::default();
-    let capturing = Capturing::new((&built.profile, snap), stations, network::link_name, goal)?;
+    let capturing = Capturing::new(
+        (&built.profile, snap),
+        stations,
+        LinkNames::new(network::LINK_NAMES),
+        goal,
+    )?;
     let world = roaming.world(&built, &moves, run, (Digest::default(), capturing))?;
     let (capturing, digest) = play(world, until)?;
     let (scheme, profile) = (&roaming.scheme, &roaming.profile);

@@ -19,7 +19,8 @@ use crate::scheme::{Built, Scheme};
 
 /// Names of the links in the order of their numbers: two of the backbone and
 /// one nowhere, then seven for each station.
-const LINK_NAMES: [&str; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize] = {
+pub(super) const LINK_NAMES: [&str;
+    FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize] = {
     let mut names = [""; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize];
     names[BACKBONE as usize] = "backbone";
     names[BACKBONE_BACK as usize] = "backbone-back";
@@ -66,11 +67,6 @@ const MOBILE: NodeId = NodeId(2);
 
 /// Rate of the links that take no time.
 const AIR: Rate = Rate::from_mbps(1_000_000);
-
-/// Name of a link of this network.
-pub(super) fn link_name(link: LinkId) -> &'static str {
-    LINK_NAMES.get(link.index()).copied().unwrap_or("")
-}
 
 /// The place of captures at a station: a packet is about to be queued for its
 /// wireless link, or has come from there.
@@ -148,7 +144,7 @@ impl Network<'_> {
             ..
         } = self.roaming;
         let link = |number: u16, from, to, info: &LinkInfo| {
-            let name = link_name(link_id(number));
+            let name = LINK_NAMES[usize::from(number)];
             LinkConfig::new(name, (from, to), info.rate, info.delay, Some(*limit))
         };
         let still = LinkInfo {

@@ -1,0 +1,25 @@
+//! Scenarios of a user's own: links, flows, handoffs and changes in a file with
+//! units ([`ScenarioFile`]), or the same as JSON.
+//!
+//! Data flow one way: text with overrides, to the file's types ([`read_scenario`]), to a
+//! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).
+
+mod file;
+mod network;
+mod one_run;
+mod plan;
+mod presets;
+mod read;
+mod run;
+mod written;
+
+pub use file::{
+    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
+    WayFile, WiredFile,
+};
+pub use one_run::{capture_scenario, trace_scenario};
+pub use plan::{Plan, Problem};
+pub use presets::{Preset, PRESETS};
+pub use read::{read_scenario, scenario_schema, Origin};
+pub use run::{run_scenarios, FlowOutcome, Phase, ScenarioRun};
+pub use written::{Instants, Names, Quantity, Queue, Share, Size, Value, Written};

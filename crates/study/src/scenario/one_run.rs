@@ -1,0 +1,106 @@
+//! One run of a scenario, told in full.
+
+use midflight_sim::{Digest, Event, FlowId, LinkId, Observer, World};
+use midflight_units::Instant;
+
+use super::plan::Plan;
+use super::run::Ends;
+use crate::capture::{Capture, Capturing};
+use crate::error::StudyError;
+use crate::trace::{play, Goal, Recorder, TraceRow, Watching};
+
+/// Who watches until every flow with an end is there.
+struct UntilDone<W> {
+    watching: W,
+    ends: Ends,
+}
+
+impl<W: Watching> Observer for UntilDone<W> {
+    const DETAILED: bool = W::DETAILED;
+
+    fn taps(&self, link: LinkId) -> bool {
+        self.watching.taps(link)
+    }
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.watching.record(now, flow, event);
+        self.ends.note(flow, event);
+    }
+}
+
+impl<W: Watching> Watching for UntilDone<W> {
+    fn is_done(&self) -> bool {
+        self.ends.is_done()
+    }
+
+    fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        self.watching.check_length(end)
+    }
+}
+
+impl Plan {
+    /// Plays a run; who has watched, and the digest.
+    fn watched<W: Watching>(&self, run: u64, watching: W) -> Result<(W, String), StudyError> {
+        let ends = Ends::new(self);
+        let until_done = UntilDone { watching, ends };
+        let mut world: World<_> = self.world(run, (Digest::default(), until_done))?;
+        self.timeline(&mut world, run)?;
+        let (until_done, digest) = play(world, self.end())?;
+        Ok((until_done.watching, digest))
+    }
+
+    fn flow_of_name(&self, name: Option<&str>) -> Result<usize, StudyError> {
+        let Some(name) = name else { return Ok(0) };
+        let known = || self.flows.iter().map(|f| f.name.as_str());
+        let place = known().position(|k| k == name);
+        place.ok_or_else(|| StudyError::UnknownFlow {
+            name: name.into(),
+            near: crate::error::nearest(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+/// Every event of a flow in one run from `from` on, the first flow's if none is
+/// named, or only those of these names; and the digest of the run.
+///
+/// # Errors
+/// [`StudyError::UnknownFlow`]; [`StudyError::TooLong`] when there is too much.
+pub fn trace_scenario(
+    plan: &Plan,
+    run: u64,
+    flow: Option<&str>,
+    from: Instant,
+    only: &[String],
+) -> Result<(Vec<TraceRow>, String), StudyError> {
+    let flow = plan.flow_of_name(flow)?;
+    let built = &plan.built[plan.flows[flow].built];
+    let recorder = Recorder::new(&built.profile, plan.link_names(), from, only).of(flow);
+    let (recorder, digest) = plan.watched(run, recorder)?;
+    Ok((recorder.into_rows(), digest))
+}
+
+/// What is seen of a flow in one run at its sender, its receiver and the base
+/// stations, of each packet at most the first `snap` bytes (0 for all); and the
+/// digest of the run.
+///
+/// # Errors
+/// As [`trace_scenario`].
+pub fn capture_scenario(
+    plan: &Plan,
+    run: u64,
+    flow: Option<&str>,
+    snap: u32,
+) -> Result<(Vec<Capture>, String), StudyError> {
+    let number = plan.flow_of_name(flow)?;
+    let flow = &plan.flows[number];
+    let built = &plan.built[flow.built];
+    let (stations, names) = (plan.stations(), plan.link_names());
+    let capturing = Capturing::new((&built.profile, snap), stations, names, Goal::default())?;
+    let (capturing, digest) = plan.watched(run, capturing.of(number))?;
+    let about = format!(
+        "{} on profile {}, run {run}",
+        flow.scheme, plan.file.profile
+    );
+    Ok((capturing.develop(&about, &digest)?, digest))
+}

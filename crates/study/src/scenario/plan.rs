@@ -1,0 +1,575 @@
+//! What a scenario says, checked and with everything that it leaves out.
+
+use midflight_control::signal::AnyHandoverSignal;
+use midflight_sim::{random, LossModel, Reordering};
+use midflight_units::{Duration, Instant, Rate, Seq};
+
+use super::file::{ChangeFile, Direction, FlowFile, LinkFile, NoticeFile, ScenarioFile, WayFile};
+use super::network::Prospects;
+use super::presets::{self, Preset};
+use super::written::{Queue, Size, Written};
+use crate::capture::payload_bytes;
+use crate::error::nearest;
+use crate::scheme::{Built, Knobs, Scheme};
+
+/// Most access links.
+const MOST_LINKS: usize = 64;
+/// Most flows.
+const MOST_FLOWS: usize = 10_000;
+/// Most handoffs, and most changes.
+const MOST_EVENTS: usize = 100_000;
+/// Most different parameters of a link.
+const MOST_SETTINGS: usize = 10_000;
+
+/// What is wrong with a scenario, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Path to the value, such as `links.lte.rate`.
+    pub key: String,
+    /// A sentence that names what was read and what is accepted.
+    pub why: String,
+}
+
+fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Result<T, Problem> {
+    Err(Problem {
+        key: key.into(),
+        why: why.into(),
+    })
+}
+
+/// One direction of an access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Way {
+    pub(super) rate: Rate,
+    pub(super) delay: Duration,
+    pub(super) limit: u32,
+    pub(super) loss: Option<LossModel>,
+    pub(super) reordering: Option<Reordering>,
+}
+
+/// Both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ways {
+    pub(super) down: Way,
+    pub(super) up: Way,
+}
+
+impl Ways {
+    pub(super) fn of(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+}
+
+/// An access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Access {
+    pub(super) name: String,
+    /// At the start, then after each of its changes.
+    pub(super) settings: Vec<Ways>,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    pub(super) scheme: String,
+    /// What it is made of, as the place in the plan's list.
+    pub(super) built: usize,
+    pub(super) direction: Direction,
+    /// The access link of a node that stays; none for the mobile node's.
+    pub(super) on: Option<usize>,
+    pub(super) opens: Instant,
+    /// One past the last segment; none if it has no end.
+    pub(super) end: Option<Seq>,
+    pub(super) start_notice: bool,
+}
+
+/// What is said of a handoff or of a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Telling {
+    pub(super) delay: Duration,
+    pub(super) lost: f64,
+    pub(super) rate: Option<Rate>,
+    pub(super) says_delay: Option<Duration>,
+}
+
+/// The mobile node goes from one link to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Move {
+    pub(super) at: Instant,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) gap: Option<Duration>,
+    pub(super) telling: Option<Telling>,
+}
+
+impl Move {
+    /// When the new link is in use.
+    pub(super) fn make(&self) -> Instant {
+        self.at + self.gap.unwrap_or(Duration::ZERO)
+    }
+}
+
+/// A link changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) at: Instant,
+    pub(super) link: usize,
+    pub(super) pause: Duration,
+    /// Which of the link's settings it then has.
+    pub(super) setting: usize,
+    pub(super) telling: Option<Telling>,
+}
+
+/// A scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) file: ScenarioFile,
+    pub(super) wired_limit: u32,
+    pub(super) access: Vec<Access>,
+    pub(super) start: usize,
+    pub(super) flows: Vec<Flow>,
+    /// Senders and receivers, one for each entry of the file's flows.
+    pub(super) built: Vec<Built>,
+    pub(super) moves: Vec<Move>,
+    pub(super) changes: Vec<Change>,
+    pub(super) prospects: Vec<Prospects>,
+}
+
+/// A name among others.
+fn find<'a>(
+    key: &str,
+    name: &str,
+    what: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<usize, Problem> {
+    if let Some(place) = known.clone().position(|k| k == name) {
+        return Ok(place);
+    }
+    let near = nearest(name, known.clone()).map(|n| format!(" (did you mean \"{n}\"?)"));
+    let known: Vec<&str> = known.collect();
+    let near = near.unwrap_or_default();
+    let known = known.join(", ");
+    problem(
+        key,
+        format!("there is no {what} \"{name}\"{near}; there are {known}"),
+    )
+}
+
+/// What a key left out leaves to its preset.
+fn or<T: Clone, P>(
+    own: Option<&Written<T>>,
+    preset: Option<&P>,
+    of: impl Fn(&P) -> Option<T>,
+) -> Option<T> {
+    own.map(|written| written.value.clone())
+        .or_else(|| preset.and_then(of))
+}
+
+impl Way {
+    fn queue(queue: Queue, rate: Rate, delay: Duration) -> u32 {
+        queue.packets(rate, delay)
+    }
+}
+
+/// The ways of a link as it is written.
+fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
+    let preset: Option<&Preset> = match &link.preset {
+        None => None,
+        Some(name) => {
+            let known = presets::PRESETS.iter().map(|p| p.name);
+            let place = find(&format!("{key}.preset"), name, "preset", known)?;
+            Some(&presets::PRESETS[place])
+        }
+    };
+    let missing = |what: &str, example: &str| {
+        let why = format!(
+            "a link without a preset needs a {what}; write for example {what} = \"{example}\""
+        );
+        problem(key, why)
+    };
+    let Some(rate) = or(link.rate.as_ref(), preset, |p| Some(p.down_rate())) else {
+        return missing("rate", "54 Mbit/s");
+    };
+    let Some(delay) = or(link.delay.as_ref(), preset, |p| Some(p.delay())) else {
+        return missing("delay", "2 ms");
+    };
+    let of_preset = |p: &Preset| Some(p.down_queue());
+    let queue = or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::Bdp(1.0));
+    let down = Way {
+        rate,
+        delay,
+        limit: Way::queue(queue, rate, delay),
+        loss: link.loss.as_ref().map(|l| l.value),
+        reordering: link.reorder.as_ref().map(|r| r.value),
+    };
+    let own = link.up.clone().unwrap_or_default();
+    // A rate of one's own is the rate of both directions, as without a preset.
+    let preset_up = preset.filter(|_| link.rate.is_none());
+    let up_rate = or(own.rate.as_ref(), preset_up, |p| Some(p.up_rate())).unwrap_or(rate);
+    let up_delay = own.delay.as_ref().map_or(delay, |d| d.value);
+    let preset_queue = preset.filter(|_| link.queue.is_none());
+    let of_preset = |p: &Preset| Some(p.up_queue());
+    let up_queue = or(own.queue.as_ref(), preset_queue, of_preset).unwrap_or(queue);
+    let up = Way {
+        rate: up_rate,
+        delay: up_delay,
+        limit: Way::queue(up_queue, up_rate, up_delay),
+        loss: own.loss.as_ref().map(|l| l.value),
+        reordering: own.reorder.as_ref().map(|r| r.value),
+    };
+    Ok(Ways { down, up })
+}
+
+/// A way after a change.
+fn changed(before: &Way, to: &WayFile) -> Way {
+    let rate = to.rate.as_ref().map_or(before.rate, |r| r.value);
+    let delay = to.delay.as_ref().map_or(before.delay, |d| d.value);
+    Way {
+        rate,
+        delay,
+        limit: to
+            .queue
+            .as_ref()
+            .map_or(before.limit, |q| Way::queue(q.value, rate, delay)),
+        loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
+        reordering: to
+            .reorder
+            .as_ref()
+            .map_or(before.reordering, |r| Some(r.value)),
+    }
+}
+
+/// The ways of a link after a change: up changes as down does, but for losses and
+/// reordering, where nothing else is said.
+fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
+    let down = WayFile {
+        rate: change.rate.clone(),
+        delay: change.delay.clone(),
+        queue: change.queue.clone(),
+        loss: change.loss.clone(),
+        reorder: change.reorder.clone(),
+    };
+    let own = change.up.clone().unwrap_or_default();
+    let up = WayFile {
+        rate: own.rate.or_else(|| change.rate.clone()),
+        delay: own.delay.or_else(|| change.delay.clone()),
+        queue: own.queue.or_else(|| change.queue.clone()),
+        loss: own.loss,
+        reorder: own.reorder,
+    };
+    Ways {
+        down: changed(&before.down, &down),
+        up: changed(&before.up, &up),
+    }
+}
+
+fn telling(notice: &NoticeFile, notices: bool) -> Option<Telling> {
+    notices.then(|| Telling {
+        delay: notice.delay.value,
+        lost: notice.lost.value.0,
+        rate: notice.says_rate.as_ref().map(|r| r.value),
+        says_delay: notice.says_delay.as_ref().map(|d| d.value),
+    })
+}
+
+impl Plan {
+    /// Checks a scenario and fills in what it leaves out.
+    ///
+    /// # Errors
+    /// The first [`Problem`] that is found.
+    pub fn new(file: ScenarioFile) -> Result<Self, Problem> {
+        let end = file.end.value;
+        if end == Duration::ZERO {
+            return problem(
+                "end",
+                "a run of \"0 s\" is over before it begins; accepted is a longer time",
+            );
+        }
+        for (key, value) in [("runs", file.runs), ("packets", file.packets)] {
+            if value == 0 {
+                return problem(key, "0 is too few; accepted is 1 or more");
+            }
+        }
+        if file.links.is_empty() || file.links.len() > MOST_LINKS {
+            let why = format!(
+                "{} access links were given; accepted are 1 to {MOST_LINKS}",
+                file.links.len()
+            );
+            return problem("links", why);
+        }
+        let wired = &file.wired;
+        let wired_limit = wired
+            .queue
+            .value
+            .packets(wired.rate.value, wired.delay.value);
+        let mut access = Vec::new();
+        for (name, link) in &file.links {
+            let settings = vec![ways(&format!("links.{name}"), link)?];
+            let name = name.clone();
+            access.push(Access { name, settings });
+        }
+        let start = match &file.start {
+            Some(name) => find("start", name, "link", file.links.keys().map(String::as_str))?,
+            None => 0,
+        };
+        let (flows, built) = Self::flows(&file)?;
+        let moves = Self::moves(&file, start)?;
+        let changes = Self::changes(&file, &mut access)?;
+        Ok(Self {
+            wired_limit,
+            prospects: Prospects::of(access.len(), &moves, &changes),
+            access,
+            start,
+            flows,
+            built,
+            moves,
+            changes,
+            file,
+        })
+    }
+
+    fn flows(file: &ScenarioFile) -> Result<(Vec<Flow>, Vec<Built>), Problem> {
+        let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
+        if total == 0 || total > MOST_FLOWS as u64 {
+            let why = format!("{total} flows were given; accepted are 1 to {MOST_FLOWS}");
+            return problem("flows", why);
+        }
+        let (mut flows, mut all_built) = (Vec::new(), Vec::new());
+        for (name, flow) in &file.flows {
+            let key = format!("flows.{name}");
+            let built = Self::built(file, &key, flow)?;
+            let on = match &flow.on {
+                None => None,
+                Some(link) => {
+                    let known = file.links.keys().map(String::as_str);
+                    Some(find(&format!("{key}.on"), link, "link", known)?)
+                }
+            };
+            // Segment 0 is the SYN.
+            let end = match flow.size.value {
+                Size::Unlimited => None,
+                Size::Packets(packets) => Some(1 + packets),
+                Size::Bytes(bytes) => {
+                    let Some(payload) = payload_bytes(&built.profile) else {
+                        let bytes = built.profile.sender.segment_bytes;
+                        let why = format!("segments of {bytes} bytes have no room for data; accepted are larger ones (setting segment_bytes)");
+                        return problem(format!("{key}.size"), why);
+                    };
+                    Some(1 + bytes.div_ceil(u64::from(payload)))
+                }
+            };
+            for number in 0..flow.count {
+                let opens =
+                    Instant::ZERO + flow.start.value + flow.stagger.value * u64::from(number);
+                if opens >= Instant::ZERO + file.end.value {
+                    let why = format!("the flow would open at {opens}, but the run ends at {}; accepted is an earlier start, or a later end", file.end);
+                    return problem(format!("{key}.start"), why);
+                }
+                flows.push(Flow {
+                    name: match flow.count {
+                        1 => name.clone(),
+                        _ => format!("{name}-{number}"),
+                    },
+                    scheme: flow.scheme.clone(),
+                    built: all_built.len(),
+                    direction: flow.direction,
+                    on,
+                    opens,
+                    end,
+                    start_notice: flow.start_notice,
+                });
+            }
+            all_built.push(built);
+        }
+        Ok((flows, all_built))
+    }
+
+    fn built(file: &ScenarioFile, key: &str, flow: &FlowFile) -> Result<Built, Problem> {
+        let mut set = file.set.clone();
+        set.extend(flow.set.clone());
+        let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
+        let at = |part: &str| format!("{key}.{part}");
+        let scheme = match Scheme::named(&flow.scheme) {
+            Ok(scheme) => scheme,
+            Err(e) => return problem(at("scheme"), e.to_string()),
+        };
+        // Which of profile, settings and scheme is not accepted is told by leaving out the others.
+        let plain = Scheme::named("sack");
+        let built = match scheme.build(&file.profile, &knobs) {
+            Ok(built) => built,
+            Err(e) => {
+                let builds = |knobs: &[(String, String)]| {
+                    plain
+                        .as_ref()
+                        .is_ok_and(|s| s.build(&file.profile, knobs).is_ok())
+                };
+                let culprit = |k: &&(String, String)| !builds(std::slice::from_ref(k));
+                let place = if !builds(&[]) {
+                    "profile".into()
+                } else if let Some((name, _)) = knobs.iter().find(culprit) {
+                    if flow.set.contains_key(name) {
+                        at(&format!("set.{name}"))
+                    } else {
+                        format!("set.{name}")
+                    }
+                } else {
+                    at("scheme")
+                };
+                return problem(place, e.to_string());
+            }
+        };
+        let signals = !matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_));
+        if signals && flow.direction == Direction::Up {
+            let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; accepted is a scheme without one, or direction = \"down\"", flow.scheme);
+            return problem(at("scheme"), why);
+        }
+        Ok(built)
+    }
+
+    fn moves(file: &ScenarioFile, start: usize) -> Result<Vec<Move>, Problem> {
+        let mut moves: Vec<Move> = Vec::new();
+        let mut on = start;
+        let name = |link: usize| file.links.get_index(link).map_or("", |(name, _)| name);
+        let end = Instant::ZERO + file.end.value;
+        for (number, handoff) in file.handoffs.iter().enumerate() {
+            let key = |part: &str| format!("handoffs.{number}.{part}");
+            let known = file.links.keys().map(String::as_str);
+            let mut to = Vec::new();
+            for name in handoff.to.all() {
+                to.push(find(&key("to"), name, "link", known.clone())?);
+            }
+            let gap = handoff.gap.as_ref().map(|gap| gap.value);
+            for (i, &at) in handoff.at.value.0.iter().enumerate() {
+                let target = to[i % to.len()];
+                if target == on && gap.is_none() {
+                    let why = format!("at {at} the mobile node is on \"{}\" already; accepted is another link, or a gap for an outage", name(on));
+                    return problem(key("to"), why);
+                }
+                let this = Move {
+                    at,
+                    from: on,
+                    to: target,
+                    gap,
+                    telling: telling(&handoff.notice, file.notices),
+                };
+                if let Some(last) = moves
+                    .last()
+                    .filter(|last| at < last.make() || at == last.at)
+                {
+                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; accepted are handoffs one after the other in the order of time", last.at, last.make());
+                    return problem(key("at"), why);
+                }
+                if this.make() >= end {
+                    let why = format!("the handoff at {at} is complete at {}, but the run ends at {}; accepted is an earlier handoff, a shorter gap, or a later end", this.make(), file.end);
+                    return problem(key("at"), why);
+                }
+                on = target;
+                moves.push(this);
+                if moves.len() > MOST_EVENTS {
+                    let why =
+                        format!("there are more than {MOST_EVENTS} handoffs; accepted are fewer");
+                    return problem(key("at"), why);
+                }
+            }
+        }
+        Ok(moves)
+    }
+
+    fn changes(file: &ScenarioFile, access: &mut [Access]) -> Result<Vec<Change>, Problem> {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut last_of: Vec<Option<Change>> = vec![None; access.len()];
+        let end = Instant::ZERO + file.end.value;
+        for (number, change) in file.changes.iter().enumerate() {
+            let key = |part: &str| format!("changes.{number}.{part}");
+            let known = file.links.keys().map(String::as_str);
+            let link = find(&key("link"), &change.link, "link", known)?;
+            let pause = change.pause.value;
+            for &at in &change.at.value.0 {
+                if let Some(last) = changes.last().filter(|last| at < last.at) {
+                    let why = format!("the change at {at} is written behind the one at {}; accepted are changes in the order of time", last.at);
+                    return problem(key("at"), why);
+                }
+                let under_way = |c: &Change| at <= c.at + c.pause;
+                if let Some(last) = last_of[link].filter(under_way) {
+                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; accepted is a later one", change.link, last.at, last.at + last.pause);
+                    return problem(key("at"), why);
+                }
+                if at + pause >= end {
+                    let why = format!("the change at {at} is complete at {}, but the run ends at {}; accepted is an earlier change, a shorter pause, or a later end", at + pause, file.end);
+                    return problem(key("at"), why);
+                }
+                let settings = &mut access[link].settings;
+                let before = settings.len() - 1;
+                let after = changed_ways(&settings[before], change);
+                // The same change again and again needs one setting only.
+                let setting = match settings.iter().skip(1).position(|s| *s == after) {
+                    Some(place) => place + 1,
+                    None if settings.len() > MOST_SETTINGS => {
+                        let why = format!("there are more than {MOST_SETTINGS} different changes of \"{}\"; accepted are fewer", change.link);
+                        return problem(key("at"), why);
+                    }
+                    None => {
+                        settings.push(after);
+                        settings.len() - 1
+                    }
+                };
+                let this = Change {
+                    at,
+                    link,
+                    pause,
+                    setting,
+                    telling: change
+                        .notice
+                        .as_ref()
+                        .and_then(|n| telling(n, file.notices)),
+                };
+                last_of[link] = Some(this);
+                changes.push(this);
+                if changes.len() > MOST_EVENTS {
+                    let why =
+                        format!("there are more than {MOST_EVENTS} changes; accepted are fewer");
+                    return problem(key("at"), why);
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The scenario as it is written, with every default.
+    pub fn file(&self) -> &ScenarioFile {
+        &self.file
+    }
+
+    /// When the run ends at the latest.
+    pub(super) fn end(&self) -> Instant {
+        Instant::ZERO + self.file.end.value
+    }
+
+    /// Instants at which something is measured anew: when a handoff or a change starts.
+    pub(super) fn marks(&self) -> Vec<Instant> {
+        let moves = self.moves.iter().map(|m| m.at);
+        let mut marks: Vec<Instant> = moves.chain(self.changes.iter().map(|c| c.at)).collect();
+        marks.sort_unstable();
+        marks.dedup();
+        marks.retain(|&mark| mark > Instant::ZERO);
+        marks
+    }
+
+    /// Whether the notice of the `number`-th handoff or change of a kind reaches a flow, in a run.
+    pub(super) fn is_heard(
+        &self,
+        lost: f64,
+        run: u64,
+        kind: &str,
+        number: usize,
+        flow: usize,
+    ) -> bool {
+        let component = format!("{kind} {number}");
+        let purpose = format!("notice {flow}");
+        random::stream(self.file.seed, run, &component, &purpose).next_f64() >= lost
+    }
+}

@@ -1,0 +1,203 @@
+//! From a text to a scenario: TOML or JSON, with values that are set on top.
+//!
+//! Everything becomes one tree of JSON values first, so that a value that was set goes the same
+//! way as one from the file, and an error names the path to it and where that was written.
+
+use schemars::{schema_for, Schema};
+use serde_json::{Map, Value as Json};
+use toml::de::{DeTable, DeValue};
+
+use super::file::ScenarioFile;
+use super::plan::{Plan, Problem};
+use crate::error::{nearest, StudyError};
+
+/// Where the text of a scenario is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin<'a> {
+    /// A TOML file of this name.
+    Toml(&'a str),
+    /// JSON that a program made.
+    Json,
+}
+
+/// Longest path of an override, in parts.
+const MOST_PARTS: usize = 16;
+
+/// Reads a scenario, with values set by their paths (`links.lte.rate` and a text that is a
+/// TOML value, or else is taken as it is), and checks it.
+///
+/// # Errors
+/// [`StudyError::Scenario`] names file and line or the override, the key, what was read and what is accepted.
+pub fn read_scenario(
+    text: &str,
+    origin: Origin<'_>,
+    sets: &[(String, String)],
+) -> Result<Plan, StudyError> {
+    let complain = |problem: Problem| {
+        let Problem { key, why } = problem;
+        let place = place(text, origin, sets, &key);
+        StudyError::Scenario { place, key, why }
+    };
+    let mut tree = match origin {
+        Origin::Toml(name) => parse_toml(text, name)?,
+        Origin::Json => parse_json(text)?,
+    };
+    for (path, value) in sets {
+        set(&mut tree, path, value).map_err(complain)?;
+    }
+    let mut path = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(tree, &mut path);
+    let read: Result<ScenarioFile, serde_json::Error> = serde::Deserialize::deserialize(tracked);
+    let file = read.map_err(|error| {
+        let why = with_nearest(&error.to_string());
+        let key = path.path().to_string();
+        let key = if key == "." {
+            "the scenario".into()
+        } else {
+            key
+        };
+        complain(Problem { key, why })
+    })?;
+    Plan::new(file).map_err(complain)
+}
+
+/// The JSON Schema of a scenario file.
+pub fn scenario_schema() -> Schema {
+    schema_for!(ScenarioFile)
+}
+
+fn unreadable(place: String, why: impl Into<String>) -> StudyError {
+    StudyError::Scenario {
+        place,
+        key: "syntax".into(),
+        why: why.into(),
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    1 + before.filter(|&&byte| byte == b'\n').count()
+}
+
+fn parse_toml(text: &str, name: &str) -> Result<Json, StudyError> {
+    let refuse = |error: &toml::de::Error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        unreadable(format!("{name}:{line}: "), error.message())
+    };
+    toml::from_str::<Json>(text).map_err(|e| refuse(&e))
+}
+
+fn parse_json(text: &str) -> Result<Json, StudyError> {
+    serde_json::from_str(text).map_err(|e| unreadable(String::new(), e.to_string()))
+}
+
+/// A value as it is written behind a path: TOML's, or the text itself.
+fn value(text: &str) -> Json {
+    let as_toml = toml::from_str::<Json>(&format!("v = {text}"));
+    let value = as_toml
+        .ok()
+        .and_then(|mut table| table.get_mut("v").map(Json::take));
+    match value {
+        // A date is an object to serde, and nothing here is one.
+        None | Some(Json::Object(_)) if !text.trim_start().starts_with('{') => {
+            Json::String(text.into())
+        }
+        Some(value) => value,
+        None => Json::String(text.into()),
+    }
+}
+
+fn set(tree: &mut Json, path: &str, text: &str) -> Result<(), Problem> {
+    let refuse = |why: String| {
+        Err(Problem {
+            key: path.into(),
+            why,
+        })
+    };
+    let parts: Vec<&str> = path.split('.').collect();
+    if parts.len() > MOST_PARTS || parts.iter().any(|part| part.is_empty()) {
+        return refuse("this is not a path to a value; write for example links.lte.rate".into());
+    }
+    let mut at = tree;
+    for (i, part) in parts.iter().enumerate() {
+        // What is not there yet is a list if the next part is the number of its first entry.
+        let missing = || match parts.get(i + 1) {
+            Some(&"0") => Json::Array(Vec::new()),
+            _ => Json::Object(Map::new()),
+        };
+        if !(at.is_array() || at.is_object()) {
+            *at = Json::Object(Map::new());
+        }
+        at = match at {
+            Json::Array(list) => {
+                let length = list.len();
+                match part.parse::<usize>() {
+                    Ok(place) if place <= length => {
+                        if place == length {
+                            list.push(missing());
+                        }
+                        &mut list[place]
+                    }
+                    _ => return refuse(format!("\"{part}\" is not the number of an entry; accepted are 0 to {length}, where the last makes a new one")),
+                }
+            }
+            Json::Object(table) => table.entry(*part).or_insert_with(missing),
+            _ => return refuse("this is not a path to a value".into()),
+        };
+    }
+    *at = value(text);
+    Ok(())
+}
+
+/// Where the value at a path was written: an override, or a line of a file.
+fn place(text: &str, origin: Origin<'_>, sets: &[(String, String)], key: &str) -> String {
+    let is_at =
+        |path: &str| key == path || key.strip_prefix(path).is_some_and(|k| k.starts_with('.'));
+    if let Some((path, value)) = sets.iter().rev().find(|(path, _)| is_at(path)) {
+        return format!("--set {path}={value}: ");
+    }
+    let Origin::Toml(name) = origin else {
+        return String::new();
+    };
+    let line = DeTable::parse(text).ok().and_then(|table| {
+        let mut line = None;
+        let mut value: Option<&DeValue> = None;
+        for part in key.split('.') {
+            let found = match value {
+                None => table.get_ref().get_key_value(part),
+                Some(DeValue::Table(inner)) => inner.get_key_value(part),
+                Some(DeValue::Array(list)) => {
+                    let entry = list.get(part.parse::<usize>().ok()?)?;
+                    line = Some(line_of(text, entry.span().start));
+                    value = Some(entry.get_ref());
+                    continue;
+                }
+                _ => None,
+            };
+            let Some((key, inner)) = found else { break };
+            line = Some(line_of(text, key.span().start));
+            value = Some(inner.get_ref());
+        }
+        line
+    });
+    match line {
+        Some(line) => format!("{name}:{line}: "),
+        None => format!("{name}: "),
+    }
+}
+
+/// Adds to a message about an unknown name among others the nearest of them.
+fn with_nearest(message: &str) -> String {
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let is_about_names =
+        message.starts_with("unknown field") || message.starts_with("unknown variant");
+    let near = match names.split_first() {
+        Some((read, known)) if is_about_names => nearest(read, known.iter().copied()),
+        _ => None,
+    };
+    let plain = message.replace('`', "\"");
+    match near {
+        Some(near) => format!("{plain} (did you mean \"{near}\"?)"),
+        None => plain,
+    }
+}

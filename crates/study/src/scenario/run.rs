@@ -1,0 +1,416 @@
+//! Runs of scenarios, and what is measured of each flow.
+
+use std::collections::BTreeMap;
+
+use educe::Educe;
+use midflight_sim::{Digest, Event, FlowId, Observer, World};
+use midflight_units::{Duration, Instant, Seq};
+use rayon::prelude::*;
+
+use super::plan::Plan;
+use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution, Progress};
+use crate::flow_metrics::{FlowMetrics, FlowRow};
+
+/// Most copies of a world at a time.
+const MOST_COPIES: usize = 64;
+
+/// What is measured of a flow from one handoff or change to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phase {
+    /// Counts, with start and end of the phase.
+    pub counts: FlowRow,
+    /// The link that the flow is on, or comes to.
+    pub link: String,
+    /// From the start of the phase until the first segment is acknowledged that was never sent before
+    /// the new link was in use.
+    pub first_new: Option<Duration>,
+    /// The same for as many of them as the scenario says.
+    pub all_new: Option<Duration>,
+}
+
+/// The measurements of one flow in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOutcome {
+    /// When it opened.
+    pub opened: Instant,
+    /// When everything that it had to send was acknowledged; none if it has no end or did not get there.
+    pub finished: Option<Instant>,
+    /// When the run, or the flow, was over.
+    pub until: Instant,
+    /// The longest time from the opening, or from an ACK of new data, to the next such ACK or the end.
+    pub stall: Duration,
+    /// When that began.
+    pub stalled_at: Instant,
+    /// From the start of the run to the first handoff or change, and so on.
+    pub phases: Vec<Phase>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioRun {
+    /// Its number.
+    pub run: u64,
+    /// Digest of its events.
+    pub digest: Digest,
+    /// Flows in the order of the scenario.
+    pub flows: Vec<FlowOutcome>,
+}
+
+impl FlowOutcome {
+    /// The counts of all phases together.
+    pub fn total(&self) -> FlowRow {
+        let mut total = FlowRow::default();
+        for row in self.phases.iter().map(|phase| &phase.counts) {
+            total.until = row.until;
+            total.acked += row.acked;
+            total.sent += row.sent;
+            total.rexmits += row.rexmits;
+            total.timeouts += row.timeouts;
+            total.spurious_timeouts += row.spurious_timeouts;
+            total.detected_timeouts += row.detected_timeouts;
+            total.fast_rexmits += row.fast_rexmits;
+            total.false_fast_rexmits += row.false_fast_rexmits;
+            total.undone_fast_rexmits += row.undone_fast_rexmits;
+            total.drops_queue += row.drops_queue;
+            total.drops_break += row.drops_break;
+            total.drops_radio += row.drops_radio;
+            total.reordered += row.reordered;
+        }
+        total
+    }
+}
+
+/// Watches one flow.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct FlowWatch {
+    metrics: FlowMetrics,
+    moves: bool,
+    una: Seq,
+    max: Seq,
+    end: Option<Seq>,
+    opened: Instant,
+    finished: Option<Instant>,
+    /// The last ACK of new data, or the opening.
+    advanced: Instant,
+    stall: Duration,
+    stalled_at: Instant,
+    /// How many new segments are timed.
+    packets: u64,
+    /// When the phase began, and the first segment that is new on its link.
+    from: Instant,
+    new_from: Option<Seq>,
+    first_new: Option<Duration>,
+    all_new: Option<Duration>,
+    phases: Vec<(Option<Duration>, Option<Duration>)>,
+}
+
+impl FlowWatch {
+    fn stalled_until(&mut self, now: Instant) {
+        let stall = now.since(self.advanced);
+        if stall > self.stall {
+            self.stall = stall;
+            self.stalled_at = self.advanced;
+        }
+        self.advanced = now;
+    }
+
+    fn note(&mut self, now: Instant, event: &Event<'_>) {
+        match event {
+            Event::Sent(segment) => self.max = self.max.max(segment.seq + 1),
+            Event::AckArrived(ack) if ack.ack > self.una => {
+                self.una = ack.ack;
+                if self.finished.is_none() {
+                    self.stalled_until(now);
+                }
+                if self.end.is_some_and(|end| self.una >= end) {
+                    self.finished.get_or_insert(now);
+                }
+                if let Some(new_from) = self.new_from {
+                    let since = now.since(self.from);
+                    if self.una > new_from {
+                        self.first_new.get_or_insert(since);
+                    }
+                    if self.una >= new_from + self.packets {
+                        self.all_new.get_or_insert(since);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.metrics.note(now, event);
+    }
+
+    /// A phase ends, another begins.
+    fn close(&mut self, at: Instant) {
+        self.metrics.close(at, 0, 0);
+        self.phases
+            .push((self.first_new.take(), self.all_new.take()));
+        self.from = at;
+        self.new_from = None;
+    }
+}
+
+/// Knows when every flow that has an end has come there.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(super) struct Ends {
+    /// One past the last segment of each flow; none for those that are there, or have no end.
+    ends: Vec<Option<Seq>>,
+    /// Flows that are not there yet; none if no flow has an end.
+    left: Option<usize>,
+}
+
+impl Ends {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let ends: Vec<Option<Seq>> = plan.flows.iter().map(|f| f.end).collect();
+        let left = ends.iter().flatten().count();
+        Self {
+            ends,
+            left: (left > 0).then_some(left),
+        }
+    }
+
+    pub(super) fn note(&mut self, flow: FlowId, event: &Event<'_>) {
+        let Event::AckArrived(ack) = event else {
+            return;
+        };
+        let end = &mut self.ends[flow.index()];
+        if end.is_some_and(|end| ack.ack >= end) {
+            *end = None;
+            self.left = self.left.map(|left| left - 1);
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.left == Some(0)
+    }
+}
+
+/// Watches all flows.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct Watch {
+    digest: Digest,
+    flows: Vec<FlowWatch>,
+    ends: Ends,
+}
+
+impl Watch {
+    fn new(plan: &Plan) -> Self {
+        let flow = |flow: &super::plan::Flow| FlowWatch {
+            metrics: FlowMetrics::default(),
+            moves: flow.on.is_none(),
+            una: 0,
+            max: 0,
+            end: flow.end,
+            opened: flow.opens,
+            finished: None,
+            advanced: flow.opens,
+            stall: Duration::ZERO,
+            stalled_at: flow.opens,
+            packets: plan.file.packets,
+            from: Instant::ZERO,
+            new_from: None,
+            first_new: None,
+            all_new: None,
+            phases: Vec::new(),
+        };
+        Self {
+            digest: Digest::default(),
+            flows: plan.flows.iter().map(flow).collect(),
+            ends: Ends::new(plan),
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        if matches!(event, Event::Make) {
+            for flow in self.flows.iter_mut().filter(|flow| flow.moves) {
+                flow.new_from = Some(flow.max);
+            }
+            return;
+        }
+        self.flows[flow.index()].note(now, event);
+        self.ends.note(flow, event);
+    }
+}
+
+impl Plan {
+    /// Plays what is left of a run, whose world is at its start or before anything was planned.
+    fn finish(
+        &self,
+        mut world: World<Watch>,
+        run: u64,
+        progress: &Progress,
+    ) -> Result<ScenarioRun, StudyError> {
+        self.timeline(&mut world, run)?;
+        let marks = self.marks();
+        let mut until = Instant::ZERO;
+        for at in marks.iter().copied().chain([self.end()]) {
+            progress.advance(&mut world, at, |watch, _| watch.ends.is_done())?;
+            until = at;
+            let (watch, _) = world.watch(FlowId::default());
+            if watch.ends.is_done() {
+                until = watch
+                    .flows
+                    .iter()
+                    .filter_map(|f| f.finished)
+                    .max()
+                    .unwrap_or(at);
+            }
+            for flow in &mut watch.flows {
+                flow.close(until);
+            }
+            if watch.ends.is_done() {
+                break;
+            }
+        }
+        let watch = world.into_observer();
+        let flows = self.flows.iter().zip(watch.flows);
+        let outcome = |(plan, mut flow): (&super::plan::Flow, FlowWatch)| {
+            if flow.finished.is_none() {
+                flow.stalled_until(until);
+            }
+            let rows = flow.metrics.take_rows();
+            let phases = rows.into_iter().zip(flow.phases);
+            let phase = |(counts, (first_new, all_new)): (FlowRow, _)| {
+                let link = plan.on.unwrap_or_else(|| self.mobile_is_on(counts.from));
+                Phase {
+                    link: self.access[link].name.clone(),
+                    counts,
+                    first_new,
+                    all_new,
+                }
+            };
+            FlowOutcome {
+                opened: flow.opened,
+                finished: flow.finished,
+                until: flow.finished.unwrap_or(until),
+                stall: flow.stall,
+                stalled_at: flow.stalled_at,
+                phases: phases.map(phase).collect(),
+            }
+        };
+        Ok(ScenarioRun {
+            run,
+            digest: watch.digest,
+            flows: flows.map(outcome).collect(),
+        })
+    }
+
+    fn beginning(&self, run: u64) -> Result<World<Watch>, StudyError> {
+        self.world(run, Watch::new(self))
+    }
+
+    /// What a run is until the first handoff or change, in words; none if that depends on when it is.
+    fn past(&self) -> Option<String> {
+        let first = self.first()?;
+        if self
+            .flows
+            .iter()
+            .any(|f| f.start_notice && f.opens >= first)
+        {
+            return None;
+        }
+        let mut file = serde_json::to_value(&self.file).ok()?;
+        for list in ["handoffs", "changes"] {
+            for event in file.get_mut(list).and_then(|l| l.as_array_mut())? {
+                event.as_object_mut()?.shift_remove("at");
+            }
+        }
+        Some(format!("{file} {:?} {:?}", self.prospects, self.access))
+    }
+}
+
+/// Scenarios that differ only in when handoffs and changes come, and the number of a run.
+struct Family<'a> {
+    /// Places among all scenarios, by when something first happens.
+    members: Vec<(Instant, usize, &'a Plan)>,
+    run: u64,
+}
+
+impl Family<'_> {
+    fn play(&self, progress: &Progress) -> Result<Vec<(usize, ScenarioRun)>, StudyError> {
+        let Some(&(_, place, plan)) = self.members.first() else {
+            return Ok(Vec::new());
+        };
+        if self.members.len() == 1 {
+            let run = plan.finish(plan.beginning(self.run)?, self.run, progress)?;
+            progress.done(1);
+            return Ok(vec![(place, run)]);
+        }
+        let mut past = plan.beginning(self.run)?;
+        let mut all = Vec::new();
+        for some in self.members.chunks(MOST_COPIES) {
+            let mut copies = Vec::new();
+            for &(first, place, plan) in some {
+                past.hold_routes_until(first);
+                progress.advance(&mut past, first, |watch, _| watch.ends.is_done())?;
+                copies.push((place, plan, past.clone()));
+            }
+            let tails: Result<Vec<_>, StudyError> = copies
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|(place, plan, world)| {
+                    let run = plan.finish(world, self.run, progress)?;
+                    progress.done(1);
+                    Ok((place, run))
+                })
+                .collect();
+            all.extend(tails?);
+        }
+        Ok(all)
+    }
+}
+
+/// Runs scenarios side by side; for each its runs in the order of their numbers.
+/// Scenarios that are alike but for the instants of handoffs and changes share
+/// their past. `go_on` is as for [`crate::run_sweeps`].
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or the world's.
+pub fn run_scenarios(
+    plans: &[Plan],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<ScenarioRun>>, StudyError> {
+    let mut families: BTreeMap<(String, u64), Family> = BTreeMap::new();
+    for (place, plan) in plans.iter().enumerate() {
+        let past = plan.past().filter(|_| how.fork);
+        let past = past.unwrap_or_else(|| place.to_string());
+        let first = plan.first().unwrap_or(Instant::NEVER);
+        for run in 0..plan.file.runs {
+            let members = Vec::new();
+            let family = families.entry((past.clone(), run));
+            let family = family.or_insert(Family { members, run });
+            family.members.push((first, place, plan));
+        }
+    }
+    let mut families: Vec<Family> = families.into_values().collect();
+    for family in &mut families {
+        family
+            .members
+            .sort_by_key(|&(first, place, _)| (first, place));
+    }
+    let total = families.iter().map(|f| f.members.len()).sum();
+    if total == 0 {
+        return Ok(vec![Vec::new(); plans.len()]);
+    }
+    let done: Vec<Vec<(usize, ScenarioRun)>> =
+        in_parallel(total, how.threads, go_on, |progress| {
+            let each = families.par_iter().with_max_len(1);
+            each.map(|family| family.play(progress)).collect()
+        })?;
+    let mut runs: Vec<Vec<ScenarioRun>> = vec![Vec::new(); plans.len()];
+    for (place, run) in done.into_iter().flatten() {
+        runs[place].push(run);
+    }
+    for of_one in &mut runs {
+        of_one.sort_by_key(|run| run.run);
+    }
+    Ok(runs)
+}

@@ -1,0 +1,426 @@
+//! Quantities as they are written in a scenario: texts with units.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use midflight_sim::{LossModel, Reordering};
+use midflight_units::{parse_instants, Duration, Instant, Rate};
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::radio::{read_loss, read_reordering};
+
+/// A quantity that is written as a text.
+pub trait Quantity: Sized {
+    /// What it is called in the schema.
+    const NAME: &'static str;
+    /// What it is, with every form that is accepted.
+    const ABOUT: &'static str;
+    /// A text that would be accepted.
+    const EXAMPLE: &'static str;
+    /// Every text that is accepted matches this.
+    const PATTERN: &'static str;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A sentence that names what was read and what is accepted.
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+/// A quantity with the text it was written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written<T> {
+    text: String,
+    /// What the text says.
+    pub value: T,
+}
+
+impl<T> Written<T> {
+    /// A value with a text that says it.
+    pub(crate) fn new(text: impl Into<String>, value: T) -> Self {
+        let text = text.into();
+        Self { text, value }
+    }
+}
+
+impl<T: Quantity> FromStr for Written<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let value = T::read(text)?;
+        let text = text.trim().into();
+        Ok(Self { text, value })
+    }
+}
+
+impl<T> fmt::Display for Written<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<'de, T: Quantity> Deserialize<'de> for Written<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Text<T>(std::marker::PhantomData<T>);
+        impl<T: Quantity> Visitor<'_> for Text<T> {
+            type Value = Written<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a text such as \"{}\"", T::EXAMPLE)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Written<T>, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        from.deserialize_str(Text(std::marker::PhantomData))
+    }
+}
+
+impl<T> Serialize for Written<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.text)
+    }
+}
+
+impl<T: Quantity> JsonSchema for Written<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": T::ABOUT,
+            "examples": [T::EXAMPLE],
+            "pattern": T::PATTERN,
+        })
+    }
+}
+
+macro_rules! pattern {
+    ($units:literal) => {
+        concat!(r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(", $units, r")\s*$")
+    };
+}
+
+impl Quantity for Duration {
+    const NAME: &'static str = "Time";
+    const ABOUT: &'static str = "A time: a number and ns, us, ms, s, min or h.";
+    const EXAMPLE: &'static str = "50 ms";
+    const PATTERN: &'static str = pattern!("ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h");
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|e: midflight_units::UnitError| e.to_string())
+    }
+}
+
+impl Quantity for Rate {
+    const NAME: &'static str = "Rate";
+    const ABOUT: &'static str = "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.";
+    const EXAMPLE: &'static str = "54 Mbit/s";
+    const PATTERN: &'static str = pattern!("[kKmMgG]?(bit|b)(/s|ps)");
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|e: midflight_units::UnitError| e.to_string())
+    }
+}
+
+/// Instants at which something happens, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instants(pub Vec<Instant>);
+
+impl Quantity for Instants {
+    const NAME: &'static str = "Instants";
+    const ABOUT: &'static str = "One time from the start of the run (\"8 s\"), a list (\"1 s, 2 s\"), or a range with its end included (\"15 s : 600 s : 15 s\": from, to, step).";
+    const EXAMPLE: &'static str = "8 s";
+    const PATTERN: &'static str = r"^\s*[0-9.]";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let mut instants = parse_instants(text).map_err(|e| e.to_string())?;
+        instants.sort_unstable();
+        Ok(Self(instants))
+    }
+}
+
+/// Room at a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    /// So many times the bandwidth-delay product.
+    Bdp(f64),
+    /// Packets, the one in transmission included.
+    Packets(u32),
+    /// Bytes.
+    Bytes(u64),
+    /// What the link sends in a time.
+    Time(Duration),
+}
+
+/// Bytes of a full-sized packet.
+const PACKET_BYTES: u64 = midflight_control::DATA_BYTES;
+/// Smallest queue of a link that is measured in bandwidth-delay products (Daniel & Kojo 2008, section 4).
+const LEAST_BDP: u64 = 5;
+
+impl Queue {
+    /// Most packets at a link of this rate and one-way delay, the one in transmission included.
+    pub fn packets(self, rate: Rate, delay: Duration) -> u32 {
+        let whole =
+            |packets: u64, least: u64| u32::try_from(packets.max(least)).unwrap_or(u32::MAX);
+        let fitting = |time: Duration| {
+            let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos());
+            let packets = bits.div_ceil(u128::from(8 * PACKET_BYTES) * 1_000_000_000);
+            u64::try_from(packets).unwrap_or(u64::MAX)
+        };
+        match self {
+            Self::Bdp(times) => {
+                let time = (delay * 2).as_nanos() as f64 * times;
+                whole(fitting(Duration::from_nanos(time as u64)), LEAST_BDP)
+            }
+            Self::Packets(packets) => packets,
+            Self::Bytes(bytes) => whole(bytes / PACKET_BYTES, 1),
+            Self::Time(time) => whole(fitting(time), 1),
+        }
+    }
+}
+
+/// A number and what follows it.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    Some((digits.parse().ok()?, unit.trim()))
+}
+
+/// Bytes: "3 MB".
+fn read_bytes(number: f64, unit: &str) -> Option<u64> {
+    let scale: u64 = match unit {
+        "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" | "kiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    let bytes = number * scale as f64;
+    (1.0..=1e15).contains(&bytes).then_some(bytes as u64)
+}
+
+/// A whole number of packets: "100 packets".
+fn read_packets(number: f64, unit: &str, most: f64) -> Option<u64> {
+    let named = matches!(unit, "packets" | "packet" | "segments" | "segment");
+    let whole = number.fract() == 0.0 && (1.0..=most).contains(&number);
+    (named && whole).then_some(number as u64)
+}
+
+impl Quantity for Queue {
+    const NAME: &'static str = "Queue";
+    const ABOUT: &'static str = "Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\".";
+    const EXAMPLE: &'static str = "bdp";
+    const PATTERN: &'static str =
+        r"^\s*([0-9.]+\s*)?(bdp|packets?|segments?|[kKMG]?i?B|ns|us|ms|s|min|h)\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let read = || {
+            if text.trim() == "bdp" {
+                return Some(Self::Bdp(1.0));
+            }
+            let (number, unit) = number_and_unit(text)?;
+            let bdp =
+                || (unit == "bdp" && number > 0.0 && number <= 1e6).then_some(Self::Bdp(number));
+            let packets = || read_packets(number, unit, 1e9).map(|n| Self::Packets(n as u32));
+            let bytes = || read_bytes(number, unit).map(Self::Bytes);
+            let time = || {
+                text.parse()
+                    .ok()
+                    .filter(|&t| t > Duration::ZERO)
+                    .map(Self::Time)
+            };
+            bdp().or_else(packets).or_else(bytes).or_else(time)
+        };
+        read().ok_or_else(|| {
+            format!("queue \"{text}\" is not one; accepted are \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\" or what the link sends in a time, \"50 ms\"")
+        })
+    }
+}
+
+/// How much a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Bytes of the application.
+    Bytes(u64),
+    /// Data segments.
+    Packets(u64),
+    /// Without end.
+    Unlimited,
+}
+
+impl Quantity for Size {
+    const NAME: &'static str = "Size";
+    const ABOUT: &'static str = "How much a flow sends: bytes of the application in B, kB, MB, GB, KiB, MiB or GiB, \"100 packets\", or \"unlimited\".";
+    const EXAMPLE: &'static str = "3 MB";
+    const PATTERN: &'static str = r"^\s*(unlimited|[0-9.]+\s*([kKMG]?i?B|packets?|segments?))\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let read = || {
+            if text.trim() == "unlimited" {
+                return Some(Self::Unlimited);
+            }
+            let (number, unit) = number_and_unit(text)?;
+            let packets = || read_packets(number, unit, 1e12).map(Self::Packets);
+            packets().or_else(|| read_bytes(number, unit).map(Self::Bytes))
+        };
+        read().ok_or_else(|| {
+            format!("size \"{text}\" is not one; accepted are B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", or \"unlimited\"")
+        })
+    }
+}
+
+/// A probability, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+impl Quantity for Share {
+    const NAME: &'static str = "Share";
+    const ABOUT: &'static str = "A probability in per cent.";
+    const EXAMPLE: &'static str = "20%";
+    const PATTERN: &'static str = pattern!("%");
+
+    fn read(text: &str) -> Result<Self, String> {
+        let share = number_and_unit(text)
+            .filter(|&(number, unit)| unit == "%" && (0.0..=100.0).contains(&number));
+        share
+            .map(|(number, _)| Self(number / 100.0))
+            .ok_or_else(|| format!("share \"{text}\" is not one; accepted is \"0%\" to \"100%\""))
+    }
+}
+
+impl Quantity for LossModel {
+    const NAME: &'static str = "Loss";
+    const ABOUT: &'static str = "Packets that a link loses: \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time).";
+    const EXAMPLE: &'static str = "uniform 0.5%";
+    const PATTERN: &'static str = r"^\s*(uniform|burst|gilbert)\s";
+
+    fn read(text: &str) -> Result<Self, String> {
+        read_loss(text).map_err(|e| e.to_string())
+    }
+}
+
+impl Quantity for Reordering {
+    const NAME: &'static str = "Reordering";
+    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later) or \"linkrtx 5% 100ms\" (sent again by the link layer, so much later).";
+    const EXAMPLE: &'static str = "linkrtx 5% 100ms";
+    const PATTERN: &'static str = r"^\s*(swap|linkrtx)\s";
+
+    fn read(text: &str) -> Result<Self, String> {
+        read_reordering(text).map_err(|e| e.to_string())
+    }
+}
+
+/// One name, or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several, taken in turn.
+    InTurn(Vec<String>),
+}
+
+impl Names {
+    /// All of them.
+    pub fn all(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::InTurn(names) => names,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a list of names that are taken in turn")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Names, E> {
+                Ok(Names::One(name.into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Names, A::Error> {
+                let mut all = Vec::new();
+                while let Some(name) = names.next_element()? {
+                    all.push(name);
+                }
+                if all.is_empty() {
+                    return Err(A::Error::custom(
+                        "an empty list; accepted is one name or more",
+                    ));
+                }
+                Ok(Names::InTurn(all))
+            }
+        }
+        from.deserialize_any(OneOrMore)
+    }
+}
+
+/// A setting's value: a text, a number or a truth value, kept as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Value(pub String);
+
+impl JsonSchema for Value {
+    fn schema_name() -> Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "number", "boolean"],
+            "description": "A value as `midflight list settings` accepts it.",
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Scalar;
+        impl Visitor<'_> for Scalar {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, a number, true or false")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+                Ok(Value(text.into()))
+            }
+
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+                Ok(Value(value.to_string()))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+                Ok(Value(value.to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+                Ok(Value(value.to_string()))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+                Ok(Value(value.to_string()))
+            }
+        }
+        from.deserialize_any(Scalar)
+    }
+}

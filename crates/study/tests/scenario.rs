@@ -1,0 +1,371 @@
+//! Scenarios: read, refused with one clear sentence, and run as the network of the papers is.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_control::LinkInfo;
+use midflight_study::scenario::{
+    read_scenario, run_scenarios, trace_scenario, Origin, Plan, ScenarioRun,
+};
+use midflight_study::{trace, Execution, Flows, Handoff, HandoffKind, TraceRun, REFERENCE_FIXED};
+use midflight_units::{Duration, Instant};
+
+fn read(text: &str, sets: &[(&str, &str)]) -> Result<Plan, String> {
+    let sets: Vec<_> = sets.iter().map(|&(k, v)| (k.into(), v.into())).collect();
+    read_scenario(text, Origin::Toml("mine.toml"), &sets).map_err(|e| e.to_string())
+}
+
+fn plan(text: &str, sets: &[(&str, &str)]) -> Plan {
+    read(text, sets).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn run_all(plans: &[Plan], fork: bool) -> Vec<Vec<ScenarioRun>> {
+    let how = Execution { fork, threads: 2 };
+    run_scenarios(plans, how, |_, _| true).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(text: &str, sets: &[(&str, &str)]) -> ScenarioRun {
+    run_all(&[plan(text, sets)], true).remove(0).remove(0)
+}
+
+const PAPER: &str = r#"
+profile = "ns2"
+end = "40 s"
+wired = { rate = "100 Mbit/s", delay = "2 ms" }
+
+[links.old]
+rate = "6400 kbit/s"
+delay = "9 ms"
+
+[links.new]
+rate = "200 kbit/s"
+delay = "300 ms"
+
+[flows.bulk]
+scheme = "sack"
+
+[[handoffs]]
+at = "8.2 s"
+to = "new"
+"#;
+
+/// The same run as the handoff of the papers, which is held against ns-2.
+fn reference(scheme: &str, gap: Option<u64>, flows: Flows) -> (Vec<String>, String) {
+    let link = |kbps: u64, ms| LinkInfo {
+        rate: midflight_units::Rate::from_bps(kbps * 1000).unwrap_or(REFERENCE_FIXED.rate),
+        delay: Duration::from_millis(ms),
+    };
+    let kind = match gap {
+        None => HandoffKind::MakeBeforeBreak,
+        Some(ms) => HandoffKind::BreakBeforeMake {
+            gap: Duration::from_millis(ms),
+        },
+    };
+    let traced = trace(&TraceRun {
+        handoff: Handoff {
+            old: link(6400, 9),
+            new: link(200, 300),
+            kind,
+            notice_delay: Some(Duration::from_millis(30)),
+            fixed: REFERENCE_FIXED,
+            flows,
+        },
+        at: Some(Instant::from_nanos(8_200_000_000)),
+        scheme: scheme.into(),
+        resident_scheme: "sack".into(),
+        flow: 0,
+        profile: "ns2".into(),
+        knobs: Vec::new(),
+        packets: 1_000_000,
+        end: Instant::from_nanos(40_000_000_000),
+    });
+    let (rows, digest) = traced.unwrap_or_else(|e| panic!("{e}"));
+    let events = rows
+        .iter()
+        .map(|r| format!("{} {} {}", r.at, r.event, r.value));
+    (events.collect(), digest)
+}
+
+#[test]
+fn two_links_and_one_handoff_are_the_papers_network_event_for_event() {
+    for scheme in [
+        "sack",
+        "enhanced",
+        "dcr-frto-ld",
+        "freeze",
+        "ehn",
+        "a5+rlci",
+    ] {
+        for gap in [None, Some(500)] {
+            let gap_text = gap.map(|ms: u64| format!("{ms} ms"));
+            let mut sets = vec![
+                ("flows.bulk.scheme", scheme),
+                ("handoffs.0.notice.delay", "30 ms"),
+            ];
+            if let Some(gap) = &gap_text {
+                sets.push(("handoffs.0.gap", gap));
+            }
+            let (events, digest) = reference(scheme, gap, Flows::ONE);
+            let mine = plan(PAPER, &sets);
+            let traced = trace_scenario(&mine, 0, None, Instant::ZERO, &[]);
+            let (rows, traced_digest) = traced.unwrap_or_else(|e| panic!("{e}"));
+            let of = |r: &midflight_study::TraceRow| format!("{} {} {}", r.at, r.event, r.value);
+            let my_events: Vec<String> = rows.iter().map(of).collect();
+            assert!(my_events == events, "{scheme} {gap:?}");
+            assert_eq!(traced_digest, digest, "{scheme} {gap:?}");
+            let run = run_all(&[mine], true).remove(0).remove(0);
+            assert_eq!(run.digest.to_string(), digest, "{scheme} {gap:?}");
+        }
+    }
+}
+
+#[test]
+fn several_flows_and_residents_are_too() {
+    let flows = Flows {
+        moving: 3,
+        residents: 2,
+        stagger: Duration::from_millis(100),
+        start_notice: true,
+    };
+    let (_, digest) = reference("enhanced", None, flows);
+    let sets = [
+        ("flows.bulk.scheme", "enhanced"),
+        ("flows.bulk.count", "3"),
+        ("flows.bulk.stagger", "100 ms"),
+        ("flows.bulk.start_notice", "true"),
+        ("flows.others.count", "2"),
+        ("flows.others.stagger", "100 ms"),
+        ("flows.others.on", "new"),
+        ("handoffs.0.notice.delay", "30 ms"),
+    ];
+    assert_eq!(run(PAPER, &sets).digest.to_string(), digest);
+}
+
+const TOUR: &str = r#"
+end = "60 s"
+seed = 7
+runs = 3
+
+[links.wifi]
+preset = "wifi"
+loss = "uniform 0.2%"
+
+[links.lte]
+preset = "lte"
+queue = "100 ms"
+up = { rate = "10 Mbit/s", loss = "uniform 0.1%" }
+
+[links.old]
+preset = "egprs"
+
+[flows.download]
+size = "5 MB"
+scheme = "enhanced"
+
+[flows.upload]
+direction = "up"
+size = "2 MB"
+start = "1 s"
+
+[flows.neighbour]
+on = "lte"
+scheme = "sack"
+start = "0.5 s"
+
+[[handoffs]]
+at = "3 s : 40 s : 4 s"
+to = ["lte", "old", "wifi"]
+gap = "200 ms"
+notice = { delay = "20 ms", lost = "30%" }
+
+[[changes]]
+at = "4 s, 9.5 s"
+link = "lte"
+pause = "100 ms"
+rate = "5 Mbit/s"
+notice = {}
+"#;
+
+#[test]
+fn copies_of_a_common_past_run_as_from_the_start() {
+    let mut plans = Vec::new();
+    for at in ["2 s", "2.5 s", "3 s : 40 s : 4 s", "3 s", "59 s"] {
+        for scheme in ["sack", "enhanced", "freeze", "vho-qs"] {
+            let sets = [("handoffs.0.at", at), ("flows.download.scheme", scheme)];
+            plans.push(plan(TOUR, &sets));
+        }
+    }
+    let forked = run_all(&plans, true);
+    assert_eq!(forked, run_all(&plans, false));
+    assert!(forked.iter().all(|runs| runs.len() == 3));
+    let digests = |runs: &[ScenarioRun]| {
+        runs.iter()
+            .map(|r| r.digest.to_string())
+            .collect::<Vec<_>>()
+    };
+    let first = digests(&forked[0]);
+    assert!(
+        first[0] != first[1] && first[1] != first[2],
+        "runs draw anew: {first:?}"
+    );
+}
+
+#[test]
+fn a_tour_of_links_brings_everything_home() {
+    for run in run_all(&[plan(TOUR, &[])], true).remove(0) {
+        let [download, upload, neighbour] = &run.flows[..] else {
+            panic!("{} flows", run.flows.len());
+        };
+        assert!(download.finished.is_some(), "{download:?}");
+        assert!(upload.finished.is_some(), "{upload:?}");
+        assert!(neighbour.finished.is_none());
+        // The run ends with the last flow that has an end; counts are until then.
+        let end = download.finished.max(upload.finished);
+        assert_eq!(Some(neighbour.until), end);
+        // Segments of 1500 bytes with timestamps hold 1448 bytes of data; the SYN is one more.
+        let payload = 1448;
+        assert_eq!(download.total().acked, 1 + 5_000_000_u64.div_ceil(payload));
+        assert_eq!(upload.total().acked, 1 + 2_000_000_u64.div_ceil(payload));
+        let links: Vec<&str> = download.phases.iter().map(|p| p.link.as_str()).collect();
+        assert_eq!(links[..4], ["wifi", "lte", "lte", "old"]);
+        assert!(download
+            .phases
+            .iter()
+            .all(|p| p.counts.from < p.counts.until));
+        let met = download
+            .phases
+            .windows(2)
+            .all(|w| w[0].counts.until == w[1].counts.from);
+        assert!(met, "phases join");
+        assert!(download.total().drops_break + download.total().drops_radio > 0);
+        assert!(
+            download.stall >= Duration::from_millis(200),
+            "{}",
+            download.stall
+        );
+    }
+}
+
+/// An outage: the link itself goes and comes back, and everything in between is lost.
+#[test]
+fn an_outage_is_a_handoff_to_the_same_link() {
+    let outage = [
+        ("handoffs.0.to", "old"),
+        ("handoffs.0.gap", "2 s"),
+        ("flows.bulk.size", "20 MB"),
+    ];
+    let with = run(PAPER, &outage);
+    let flow = &with.flows[0];
+    assert!(flow.finished.is_some());
+    assert!(flow.total().drops_break > 0);
+    assert!(flow.stall >= Duration::from_secs(2), "{}", flow.stall);
+    assert!(flow.total().timeouts > 0);
+    let without = run(PAPER, &[("handoffs", "[]"), ("flows.bulk.size", "20 MB")]);
+    let lost = flow
+        .finished
+        .unwrap_or(Instant::ZERO)
+        .since(without.flows[0].finished.unwrap_or(Instant::NEVER));
+    assert!(lost >= Duration::from_secs(2), "{lost}");
+}
+
+/// A wrong notice changes what a sender that heeds it does, a lost one makes it the plain sender.
+#[test]
+fn notices_may_lie_and_get_lost() {
+    let enhanced = ("flows.bulk.scheme", "enhanced");
+    let told = run(PAPER, &[enhanced]);
+    let plain = run(PAPER, &[]);
+    assert_ne!(told.digest, plain.digest);
+    for silent in [("handoffs.0.notice.lost", "100%"), ("notices", "false")] {
+        assert_eq!(run(PAPER, &[enhanced, silent]).digest, plain.digest);
+    }
+    let right = [
+        enhanced,
+        ("handoffs.0.notice.says_rate", "200 kbit/s"),
+        ("handoffs.0.notice.says_delay", "300 ms"),
+    ];
+    assert_eq!(run(PAPER, &right).digest, told.digest);
+    let wrong = run(
+        PAPER,
+        &[enhanced, ("handoffs.0.notice.says_rate", "6 Mbit/s")],
+    );
+    assert!(wrong.digest != told.digest && wrong.digest != plain.digest);
+    let heard: Vec<bool> = (0..40)
+        .map(|seed| {
+            let seed = seed.to_string();
+            let sets = [enhanced, ("handoffs.0.notice.lost", "50%"), ("seed", &seed)];
+            run(PAPER, &sets).digest == told.digest
+        })
+        .collect();
+    let heard = heard.iter().filter(|&&heard| heard).count();
+    assert!((8..=32).contains(&heard), "{heard} of 40");
+}
+
+/// A change without a pause: from then on the flow has the other rate.
+#[test]
+fn a_link_changes_its_rate() {
+    let sets = [
+        ("handoffs", "[]"),
+        ("changes.0.at", "20 s"),
+        ("changes.0.link", "old"),
+        ("changes.0.rate", "640 kbit/s"),
+    ];
+    let run = run(PAPER, &sets);
+    let [before, after] = &run.flows[0].phases[..] else {
+        panic!("{:?}", run.flows[0].phases);
+    };
+    let rate = |p: &midflight_study::scenario::Phase| {
+        let seconds = p.counts.until.since(p.counts.from).as_secs_f64();
+        p.counts.acked as f64 * 12_000.0 / seconds
+    };
+    assert!((5.5e6..6.4e6).contains(&rate(before)), "{}", rate(before));
+    assert!((0.5e6..0.67e6).contains(&rate(after)), "{}", rate(after));
+    assert_eq!(after.link, "old");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
+    let cases: &[Case<'_>] = &[
+        (&[], "rate = \"200 kbit\"", "mine.toml:11: links.new.rate: rate \"200 kbit\" has the unknown \"kbit\" as unit; accepted are bit/s"),
+        (&[], "rat = \"200 kbit/s\"", "mine.toml:11: links.new.rat: unknown field \"rat\""),
+        (&[], "rate = 200", "mine.toml:11: links.new.rate: invalid type: integer \"200\", expected a text such as \"54 Mbit/s\""),
+        (&[], "", "mine.toml:10: links.new: a link without a preset needs a rate"),
+        (&[], "rate = \"200 kbit/s\"\npreset = \"ltee\"", "links.new.preset: there is no preset \"ltee\" (did you mean \"lte\"?)"),
+        (&[], "rate = \"200 kbit/s\"\nrate = \"2 kbit/s\"", "mine.toml:12: syntax: duplicate key"),
+        (&[("links.new.rate", "5")], "rate = \"200 kbit/s\"", "--set links.new.rate=5: links.new.rate: invalid type: integer"),
+        (&[("flows.bulk.scheme", "enhancd")], "rate = \"200 kbit/s\"", "--set flows.bulk.scheme=enhancd: flows.bulk.scheme: there is no scheme \"enhancd\" (did you mean \"enhanced\"?)"),
+        (&[("set.min_rtoo", "1 s")], "rate = \"200 kbit/s\"", "set.min_rtoo: there is no setting \"min_rtoo\" (did you mean \"min_rto\"?)"),
+        (&[("flows.bulk.set.min_rto", "soon")], "rate = \"200 kbit/s\"", "flows.bulk.set.min_rto: "),
+        (&[("handoffs.0.to", "neww")], "rate = \"200 kbit/s\"", "there is no link \"neww\" (did you mean \"new\"?); there are old, new"),
+        (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is on \"old\" already"),
+        (&[("handoffs.0.at", "41 s")], "rate = \"200 kbit/s\"", "the run ends at 40 s"),
+        (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is on \"new\" already"),
+        (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; accepted are 0 to 1"),
+        (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
+        (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
+        (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
+        (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is too few"),
+        (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
+    ];
+    for (sets, line, expected) in cases {
+        let text = PAPER.replace("rate = \"200 kbit/s\"", line);
+        let error = read(&text, sets).map_or_else(|e| e, |_| "accepted".into());
+        assert!(
+            error.contains(expected),
+            "{sets:?} {line}\n  read:   {error}\n  wanted: {expected}"
+        );
+        assert!(!error.contains('\n'), "{error}");
+    }
+    assert!(read("", &[]).is_err_and(|e| e.contains("missing field \"links\"")));
+}
+
+/// What is left out is written out in full in the canonical form, whose texts say what they mean.
+#[test]
+fn the_canonical_form_is_the_same_scenario() {
+    for text in [PAPER, TOUR] {
+        let plan = plan(text, &[]);
+        let canonical = serde_json::to_string(plan.file()).unwrap_or_else(|e| panic!("{e}"));
+        let again = read_scenario(&canonical, Origin::Json, &[]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.file(), plan.file());
+        let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
+        assert_eq!(digest(again), digest(plan));
+    }
+}
