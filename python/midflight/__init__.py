@@ -6,8 +6,9 @@ instant and returns columns, `run_sweeps` many such sweeps at once, `trace` ever
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
 that changes its base station. `run_startups` measures how connections start, `run_probes` what
 trains of segments tell of a path, beside the truth. `capture`, `capture_long_flow` and
-`capture_roaming` return a run as capture files for Wireshark. `run_drill` runs a script in
-packetdrill's notation against the sender. `reproduce` makes a study.
+`capture_roaming` return a run as capture files for Wireshark. `Scenario` is a question of one's
+own: any links, flows and handoffs. `run_drill` runs a script in packetdrill's notation against the
+sender. `reproduce` makes a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         MODEL_VERSION,
         LongFlow,
         MidflightError,
+        Plan,
         Probe,
         Radio,
         Roaming,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         controllers,
         detectors,
         handoff,
+        link_presets,
         parse_duration,
         parse_instants,
         parse_link,
@@ -51,15 +54,29 @@ if TYPE_CHECKING:
         responses,
         run_drill,
         run_long_flows,
+        run_plans,
         run_probes,
         run_roaming,
         run_startups,
         run_sweeps,
+        scenario_schema,
         schemes,
         signals,
         trace,
         trace_long_flow,
         trace_roaming,
+    )
+    from midflight.scenario import (
+        Change,
+        Flow,
+        Handoff,
+        Link,
+        Notice,
+        Outcome,
+        Scenario,
+        SweepAxes,
+        Way,
+        Wired,
     )
     from midflight.studies import StudyResult, reproduce
 
@@ -67,15 +84,26 @@ __version__: str
 
 __all__ = [
     "MODEL_VERSION",
+    "Change",
+    "Flow",
+    "Handoff",
+    "Link",
     "LongFlow",
     "MidflightError",
+    "Notice",
+    "Outcome",
+    "Plan",
     "Probe",
     "Radio",
     "Roaming",
+    "Scenario",
     "Startup",
     "StudyResult",
     "Sweep",
+    "SweepAxes",
     "Table",
+    "Way",
+    "Wired",
     "__version__",
     "capture",
     "capture_long_flow",
@@ -84,6 +112,7 @@ __all__ = [
     "controllers",
     "detectors",
     "handoff",
+    "link_presets",
     "parse_duration",
     "parse_instants",
     "parse_link",
@@ -92,10 +121,12 @@ __all__ = [
     "responses",
     "run_drill",
     "run_long_flows",
+    "run_plans",
     "run_probes",
     "run_roaming",
     "run_startups",
     "run_sweeps",
+    "scenario_schema",
     "schemes",
     "signals",
     "trace",
@@ -103,8 +134,22 @@ __all__ = [
     "trace_roaming",
 ]
 
-# Loaded on first use, so that importing the package costs nothing.
-_STUDIES = ("StudyResult", "reproduce")
+# Loaded on first use, so that importing the package costs nothing. What is not here is the core's.
+_HOMES = {
+    "midflight.studies": ("StudyResult", "reproduce"),
+    "midflight.scenario": (
+        "Change",
+        "Flow",
+        "Handoff",
+        "Link",
+        "Notice",
+        "Outcome",
+        "Scenario",
+        "SweepAxes",
+        "Way",
+        "Wired",
+    ),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -113,7 +158,8 @@ def __getattr__(name: str) -> Any:
 
         value: Any = version("midflight")
     elif name in __all__:
-        home = "midflight.studies" if name in _STUDIES else "midflight._core"
+        homes = (module for module, names in _HOMES.items() if name in names)
+        home = next(homes, "midflight._core")
         value = getattr(importlib.import_module(home), name)
     else:
         raise AttributeError(f"module 'midflight' has no attribute {name!r}")

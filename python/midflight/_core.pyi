@@ -634,3 +634,83 @@ def run_startups(
     - `acked_window`: data packets newly acknowledged in the window
     - `digest` of the run
     """
+
+@final
+class Plan:
+    """A scenario that can be run: read, checked, and with everything that its text leaves out.
+
+    `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
+    by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+    """
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        name: str | None = "scenario",
+        sets: Sequence[tuple[str, str]] = ...,
+    ) -> Plan: ...
+    @property
+    def canonical(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    def trace(
+        self,
+        *,
+        run: int = 0,
+        flow: str | None = None,
+        from_ns: int = 0,
+        only: Sequence[str] = ...,
+    ) -> Table: ...
+    def capture(
+        self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
+    ) -> dict[str, bytes]: ...
+
+def run_plans(
+    plans: Sequence[Plan],
+    *,
+    fork: bool = True,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[Table, Table]:
+    """Run scenarios side by side; a table of flows and a table of phases.
+
+    Scenarios that are alike but for the instants of handoffs and changes share their past, unless
+    `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`.
+
+    The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
+    the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
+    `timeouts` and the `spurious_timeouts` among them, after which nothing proved lost;
+    `fast_rexmits` and the `false_fast_rexmits` among them, of segments that were not lost; data
+    packets lost to a full queue, to a link that was down and to the radio, `drops_queue`,
+    `drops_break` and `drops_radio`; `reordered`, segments that arrived behind a higher one.
+
+    Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
+    `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
+    to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
+    run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
+    began; `digest` of the run.
+
+    Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
+    0; `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+    and `all_new_ns`, from the start of the phase until the first segment that was never sent
+    before the new link was in use is acknowledged, and until as many are as the scenario's
+    `packets` says.
+    """
+
+def scenario_schema() -> str:
+    """Return the JSON Schema of a scenario file, as JSON."""
+
+@type_check_only
+class Preset(TypedDict):
+    """A well-known access link."""
+
+    name: str
+    summary: str
+    source: str
+    down_bps: int
+    up_bps: int
+    delay_ns: int
+
+def link_presets() -> list[Preset]:
+    """Return the well-known links that scenarios may name."""

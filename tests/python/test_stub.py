@@ -11,7 +11,7 @@ import midflight
 from midflight import _core
 
 # Classes that Python makes objects of.
-CLASSES = {"Sweep", "Startup", "Radio", "LongFlow", "Probe", "Roaming"}
+CLASSES = {"Plan", "Sweep", "Startup", "Radio", "LongFlow", "Probe", "Roaming"}
 
 
 def stub_names() -> set[str]:
@@ -46,7 +46,12 @@ def test_every_keyword_is_in_the_stub_and_the_other_way_round() -> None:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     for one in tree.body:
         if isinstance(one, ast.ClassDef) and one.name in CLASSES:
-            (functions[one.name],) = (n for n in one.body if isinstance(n, ast.FunctionDef))
+            methods = [n for n in one.body if isinstance(n, ast.FunctionDef)]
+            (functions[one.name],) = (n for n in methods if n.name == "__new__")
+            for method in methods:
+                of = getattr(getattr(_core, one.name), method.name)
+                if not method.name.startswith("__") and callable(of):
+                    assert stub_arguments(method) == set(inspect.signature(of).parameters), of
     assert functions.keys() >= CLASSES
     for name, node in functions.items():
         known = set(inspect.signature(getattr(_core, name)).parameters)

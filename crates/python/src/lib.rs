@@ -5,6 +5,7 @@ mod estimation;
 mod long_flow;
 mod one_run;
 mod roaming;
+mod scenario;
 mod startup;
 mod table;
 
@@ -593,6 +594,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run_probes, m)?)?;
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
+    m.add_class::<scenario::Plan>()?;
+    m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(trace_node, m)?)?;

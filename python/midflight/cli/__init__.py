@@ -22,6 +22,7 @@ from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
 from midflight.cli.reproduce import reproduce
 from midflight.cli.roam import roam
+from midflight.cli.run import run
 from midflight.cli.startup import startup
 
 __all__ = ["main"]
@@ -36,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+app.command()(run)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)
@@ -57,6 +59,7 @@ def entry(
 
     \b
     Examples:
+      midflight run wifi-to-lte
       midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
       midflight startup --link "50 Mbit/s, 15 ms" --flows 4 --scheme sack --scheme enhanced
       midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme dcr-ld

@@ -20,6 +20,8 @@ KINDS = (
     "signals",
     "settings",
     "profiles",
+    "links",
+    "scenarios",
     "studies",
 )
 # What a list holds where its name does not say it all.
@@ -29,6 +31,8 @@ HEADINGS = {
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handover signals of a mobile node",
+    "links": "Presets of access links",
+    "scenarios": "Starter scenarios",
 }
 
 
@@ -42,7 +46,7 @@ def list_registry(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List schemes, the parts they are made of, settings, profiles and studies.
+    """List schemes, the parts they are made of, settings, profiles, links, scenarios and studies.
 
     A scheme is the plain sender with some parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
@@ -70,6 +74,13 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """Return the entries of one list."""
     from midflight import _core
 
+    if kind == "links":
+        return [dict(one) for one in _core.link_presets()]
+    if kind == "scenarios":
+        from midflight.scenario import Scenario, starter_names
+
+        starters = ((name, Scenario.read(name)) for name in starter_names())
+        return [{"name": name, "summary": one.title or ""} for name, one in starters]
     if kind != "studies":
         return [dict(one) for one in getattr(_core, kind)()]
     from midflight.studies import STUDIES, load

@@ -18,7 +18,7 @@ pub use file::{
     WayFile, WiredFile,
 };
 pub use one_run::{capture_scenario, trace_scenario};
-pub use plan::{Plan, Problem};
+pub use plan::{FlowTold, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
 pub use run::{run_scenarios, FlowOutcome, Phase, ScenarioRun};

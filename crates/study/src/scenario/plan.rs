@@ -9,8 +9,9 @@ use super::network::Prospects;
 use super::presets::{self, Preset};
 use super::written::{Queue, Size, Written};
 use crate::capture::payload_bytes;
-use crate::error::nearest;
+use crate::error::{nearest, StudyError};
 use crate::scheme::{Built, Knobs, Scheme};
+use crate::MODEL_VERSION;
 
 /// Most access links.
 const MOST_LINKS: usize = 64;
@@ -94,6 +95,21 @@ pub(super) struct Telling {
     pub(super) lost: f64,
     pub(super) rate: Option<Rate>,
     pub(super) says_delay: Option<Duration>,
+}
+
+/// What a reader of results needs to know of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTold<'a> {
+    /// Its name; several alike are numbered.
+    pub name: &'a str,
+    /// Its scheme.
+    pub scheme: &'a str,
+    /// Which way its data go.
+    pub direction: Direction,
+    /// It is the mobile node's.
+    pub moves: bool,
+    /// Bytes of data in a full segment.
+    pub payload_bytes: u32,
 }
 
 /// The mobile node goes from one link to another.
@@ -542,6 +558,43 @@ impl Plan {
     /// The scenario as it is written, with every default.
     pub fn file(&self) -> &ScenarioFile {
         &self.file
+    }
+
+    /// The same as JSON, which [`super::read_scenario`] takes again.
+    ///
+    /// # Errors
+    /// None that a scenario could cause.
+    pub fn canonical(&self) -> Result<String, StudyError> {
+        serde_json::to_string(&self.file).map_err(|e| StudyError::Scenario {
+            place: String::new(),
+            key: "canonical form".into(),
+            why: e.to_string(),
+        })
+    }
+
+    /// What its results are kept by: a hash of the canonical form and of the model's version, in
+    /// hexadecimal digits. Title and description are no part of it, nor are the axes of a sweep.
+    ///
+    /// # Errors
+    /// As [`Self::canonical`].
+    pub fn address(&self) -> Result<String, StudyError> {
+        let mut bare = self.clone();
+        bare.file.title = None;
+        bare.file.description = None;
+        bare.file.sweep = None;
+        let text = format!("midflight {MODEL_VERSION} {}", bare.canonical()?);
+        Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
+    }
+
+    /// Its flows, in the order of their numbers.
+    pub fn flows_told(&self) -> impl Iterator<Item = FlowTold<'_>> {
+        self.flows.iter().map(|flow| FlowTold {
+            name: &flow.name,
+            scheme: &flow.scheme,
+            direction: flow.direction,
+            moves: flow.on.is_none(),
+            payload_bytes: payload_bytes(&self.built[flow.built].profile).unwrap_or(0),
+        })
     }
 
     /// When the run ends at the latest.

@@ -1,0 +1,280 @@
+//! `Plan` and what runs it: scenarios of a user's own.
+
+use midflight_study::scenario::{
+    capture_scenario, read_scenario, run_scenarios, scenario_schema, trace_scenario, Direction,
+    FlowOutcome, Origin, Phase, ScenarioRun, PRESETS,
+};
+use midflight_study::Execution;
+use midflight_units::Instant;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::table::Table;
+use crate::{captures, nanos, refuse, trace_table, with_progress};
+
+/// A scenario that can be run: read, checked, and with everything that its text leaves out.
+///
+/// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
+/// by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+#[pyclass(frozen, module = "midflight")]
+pub(crate) struct Plan {
+    plan: midflight_study::scenario::Plan,
+}
+
+#[pymethods]
+impl Plan {
+    #[new]
+    #[pyo3(signature = (text, *, name = Some("scenario"), sets = vec![]), text_signature = "(text, *, name='scenario', sets=[])")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn new(text: &str, name: Option<&str>, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let origin = name.map_or(Origin::Json, Origin::Toml);
+        let plan = read_scenario(text, origin, &sets).map_err(refuse)?;
+        Ok(Self { plan })
+    }
+
+    /// The scenario as JSON with every default, which `Plan` takes again.
+    #[getter]
+    fn canonical(&self) -> PyResult<String> {
+        self.plan.canonical().map_err(refuse)
+    }
+
+    /// What results are kept by: a hash of the canonical form and of the model's version.
+    #[getter]
+    fn address(&self) -> PyResult<String> {
+        self.plan.address().map_err(refuse)
+    }
+
+    /// Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
+    ///
+    /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what happens
+    /// before, and all but the events of these names.
+    #[pyo3(signature = (*, run = 0, flow = None, from_ns = 0, only = vec![]), text_signature = "(self, *, run=0, flow=None, from_ns=0, only=[])")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn trace(
+        &self,
+        py: Python<'_>,
+        run: u64,
+        flow: Option<&str>,
+        from_ns: u64,
+        only: Vec<String>,
+    ) -> PyResult<Table> {
+        let from = Instant::from_nanos(from_ns);
+        let traced = py.detach(|| trace_scenario(&self.plan, run, flow, from, &only));
+        let (rows, digest) = traced.map_err(refuse)?;
+        trace_table(&rows, &digest)
+    }
+
+    /// Return what one run looks like on the wire: pcapng files by the place of the capture.
+    ///
+    /// The places are "sender" and "receiver" of the flow, and the base station of each link by the
+    /// link's name. `snaplen` is as for `capture`.
+    #[pyo3(signature = (*, run = 0, flow = None, snaplen = 128))]
+    fn capture<'py>(
+        &self,
+        py: Python<'py>,
+        run: u64,
+        flow: Option<&str>,
+        snaplen: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        captures(
+            py,
+            py.detach(|| capture_scenario(&self.plan, run, flow, snaplen)),
+        )
+    }
+}
+
+/// A row: the place of its scenario, its run, its flow's number, and what was measured.
+struct Row<'a, T> {
+    cell: usize,
+    run: &'a ScenarioRun,
+    flow: usize,
+    of: T,
+}
+
+fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
+    rows.iter().map(|row| of(row) as i64).collect()
+}
+
+/// Run scenarios side by side; a table of flows and a table of phases.
+///
+/// Scenarios that are alike but for the instants of handoffs and changes share their past, unless
+/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`.
+///
+/// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
+/// the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
+/// `timeouts` and the `spurious_timeouts` among them, after which nothing proved lost;
+/// `fast_rexmits` and the `false_fast_rexmits` among them, of segments that were not lost; data
+/// packets lost to a full queue, to a link that was down and to the radio, `drops_queue`,
+/// `drops_break` and `drops_radio`; `reordered`, segments that arrived behind a higher one.
+///
+/// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
+/// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
+/// to the other; `goodput_bps`, bits of data acknowledged per second until then or the end of the
+/// run; `stall_ns` and `stalled_at_ns`, the longest time without an ACK of new data and when it
+/// began; `digest` of the run.
+///
+/// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
+/// 0; `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+/// and `all_new_ns`, from the start of the phase until the first segment that was never sent
+/// before the new link was in use is acknowledged, and until as many are as the scenario's
+/// `packets` says.
+#[pyfunction(name = "run_plans")]
+#[pyo3(signature = (plans, *, fork = true, threads = 0, progress = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+pub(crate) fn run_plans(
+    py: Python<'_>,
+    plans: Vec<PyRef<'_, Plan>>,
+    fork: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Table, Table)> {
+    let plans: Vec<_> = plans.iter().map(|p| p.plan.clone()).collect();
+    let how = Execution { fork, threads };
+    let cells = with_progress(py, progress.as_ref(), |go_on| {
+        run_scenarios(&plans, how, go_on)
+    })?;
+    let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
+    let mut phases: Vec<Row<(usize, &Phase)>> = Vec::new();
+    for (cell, runs) in cells.iter().enumerate() {
+        for run in runs {
+            for (flow, outcome) in run.flows.iter().enumerate() {
+                let of = outcome;
+                flows.push(Row {
+                    cell,
+                    run,
+                    flow,
+                    of,
+                });
+                for of in outcome.phases.iter().enumerate() {
+                    phases.push(Row {
+                        cell,
+                        run,
+                        flow,
+                        of,
+                    });
+                }
+            }
+        }
+    }
+    let told: Vec<Vec<_>> = plans.iter().map(|p| p.flows_told().collect()).collect();
+    Ok((flow_table(&told, &flows)?, phase_table(&told, &phases)?))
+}
+
+type Told<'a> = Vec<Vec<midflight_study::scenario::FlowTold<'a>>>;
+
+/// The columns that flows and phases have in common.
+macro_rules! counts {
+    ($table:ident, $rows:expr, $of:expr) => {
+        for (name, count) in [
+            (
+                "acked",
+                (|r| r.acked) as fn(&midflight_study::FlowRow) -> u64,
+            ),
+            ("sent", |r| r.sent),
+            ("rexmits", |r| r.rexmits),
+            ("timeouts", |r| r.timeouts.into()),
+            ("spurious_timeouts", |r| r.spurious_timeouts.into()),
+            ("fast_rexmits", |r| r.fast_rexmits.into()),
+            ("false_fast_rexmits", |r| r.false_fast_rexmits.into()),
+            ("drops_queue", |r| r.drops_queue),
+            ("drops_break", |r| r.drops_break),
+            ("drops_radio", |r| r.drops_radio),
+            ("reordered", |r| r.reordered),
+        ] {
+            $table.int(name, integers($rows, |row| count(&$of(row))));
+        }
+    };
+}
+
+fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
+    let mut t = Table::builder();
+    let of = |row: &Row<'_, &FlowOutcome>| told[row.cell][row.flow];
+    let text = |f: &dyn Fn(&Row<'_, &FlowOutcome>) -> String| rows.iter().map(f).collect();
+    t.int("cell", integers(rows, |r| r.cell as u64));
+    t.int("run", integers(rows, |r| r.run.run));
+    t.text("flow", text(&|r| of(r).name.into()));
+    t.text("scheme", text(&|r| of(r).scheme.into()));
+    let direction = |d| match d {
+        Direction::Down => "down".into(),
+        Direction::Up => "up".into(),
+    };
+    t.text("direction", text(&|r| direction(of(r).direction)));
+    t.int("moves", integers(rows, |r| of(r).moves.into()));
+    t.int("opened_ns", integers(rows, |r| r.of.opened.as_nanos()));
+    let finished = |r: &Row<'_, &FlowOutcome>| r.of.finished.map(|at| at.as_nanos() as i64);
+    t.maybe_int("finished_ns", rows.iter().map(finished).collect());
+    let duration = |r: &Row<'_, &FlowOutcome>| nanos(r.of.finished.map(|at| at.since(r.of.opened)));
+    t.maybe_int("duration_ns", rows.iter().map(duration).collect());
+    let goodput = |r: &Row<'_, &FlowOutcome>| {
+        let seconds = r.of.until.since(r.of.opened).as_secs_f64();
+        // The SYN holds no data.
+        let segments = r.of.total().acked.saturating_sub(1);
+        let bits = 8.0 * segments as f64 * f64::from(of(r).payload_bytes);
+        if seconds > 0.0 {
+            bits / seconds
+        } else {
+            0.0
+        }
+    };
+    t.real("goodput_bps", rows.iter().map(goodput).collect());
+    t.int("stall_ns", integers(rows, |r| r.of.stall.as_nanos()));
+    let stalled_at = |r: &Row<'_, &FlowOutcome>| r.of.stalled_at.as_nanos();
+    t.int("stalled_at_ns", integers(rows, stalled_at));
+    counts!(t, rows, |row: &Row<'_, &FlowOutcome>| row.of.total());
+    t.text("digest", text(&|r| r.run.digest.to_string()));
+    t.build()
+}
+
+fn phase_table(told: &Told<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<Table> {
+    let mut t = Table::builder();
+    let phase = |r: &Row<'_, (usize, &Phase)>| r.of.1.clone();
+    t.int("cell", integers(rows, |r| r.cell as u64));
+    t.int("run", integers(rows, |r| r.run.run));
+    let name = |r: &Row<'_, (usize, &Phase)>| told[r.cell][r.flow].name.into();
+    t.text("flow", rows.iter().map(name).collect());
+    t.int("phase", integers(rows, |r| r.of.0 as u64));
+    t.text("link", rows.iter().map(|r| r.of.1.link.clone()).collect());
+    t.int("from_ns", integers(rows, |r| r.of.1.counts.from.as_nanos()));
+    t.int(
+        "until_ns",
+        integers(rows, |r| r.of.1.counts.until.as_nanos()),
+    );
+    let first = rows.iter().map(|r| nanos(r.of.1.first_new));
+    t.maybe_int("first_new_ns", first.collect());
+    let all = rows.iter().map(|r| nanos(r.of.1.all_new));
+    t.maybe_int("all_new_ns", all.collect());
+    counts!(t, rows, |row| phase(row).counts);
+    t.build()
+}
+
+/// Return the JSON Schema of a scenario file, as JSON.
+#[pyfunction(name = "scenario_schema")]
+pub(crate) fn schema() -> String {
+    scenario_schema().as_value().to_string()
+}
+
+/// Return the well-known links that scenarios may name.
+#[pyfunction(name = "link_presets")]
+pub(crate) fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for preset in PRESETS {
+        let entry = PyDict::new(py);
+        entry.set_item("name", preset.name)?;
+        entry.set_item("summary", preset.summary)?;
+        entry.set_item("source", preset.source)?;
+        entry.set_item("down_bps", preset.down_rate().as_bps())?;
+        entry.set_item("up_bps", preset.up_rate().as_bps())?;
+        entry.set_item("delay_ns", preset.delay().as_nanos())?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,330 @@
+"""Scenarios as objects: the keys of a scenario file, and what can be done with one.
+
+What is left out (None) takes the default that the scenario reference says. The core reads, checks
+and runs; nothing is checked twice.
+
+    >>> from midflight import Flow, Handoff, Link, Scenario
+    >>> scenario = Scenario(
+    ...     links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+    ...     flows={"download": Flow(scheme="enhanced", size="3 MB")},
+    ...     handoffs=[Handoff(at="0.3 s", to="lte")],
+    ... )
+    >>> outcome = scenario.run()
+    >>> outcome.flows.column("scheme")
+    ['enhanced']
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+if TYPE_CHECKING:
+    from midflight._core import Plan, Table
+
+__all__ = [
+    "STARTERS",
+    "Change",
+    "Flow",
+    "Handoff",
+    "Link",
+    "Notice",
+    "Outcome",
+    "Scenario",
+    "SweepAxes",
+    "Way",
+    "Wired",
+    "starter_names",
+]
+
+#: The starter scenarios that come with the package.
+STARTERS = Path(__file__).with_name("scenarios")
+
+Value: TypeAlias = str | float | bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wired:
+    """The two wired links, server - router - base station, alike in both directions."""
+
+    rate: str | None = None
+    delay: str | None = None
+    queue: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One direction of an access link."""
+
+    rate: str | None = None
+    delay: str | None = None
+    queue: str | None = None
+    loss: str | None = None
+    reorder: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """An access link; rate and delay are needed unless a preset has them."""
+
+    preset: str | None = None
+    rate: str | None = None
+    delay: str | None = None
+    queue: str | None = None
+    loss: str | None = None
+    reorder: str | None = None
+    up: Way | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """One flow, or several alike."""
+
+    scheme: str | None = None
+    direction: Literal["down", "up"] | None = None
+    size: str | None = None
+    start: str | None = None
+    count: int | None = None
+    stagger: str | None = None
+    on: str | None = None
+    start_notice: bool | None = None
+    set: Mapping[str, Value] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice:
+    """What a sender is told of a handoff or of a change, and when."""
+
+    delay: str | None = None
+    lost: str | None = None
+    says_rate: str | None = None
+    says_delay: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handoff:
+    """The mobile node leaves its link for another, or for a while."""
+
+    at: str
+    to: str | Sequence[str]
+    gap: str | None = None
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A link stands still for a while, and goes on with other parameters."""
+
+    at: str
+    link: str
+    pause: str | None = None
+    rate: str | None = None
+    delay: str | None = None
+    queue: str | None = None
+    loss: str | None = None
+    reorder: str | None = None
+    up: Way | None = None
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepAxes:
+    """The axes of a sweep, and the one whose values are compared."""
+
+    axes: Mapping[str, str | Sequence[Value]]
+    compare: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Flows of a mobile node that moves between access links, and of its neighbours."""
+
+    links: Mapping[str, Link]
+    flows: Mapping[str, Flow]
+    title: str | None = None
+    description: str | None = None
+    profile: Literal["rfc", "ns2"] | None = None
+    set: Mapping[str, Value] | None = None
+    end: str | None = None
+    seed: int | None = None
+    runs: int | None = None
+    packets: int | None = None
+    notices: bool | None = None
+    start: str | None = None
+    wired: Wired | None = None
+    handoffs: Sequence[Handoff] = field(default_factory=tuple)
+    changes: Sequence[Change] = field(default_factory=tuple)
+    sweep: SweepAxes | None = None
+
+    @classmethod
+    def read(cls, file: str | Path, *, sets: Mapping[str, Value] | None = None) -> Self:
+        """Read a scenario file, or a starter scenario by its name.
+
+        `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"}. The result
+        has every default. Raises `MidflightError` for what is not accepted, `OSError` for a file
+        that cannot be read.
+        """
+        return cls.from_dict(json.loads(read_plan(file, sets=sets).canonical))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the scenario of a mapping with the keys of a scenario file."""
+        found: Self = _build(cls, values)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a scenario file that are set."""
+        found = _plain(self)
+        assert isinstance(found, dict)
+        return found
+
+    def plan(self, *, sets: Mapping[str, Value] | None = None) -> Plan:
+        """Check it; raises `MidflightError` for what is not accepted."""
+        from midflight import _core
+
+        return _core.Plan(json.dumps(self.to_dict()), name=None, sets=set_texts(sets))
+
+    def but(self, sets: Mapping[str, Value]) -> Self:
+        """Return the same with these values, by the path to them."""
+        return self.from_dict(json.loads(self.plan(sets=sets).canonical))
+
+    def run(
+        self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None
+    ) -> Outcome:
+        """Run it; `progress` is told of runs done and runs in all."""
+        return Outcome.of(self.plan(), threads=threads, progress=progress)
+
+    def trace(self, *, run: int = 0, flow: str | None = None) -> Table:
+        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`."""
+        return self.plan().trace(run=run, flow=flow)
+
+    def capture(
+        self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
+    ) -> dict[str, bytes]:
+        """Return pcapng files of a flow in one run by the place of the capture."""
+        return self.plan().capture(run=run, flow=flow, snaplen=snaplen)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the runs of a scenario gave.
+
+    `flows` has a row for each run and flow, `phases` one for each run, flow and time between two
+    handoffs or changes; `midflight.run_plans` says what their columns are.
+    """
+
+    plan: Plan
+    flows: Table
+    phases: Table
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        *,
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Self:
+        """Run a plan."""
+        from midflight import _core
+
+        flows, phases = _core.run_plans([plan], threads=threads, progress=progress)
+        return cls(plan, flows, phases)
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of each run, in the order of their numbers."""
+        by_run = zip(self.flows.column("run"), self.flows.column("digest"), strict=True)
+        return [digest for _, digest in sorted(dict(by_run).items())]
+
+    def manifest(self, command: str = "") -> dict[str, Any]:
+        """Return what repeats the runs and says whether they came out the same."""
+        import midflight
+
+        scenario = json.loads(self.plan.canonical)
+        return {
+            "midflight": midflight.__version__,
+            "model": midflight.MODEL_VERSION,
+            "address": self.plan.address,
+            "seed": str(scenario["seed"]),
+            "digests": self.digests,
+            "command": command,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "scenario": scenario,
+        }
+
+
+def starter_names() -> list[str]:
+    """Return the names of the starter scenarios."""
+    return sorted(path.stem for path in STARTERS.glob("*.toml"))
+
+
+def read_plan(file: str | Path, *, sets: Mapping[str, Value] | None = None) -> Plan:
+    """Read and check a scenario file, or a starter scenario by its name."""
+    from midflight import _core
+
+    path = Path(file)
+    starter = STARTERS / f"{file}.toml"
+    if not path.exists() and path.name == str(file) and starter.is_file():
+        path = starter
+    text = path.read_text(encoding="utf-8")
+    # JSON, such as a canonical form, is told by its name.
+    name = None if path.suffix == ".json" else str(path)
+    return _core.Plan(text, name=name, sets=set_texts(sets))
+
+
+def set_texts(sets: Mapping[str, Value] | None) -> list[tuple[str, str]]:
+    """Return values by their paths as the core takes them: texts that TOML could have."""
+
+    def text(value: Value) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return [(path, text(value)) for path, value in (sets or {}).items()]
+
+
+_PARTS: dict[str, Any] = {
+    "wired": Wired,
+    "up": Way,
+    "notice": Notice,
+    "sweep": SweepAxes,
+}
+_NAMED: dict[str, Any] = {"links": Link, "flows": Flow}
+_LISTED: dict[str, Any] = {"handoffs": Handoff, "changes": Change}
+
+
+def _build(of: Any, values: Mapping[str, Any]) -> Any:
+    """Return a mapping as an object of this class."""
+    from midflight import MidflightError
+
+    known = [one.name for one in fields(of)]
+    found = {}
+    for key, value in values.items():
+        if key not in known:
+            raise MidflightError(
+                f'a {of.__name__} has no "{key}"; it may have {", ".join(sorted(known))}'
+            )
+        if key in _PARTS and isinstance(value, Mapping):
+            value = _build(_PARTS[key], value)
+        elif key in _NAMED and isinstance(value, Mapping):
+            value = {name: _build(_NAMED[key], one) for name, one in value.items()}
+        elif key in _LISTED and isinstance(value, Sequence):
+            value = tuple(_build(_LISTED[key], one) for one in value)
+        found[key] = value
+    return of(**found)
+
+
+def _plain(of: Any) -> Any:
+    """Return an object as what JSON holds, without what is left out."""
+    if hasattr(of, "__dataclass_fields__"):
+        each = ((one.name, getattr(of, one.name)) for one in fields(of))
+        return {name: _plain(value) for name, value in each if value is not None}
+    if isinstance(of, Mapping):
+        return {str(key): _plain(value) for key, value in of.items()}
+    if isinstance(of, Sequence) and not isinstance(of, str):
+        return [_plain(one) for one in of]
+    return of

@@ -1,0 +1,162 @@
+"""Scenarios: files and objects say the same, runs repeat, and mistakes are told in one sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import Flow, Handoff, Link, MidflightError, Scenario, scenario
+from midflight.cli import main
+
+OBJECTS = {
+    "ScenarioFile": scenario.Scenario,
+    "WiredFile": scenario.Wired,
+    "LinkFile": scenario.Link,
+    "WayFile": scenario.Way,
+    "FlowFile": scenario.Flow,
+    "HandoffFile": scenario.Handoff,
+    "NoticeFile": scenario.Notice,
+    "ChangeFile": scenario.Change,
+    "SweepFile": scenario.SweepAxes,
+}
+
+
+def simple(**more: Any) -> Scenario:
+    return Scenario(
+        links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+        flows={"download": Flow(scheme="enhanced", size="1 MB")},
+        handoffs=[Handoff(at="0.1 s", to="lte")],
+        end="20 s",
+        **more,
+    )
+
+
+def test_objects_have_the_keys_of_files() -> None:
+    schema = json.loads(midflight.scenario_schema())
+    types = {**schema["$defs"], "ScenarioFile": schema}
+    for name, of in OBJECTS.items():
+        assert {one.name for one in dataclasses.fields(of)} == set(types[name]["properties"]), name
+        needed = {
+            one.name
+            for one in dataclasses.fields(of)
+            if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+        }
+        assert needed == set(types[name].get("required", ())), name
+
+
+@pytest.mark.parametrize("name", scenario.starter_names())
+def test_every_starter_runs_and_is_the_same_as_an_object(name: str) -> None:
+    read = Scenario.read(name)
+    assert read.title
+    assert read.description
+    outcome = read.but({"runs": 1}).run()
+    assert len(outcome.flows) >= len(read.flows)
+    assert Scenario.from_dict(json.loads(outcome.plan.canonical)).run().digests == outcome.digests
+
+
+def test_an_object_runs_as_the_same_text_does() -> None:
+    text = """
+    end = "20 s"
+    [links]
+    wifi.preset = "wifi"
+    lte.preset = "lte"
+    [flows.download]
+    scheme = "enhanced"
+    size = "1 MB"
+    [[handoffs]]
+    at = "0.1 s"
+    to = "lte"
+    """
+    plan = midflight.Plan(text)
+    assert plan.address == simple().plan().address
+    outcome = simple().run()
+    flows, _ = midflight.run_plans([plan])
+    assert flows.column("digest") == outcome.digests
+    assert len(set(outcome.digests)) == 1
+    # 1 MB in segments of 1448 bytes, and the SYN.
+    assert flows.column("acked") == [1 + -(-1_000_000 // 1448)]
+    assert simple(title="other").plan().address == plan.address
+    assert simple(seed=2).plan().address != plan.address
+
+
+def test_a_trace_and_captures_are_of_the_same_run() -> None:
+    one = simple()
+    assert one.trace().digest == one.run().digests[0]
+    assert set(one.capture()) == {"sender", "receiver", "wifi", "lte"}
+    with pytest.raises(MidflightError, match=r'no flow "dwnload" \(did you mean "download"\?\)'):
+        one.trace(flow="dwnload")
+
+
+def test_values_are_set_by_their_paths() -> None:
+    changed = simple().but({"flows.download.size": "2 MB", "notices": False, "seed": 7})
+    assert changed.flows["download"].size == "2 MB"
+    assert changed.notices is False
+    assert changed.seed == 7
+    with pytest.raises(MidflightError, match=r"--set flows\.download\.sizes=1 MB: .*did you mean"):
+        simple().but({"flows.download.sizes": "1 MB"})
+    with pytest.raises(MidflightError, match=r'a Flow has no "sizes"; it may have count, '):
+        Scenario.from_dict({"flows": {"a": {"sizes": "1 MB"}}})
+
+
+def test_the_command_prints_and_writes_what_it_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text((scenario.STARTERS / "wifi-to-lte.toml").read_text())
+    out, events = tmp_path / "out", tmp_path / "events"
+    args = ["run", str(file), "--set", "end=20 s", "--out", str(out), "--trace", str(events)]
+    assert main(args) == 0
+    text = capsys.readouterr().out
+    assert "download" in text
+    assert "0.3 s" in text
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["command"] == f"midflight run {file} '--set=end=20 s'"
+    assert manifest["scenario"]["end"] == "20 s"
+    for name in ("flows.csv", "phases.csv", "flows.parquet", "phases.parquet"):
+        assert (out / name).stat().st_size > 0
+    assert (events / "download.csv").read_text().startswith("time_ns,event,value,detail\n")
+    assert main([*args[:4], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["manifest"]["digests"] == manifest["digests"]
+    assert found["flows"][0]["flow"] == "download"
+
+
+def test_parquet_is_what_the_table_is(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    outcome = simple().run()
+    assert main(["run", "wifi-to-lte", "--out", str(tmp_path)]) == 0
+    read = pq.read_table(tmp_path / "flows.parquet")
+    assert read.schema == pa.table(outcome.flows).schema
+    assert read.column("flow").to_pylist() == ["download"]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (
+            ["nothing"],
+            'there is no file "nothing", and no starter scenario of that name; there are',
+        ),
+        (["wifi-to-lte", "--set", "end"], '--set "end" is not key=value'),
+        (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: unknown field"),
+        (["wifi-to-lte", "--flow", "x", "--pcap", "DIR"], 'there is no flow "x"'),
+        (["."], 'cannot read "."'),
+        (["wifi-to-lte", "--out", "/proc/none"], 'cannot write to "/proc/none"'),
+        (["wifi-to-lte", "--threads", "x"], '--threads "x" is not a whole number'),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    args: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *(str(tmp_path) if one == "DIR" else one for one in args)]) == 2
+    said = capsys.readouterr()
+    assert expected in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
