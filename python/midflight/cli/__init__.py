@@ -24,6 +24,7 @@ from midflight.cli.reproduce import reproduce
 from midflight.cli.roam import roam
 from midflight.cli.run import run
 from midflight.cli.startup import startup
+from midflight.cli.sweep import sweep
 
 __all__ = ["main"]
 
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(run)
+app.command()(sweep)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from midflight._core import Plan, Table
     from midflight.scenario import Outcome
 
-__all__ = ["run", "scenario_plan"]
+__all__ = ["FileArgument", "SetsOption", "idle_notes", "run", "scenario_plan"]
 
 SetsOption = Annotated[
     list[str] | None,

@@ -1,0 +1,365 @@
+"""`midflight sweep`: a scenario over every combination of some values."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.input import read_whole
+from midflight.cli.options import ThreadsOption
+from midflight.cli.output import UserError, align, note, open_result, progress_display
+from midflight.cli.run import FileArgument, SetsOption, idle_notes, scenario_plan
+
+if TYPE_CHECKING:
+    from midflight.sweep import Shard, Sweep
+    from midflight.sweep_results import Comparison, Group
+
+__all__ = ["sweep"]
+
+INTERRUPTED = 130
+# Lines of a summary; there are as many as combinations of values.
+MOST_LINES = 60
+
+
+def sweep(
+    file: FileArgument,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder of the sweep. What is there already is not run again.",
+        ),
+    ],
+    axes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--axis",
+            metavar="KEY=VALUES",
+            help="An axis: the path to a value and its values, with commas between them or as "
+            'from:to:step. flows.download.scheme=sack,enhanced; handoffs.0.at="0.1s:20s:0.1s"; '
+            'links.*.queue="bdp,100 ms". May be repeated; goes over the file\'s [sweep.axes].',
+        ),
+    ] = None,
+    sets: SetsOption = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="The axis whose values are compared with its first, pair by pair."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What is summed up: duration_ns, all_new_ns, first_new_ns, goodput_bps, stall_ns, "
+            "timeouts, spurious_timeouts, rexmits or drops_queue.  [default: duration_ns where "
+            "flows have a size, else goodput_bps]",
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Run only the I-th of N shares of the shards, from 1."),
+    ] = None,
+    shard_cells: Annotated[
+        str,
+        typer.Option("--shard-cells", metavar="N", help="Cells of a shard."),
+    ] = "500",
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="WHERE",
+            help="local; dask, or dask:ADDRESS of a scheduler; slurm, or slurm:PARTITION.",
+        ),
+    ] = "local",
+    jobs: Annotated[str, typer.Option(metavar="N", help="Jobs for slurm at most.")] = "10",
+    threads: ThreadsOption = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Run a scenario over every combination of its axes' values.
+
+    Cells are run in shards, each of which is written as a whole. Interrupted or killed, the same
+    command goes on where it was. Results are DIR/flows.csv and phases.csv with a column for each
+    axis, as Parquet too where pyarrow is installed, and DIR/comparison.csv. All cells meet the same
+    random numbers; values of the compared axis are compared pair by pair, with 95 % confidence
+    intervals.
+
+    \b
+    Examples:
+      midflight sweep wifi-to-lte --axis flows.download.scheme=sack,enhanced \\
+          --axis handoffs.0.at=0.1s:1s:0.1s --compare flows.download.scheme --out sweep
+      midflight sweep wifi-to-lte --axis handoffs.0.at=0.1s:1s:0.1s --shard 1/4 --out sweep
+      midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
+    """
+    from midflight.sweep import Sweep
+    from midflight.sweep_results import METRICS
+
+    if metric is not None and metric not in METRICS:
+        raise UserError(f'--metric "{metric}" is not one; there are {", ".join(METRICS)}')
+    plan = scenario_plan(file, sets)
+    for one in idle_notes(json.loads(plan.canonical)):
+        note(one)
+    asked = Sweep.of(
+        plan,
+        read_axes(axes or []),
+        compare=compare,
+        shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
+    )
+    share = read_share(shard)
+    run = read_executor(executor, jobs, read_whole("--threads", threads, 0, 1024), share)
+    folder = Path(out)
+    if not out:
+        raise UserError('--out "" names no folder')
+    try:
+        asked.begin(folder)
+        missing = asked.missing(folder, share)
+        execute(asked, folder, missing, run)
+        if asked.missing(folder):
+            left = sum(len(one.cells) for one in asked.missing(folder))
+            note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
+            return
+        asked.merge(folder)
+        made = Summary.of(asked, folder, metric)
+        made.write(folder)
+    except OSError as error:
+        raise UserError(
+            f'cannot write to "{folder}": {error.strerror or error}; shards that are there stay'
+        ) from error
+    if as_json:
+        json.dump(made.values(), sys.stdout, indent=2)
+        print()
+    else:
+        print(made.text(folder))
+
+
+def read_axes(words: Sequence[str]) -> dict[str, Any]:
+    """Read the values of --axis."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, values = word.partition("=")
+        key, values = key.strip(), values.strip()
+        if not (equals and key and values):
+            raise UserError(
+                f'--axis "{word}" is not KEY=VALUES; write for example '
+                "flows.download.scheme=sack,enhanced"
+            )
+        if key in found:
+            raise UserError(f"--axis {key} is given twice; give all its values at once")
+        found[key] = values
+        if values.startswith("["):
+            try:
+                found[key] = tomllib.loads(f"v = {values}")["v"]
+            except tomllib.TOMLDecodeError as error:
+                raise UserError(f"--axis {key}: {values} is no list in TOML: {error}") from error
+    return found
+
+
+def read_share(text: str | None) -> tuple[int, int]:
+    """Read --shard; (i, n) with i from 0."""
+    if text is None:
+        return 0, 1
+    i, slash, n = text.partition("/")
+    if not (slash and i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+        raise UserError(f'--shard "{text}" is not a share; write for example 1/4, up to 4/4')
+    return int(i) - 1, int(n)
+
+
+def read_executor(text: str, jobs: str, threads: int, share: tuple[int, int]) -> Any:
+    """Read --executor; a function that runs shards and tells of its progress."""
+    from functools import partial
+
+    from midflight import executors
+
+    kind, _, where = text.partition(":")
+    needs = {"dask": "distributed", "slurm": "submitit"}
+    if kind in needs:
+        import importlib.util
+
+        if importlib.util.find_spec(needs[kind]) is None:
+            raise UserError(
+                f"--executor {kind} needs {needs[kind]}: pip install 'midflight[{kind}]'"
+            )
+    if kind == "local" and not where:
+        return partial(executors.run_local, threads=threads)
+    if kind == "dask":
+        return partial(executors.run_dask, address=where or None)
+    if kind == "slurm":
+        if share != (0, 1):
+            raise UserError("--shard and --executor slurm exclude each other; slurm makes shares")
+        options = {"slurm_partition": where} if where else {}
+        most = read_whole("--jobs", jobs, 1, 10_000)
+        return partial(executors.run_slurm, jobs=most, options=options)
+    raise UserError(
+        f'--executor "{text}" is not one; accepted are local, dask, dask:ADDRESS, slurm and '
+        "slurm:PARTITION"
+    )
+
+
+def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any) -> None:
+    """Run what is missing, with a word on what is there if that is interrupted."""
+    total = sum(len(one.cells) for one in missing)
+    if total < asked.cells:
+        note(f"{asked.cells - total} of {asked.cells} cells are there or others' already")
+    if not missing:
+        return
+    try:
+        with progress_display(lines=False) as progress:
+            run(asked, folder, missing, progress=lambda done, of: progress("cells", done, of))
+    except KeyboardInterrupt:
+        left = sum(len(one.cells) for one in asked.missing(folder))
+        note(
+            f"{asked.cells - left} of {asked.cells} cells are in {folder}; "
+            "the same command goes on from there"
+        )
+        raise
+
+
+class Summary:
+    """Quartiles over the axes but for instants, and the comparison if one is wanted."""
+
+    def __init__(
+        self,
+        asked: Sweep,
+        metric: str,
+        by: list[str],
+        grouped: list[Group],
+        compared: list[Comparison],
+    ) -> None:
+        self.asked, self.metric, self.by = asked, metric, by
+        self.grouped, self.compared = grouped, compared
+
+    @classmethod
+    def of(cls, asked: Sweep, folder: Path, metric: str | None) -> Summary:
+        from midflight.sweep_results import compare, default_metric, groups, read_flows
+
+        chosen = metric or default_metric(read_flows(folder))
+        axes = list(asked.axes)
+        by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
+        if not by:
+            by = axes
+        grouped = groups(read_flows(folder), axes, by, chosen)
+        compared = []
+        if asked.compare is not None:
+            compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
+        return cls(asked, chosen, by, grouped, compared)
+
+    def write(self, folder: Path) -> None:
+        """Write the comparison as CSV, if there is one."""
+        if not self.compared:
+            return
+        others = [axis for axis in self.by if axis != self.asked.compare]
+        with open_result(folder / "comparison.csv") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            first = [asdict(self.compared[0])]
+            names = [name for name in first[0] if name not in ("flow", "values")]
+            writer.writerow(["flow", *others, "metric", *names])
+            for one in self.compared:
+                values = asdict(one)
+                cells = (values[name] for name in names)
+                writer.writerow([one.flow, *one.values, self.metric, *cells])
+
+    def values(self) -> dict[str, Any]:
+        """Return the summary as values for JSON; what is not finite is None."""
+
+        def finite(value: Any) -> Any:
+            if isinstance(value, float) and not abs(value) < float("inf"):
+                return None
+            return value
+
+        return {
+            "metric": self.metric,
+            "cells": self.asked.cells,
+            "groups": [
+                {
+                    "flow": one.flow,
+                    **dict(zip(self.by, one.values, strict=True)),
+                    "runs": len(one.runs),
+                    "missing": one.missing(),
+                    **{k: finite(v) for k, v in one.quartiles()._asdict().items()},
+                }
+                for one in self.grouped
+            ],
+            "comparison": [
+                {
+                    **dict(
+                        zip(
+                            (axis for axis in self.by if axis != self.asked.compare),
+                            one.values,
+                            strict=True,
+                        )
+                    ),
+                    **{k: finite(v) for k, v in asdict(one).items() if k != "values"},
+                }
+                for one in self.compared
+            ],
+        }
+
+    def text(self, folder: Path) -> str:
+        """Return the summary as text."""
+        from midflight.sweep_results import METRICS
+
+        words, unit = METRICS[self.metric]
+        lines = [
+            f"{self.asked.cells} cells in {folder}: flows.csv, phases.csv",
+            f"Quartiles of {words}"
+            + (
+                ", over all handoff instants and runs."
+                if any(axis not in self.by for axis in self.asked.axes)
+                else ", over all runs."
+            ),
+            "",
+            align([["flow", *self.by, "runs", "q1", "median", "q3", "missing"], *self.lines(unit)]),
+        ]
+        if len(self.grouped) > MOST_LINES:
+            lines.append(f"... and {len(self.grouped) - MOST_LINES} more in the files")
+        if self.compared:
+            others = [axis for axis in self.by if axis != self.asked.compare]
+            head = ["flow", *others, str(self.asked.compare), "pairs", "difference", "+-", "%"]
+            cells = [[*head, "from", "to"]]
+            for one in self.compared[:MOST_LINES]:
+                cells.append(
+                    [
+                        one.flow,
+                        *one.values,
+                        one.value,
+                        str(one.pairs),
+                        number(one.difference / unit),
+                        number(one.half_width / unit),
+                        *(f"{100 * r:.1f}" for r in (one.ratio, one.ratio_low, one.ratio_high)),
+                    ]
+                )
+            baseline = self.compared[0].baseline
+            lines += [
+                "",
+                f"Against {baseline}, pair by pair: mean difference, ratio of means in per cent, "
+                "95 % confidence\nintervals; pairs that miss a value are left out.",
+                "",
+                align(cells),
+            ]
+        return "\n".join(lines)
+
+    def lines(self, unit: float) -> list[list[str]]:
+        return [
+            [
+                one.flow,
+                *one.values,
+                str(len(one.runs)),
+                *(number(value / unit) for value in one.quartiles()),
+                str(one.missing()),
+            ]
+            for one in self.grouped[:MOST_LINES]
+        ]
+
+
+def number(value: float) -> str:
+    """Return a number with four digits, or a dash where there is none."""
+    return f"{value:.4g}" if abs(value) < float("inf") else "-"

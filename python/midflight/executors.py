@@ -1,0 +1,137 @@
+"""Where the shards of a sweep are run: here, on a Dask cluster, or as jobs of Slurm.
+
+All of them give the same tables; which one is a matter of where the processors are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from midflight.sweep import Progress, Shard, Sweep
+
+__all__ = ["run_dask", "run_local", "run_slurm"]
+
+#: Shards that wait at the scheduler for each thread of the cluster.
+WAITING = 2
+
+
+def run_local(
+    sweep: Sweep,
+    folder: Path,
+    shards: list[Shard],
+    *,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> None:
+    """Run shards one after the other, each on all threads; `progress` is told of cells."""
+    total = sum(len(shard.cells) for shard in shards)
+    done = 0
+    for shard in shards:
+
+        def told(runs: int, of: int, shard: Shard = shard, before: int = done) -> None:
+            if progress is not None:
+                progress(before + len(shard.cells) * runs // max(of, 1), total)
+
+        tables = sweep.run_shard(shard, threads=threads, progress=told)
+        sweep.keep(folder, shard, tables)
+        done += len(shard.cells)
+        if progress is not None:
+            progress(done, total)
+
+
+def run_dask(
+    sweep: Sweep,
+    folder: Path,
+    shards: list[Shard],
+    *,
+    address: str | None = None,
+    progress: Progress | None = None,
+    cluster: Any = None,
+) -> None:
+    """Run shards on the Dask cluster at this address, or on one of this machine's processors.
+
+    Workers need midflight and no common folder: tables come back and are written here.
+    """
+    from distributed import Client, LocalCluster, as_completed
+
+    own = None
+    if address is None and cluster is None:
+        own = cluster = LocalCluster(threads_per_worker=1, dashboard_address=None)
+    total = sum(len(shard.cells) for shard in shards)
+    done = 0
+    try:
+        with Client(address or cluster) as client:
+            slots = sum(client.nthreads().values()) or 1
+            waiting = iter(shards)
+
+            def submit(shard: Shard) -> Any:
+                future = client.submit(sweep.run_shard, shard, threads=1, pure=False)
+                of[future.key] = shard
+                return future
+
+            of: dict[Any, Shard] = {}
+            queue = as_completed([submit(shard) for shard in islice(waiting, WAITING * slots)])
+            for future in queue:
+                shard = of.pop(future.key)
+                sweep.keep(folder, shard, future.result())
+                done += len(shard.cells)
+                if progress is not None:
+                    progress(done, total)
+                for another in islice(waiting, 1):
+                    queue.add(submit(another))
+    finally:
+        if own is not None:
+            own.close()
+
+
+def share_of(folder: str, i: int, n: int) -> int:
+    """Run every n-th missing shard of a sweep's folder from the i-th on; return how many."""
+    found = Sweep.read(Path(folder))
+    shards = found.missing(Path(folder), (i, n))
+    run_local(found, Path(folder), shards)
+    return len(shards)
+
+
+def run_slurm(
+    sweep: Sweep,
+    folder: Path,
+    shards: list[Shard],
+    *,
+    jobs: int,
+    cluster: str = "slurm",
+    options: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+    wait: Callable[[float], None] | None = None,
+) -> None:
+    """Run a sweep as jobs of Slurm, each of which does its share of the shards that are missing.
+
+    The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition` or
+    `timeout_min`. Jobs go on when this program is stopped; run it again to pick up what is there.
+    """
+    import submitit
+
+    total = sum(len(shard.cells) for shard in shards)
+    executor = submitit.AutoExecutor(folder=folder / "slurm", cluster=cluster)
+    executor.update_parameters(name="midflight", **(options or {}))
+    count = min(jobs, len(shards))
+    # Shares are of all shards by number, so that no two jobs have one in common.
+    with executor.batch():
+        submitted = [executor.submit(share_of, str(folder), i, count) for i in range(count)]
+    print(
+        f"midflight: {count} jobs: {', '.join(str(job.job_id) for job in submitted)}",
+        file=sys.stderr,
+    )
+    import time
+
+    pause = wait or time.sleep
+    while not all(job.done() for job in submitted):
+        pause(1.0)
+        if progress is not None:
+            left = sum(len(shard.cells) for shard in sweep.missing(folder))
+            progress(total - min(left, total), total)
+    for job in submitted:
+        job.result()

@@ -1,0 +1,401 @@
+"""Sweeps over scenarios: every combination of some values, in shards that survive.
+
+A sweep is a scenario and axes; a cell is one combination. Cells are run in shards. What a shard is
+kept by follows from what is in it and from the model's version, it is written as a whole or not at
+all, and one that is there is not run again: an interrupted sweep goes on where it was, and any
+number of machines may run their share of it.
+
+    DIR/sweep.json             the scenario, the axes, and how many cells there are
+    DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard
+    DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
+    DIR/comparison.csv         the values of one axis against each other
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from midflight._core import Plan, Table
+    from midflight.scenario import Scenario, Value
+
+__all__ = ["Shard", "Sweep", "axis_values"]
+
+#: Cells of a shard, unless that is said.
+SHARD_CELLS = 500
+MOST_CELLS = 100_000_000
+TABLES = ("flows", "phases")
+
+Progress = Callable[[int, int], object]
+
+
+def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
+    """Return the values of an axis as texts.
+
+    A list is taken as it is. A text is values with commas between them, or a range with its end
+    included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1".
+    """
+    from midflight import MidflightError
+
+    def text(value: Value) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    if not isinstance(values, str):
+        found = [text(value) for value in values]
+    elif ":" in values:
+        found = list(_range(key, values))
+    else:
+        found = [value.strip() for value in values.split(",")]
+    if not found or "" in found:
+        raise MidflightError(f'axis {key}: "{values}" has an empty value; accepted is one or more')
+    if len(set(found)) < len(found):
+        twice = next(value for value in found if found.count(value) > 1)
+        raise MidflightError(f'axis {key}: "{twice}" is there twice; accepted are different values')
+    return found
+
+
+def _range(key: str, text: str) -> Iterator[str]:
+    from midflight import MidflightError
+
+    def refuse(why: str) -> MidflightError:
+        return MidflightError(
+            f'axis {key}: "{text}" is not a range: {why}; write for example "0.1 s : 20 s : 0.1 s"'
+        )
+
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) != 3:
+        raise refuse("it needs from, to and step")
+    numbers, units = [], set()
+    for part in parts:
+        digits = part.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/%\u00b5 ")
+        try:
+            numbers.append(Decimal(digits))
+        except InvalidOperation:
+            raise refuse(f'"{part}" does not start with a number') from None
+        units.add(part[len(digits) :].strip())
+    if len(units) > 1:
+        raise refuse(f"its parts have different units ({', '.join(sorted(units))})")
+    (unit,) = units
+    start, end, step = numbers
+    if step <= 0 or end < start:
+        raise refuse("its step is not above zero, or it ends before it starts")
+    count = int((end - start) / step) + 1
+    if count > MOST_CELLS:
+        raise refuse(f"it has {count} values")
+    for i in range(count):
+        yield f"{(start + i * step).normalize():f} {unit}".strip()
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some cells of a sweep, by their numbers."""
+
+    number: int
+    cells: range
+    address: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A scenario in its canonical form, and axes: values by the path to them."""
+
+    scenario: str
+    axes: Mapping[str, Sequence[str]]
+    compare: str | None = None
+    shard_cells: int = SHARD_CELLS
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario | Plan,
+        axes: Mapping[str, str | Sequence[Value]] | None = None,
+        *,
+        compare: str | None = None,
+        shard_cells: int = SHARD_CELLS,
+    ) -> Self:
+        """Return the sweep of a scenario over these axes, or over those that it has itself.
+
+        A path may have a * for every name, as in "flows.*.scheme". Raises `MidflightError` for
+        axes that are not accepted; every value is tried once.
+        """
+        from midflight import MidflightError
+        from midflight.scenario import Scenario
+
+        plan = scenario.plan() if isinstance(scenario, Scenario) else scenario
+        values = json.loads(plan.canonical)
+        own = values.pop("sweep", None) or {}
+        wanted: dict[str, str | Sequence[Value]] = dict(own.get("axes", {}))
+        wanted.update(axes or {})
+        if not wanted:
+            raise MidflightError(
+                "the sweep has no axis; give one, for example "
+                "--axis flows.download.scheme=sack,enhanced, or a [sweep.axes] table in the file"
+            )
+        # Cells that differ in instants only share their past: they come one after the other.
+        ordered = sorted(wanted, key=lambda key: key.endswith(".at"))
+        sweep = cls(
+            json.dumps(values),
+            {key: axis_values(key, wanted[key]) for key in ordered},
+            compare or own.get("compare"),
+            shard_cells,
+        )
+        if sweep.compare is not None and sweep.compare not in sweep.axes:
+            raise MidflightError(
+                f'"{sweep.compare}" to compare is no axis; there are {", ".join(sweep.axes)}'
+            )
+        if sweep.cells > MOST_CELLS:
+            raise MidflightError(f"{sweep.cells} cells are too many; accepted are {MOST_CELLS}")
+        sweep.check()
+        return sweep
+
+    @property
+    def cells(self) -> int:
+        """How many combinations there are."""
+        return math.prod(map(len, self.axes.values()))
+
+    def values(self, cell: int) -> dict[str, str]:
+        """Return the values of a cell by their paths; the last axis changes first."""
+        places = []
+        for values in reversed(list(self.axes.values())):
+            cell, place = divmod(cell, len(values))
+            places.append(place)
+        each = zip(self.axes.items(), reversed(places), strict=True)
+        return {key: values[place] for (key, values), place in each}
+
+    def sets(self, cell: int) -> list[tuple[str, str]]:
+        """Return the values of a cell as the core takes them, without *."""
+        each = self.values(cell).items()
+        return [(path, value) for key, value in each for path in self.paths[key]]
+
+    @cached_property
+    def paths(self) -> dict[str, list[str]]:
+        """The paths that each axis stands for."""
+        values = json.loads(self.scenario)
+        return {key: list(_paths(values, key.split("."))) for key in self.axes}
+
+    def plan(self, cell: int) -> Plan:
+        """Return a cell as a scenario that can be run."""
+        from midflight import _core
+
+        return _core.Plan(self.scenario, name=None, sets=self.sets(cell))
+
+    def check(self) -> None:
+        """Try every value of every axis with the first ones of the others."""
+        from midflight import MidflightError
+
+        for key in self.axes:
+            if not self.paths[key]:
+                raise MidflightError(f'axis "{key}" fits nothing in the scenario')
+        stride = self.cells
+        for values in self.axes.values():
+            stride //= len(values)
+            # Instants are many, and alike.
+            some = range(len(values)) if len(values) <= 1000 else (0, len(values) - 1)
+            for place in some:
+                self.plan(place * stride)
+
+    def definition(self) -> dict[str, Any]:
+        """Return what the sweep is as values for JSON."""
+        import midflight
+
+        return {
+            "midflight": midflight.__version__,
+            "model": midflight.MODEL_VERSION,
+            "cells": self.cells,
+            "shard_cells": self.shard_cells,
+            "compare": self.compare,
+            "axes": {key: list(values) for key, values in self.axes.items()},
+            "scenario": json.loads(self.scenario),
+        }
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the sweep that a folder is of."""
+        found = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+        scenario, axes = json.dumps(found["scenario"]), found["axes"]
+        return cls(scenario, axes, found["compare"], found["shard_cells"])
+
+    def shards(self) -> Iterator[Shard]:
+        """Yield the shards, each with its address."""
+        from midflight import MODEL_VERSION
+
+        bare = json.loads(self.scenario)
+        for key in ("title", "description"):
+            bare.pop(key, None)
+        of_all = hashlib.blake2b(json.dumps([MODEL_VERSION, bare]).encode(), digest_size=16)
+        for number, first in enumerate(range(0, self.cells, self.shard_cells)):
+            cells = range(first, min(first + self.shard_cells, self.cells))
+            address = of_all.copy()
+            for cell in cells:
+                address.update(repr((cell, self.values(cell))).encode())
+            yield Shard(number, cells, address.hexdigest())
+
+    def run_shard(
+        self, shard: Shard, *, threads: int = 0, progress: Progress | None = None
+    ) -> dict[str, str]:
+        """Run the cells of a shard; return its tables as CSV by their names."""
+        from midflight import _core
+
+        plans = [self.plan(cell) for cell in shard.cells]
+        tables = _core.run_plans(plans, threads=threads, progress=progress)
+        return {name: self._csv(shard, table) for name, table in zip(TABLES, tables, strict=True)}
+
+    def _csv(self, shard: Shard, table: Table) -> str:
+        """Return a table with the number and the values of each cell."""
+        import io
+
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names = [name for name in table.column_names if name != "cell"]
+        writer.writerow(["cell", *self.axes, *names])
+        values = [list(self.values(cell).values()) for cell in shard.cells]
+        columns = (table.column(name) for name in names)
+        for place, *row in zip(table.column("cell"), *columns, strict=True):
+            writer.writerow([shard.cells[place], *values[place], *row])
+        return text.getvalue()
+
+    def missing(self, folder: Path, share: tuple[int, int] = (0, 1)) -> list[Shard]:
+        """Return the shards of a share, (i, n) for every n-th from i on, that are not there."""
+        i, n = share
+        mine = islice(self.shards(), i, None, n)
+        return [shard for shard in mine if not shard_folder(folder, shard).is_dir()]
+
+    def begin(self, folder: Path) -> None:
+        """Make the folder of the sweep; what an earlier run left half-written is removed."""
+        (folder / "shards").mkdir(parents=True, exist_ok=True)
+        for left in (folder / "shards").glob("*.tmp"):
+            pid = left.name.split(".")[1]
+            if pid.isdigit() and not _is_running(int(pid)):
+                shutil.rmtree(left, ignore_errors=True)
+        _write_whole(folder / "sweep.json", json.dumps(self.definition(), indent=2) + "\n")
+
+    def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
+        """Write the tables of a shard, as a whole or not at all."""
+        target = shard_folder(folder, shard)
+        unfinished = target.with_name(f"{shard.address}.{os.getpid()}.tmp")
+        try:
+            unfinished.mkdir(exist_ok=True)
+            for name, text in tables.items():
+                _write_synced(unfinished / f"{name}.csv", text)
+            # Another worker may have been first, with the same result.
+            with suppress(FileExistsError):
+                if not target.is_dir():
+                    unfinished.rename(target)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def merge(self, folder: Path) -> None:
+        """Put the tables of all shards together, in the order of the cells."""
+        for name in TABLES:
+            files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
+            _concatenate(files, folder / f"{name}.csv")
+            _parquet(folder / f"{name}.csv", list(self.axes))
+
+
+def shard_folder(folder: Path, shard: Shard) -> Path:
+    """Return where a shard is kept."""
+    return folder / "shards" / shard.address
+
+
+def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
+    """Yield the paths that a path with * stands for."""
+    if "*" not in parts:
+        yield ".".join(parts)
+        return
+    place = parts.index("*")
+    inner = values
+    for part in parts[:place]:
+        inner = inner[int(part)] if isinstance(inner, list) else inner.get(part, {})
+    names = map(str, range(len(inner))) if isinstance(inner, list) else inner
+    for name in names:
+        yield from _paths(values, [*parts[:place], name, *parts[place + 1 :]])
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _write_synced(path: Path, text: str) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_whole(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        _write_synced(unfinished, text)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _concatenate(files: Iterable[Path], target: Path) -> None:
+    """Write CSV files with the same columns as one."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as all_of_them:
+            for number, path in enumerate(files):
+                with path.open("rb") as file:
+                    header = file.readline()
+                    if number == 0:
+                        all_of_them.write(header)
+                    shutil.copyfileobj(file, all_of_them)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+#: Columns of texts; the others are numbers, whole but for the rates.
+TEXTS = ("flow", "scheme", "direction", "link", "digest")
+
+
+def _parquet(path: Path, axes: Sequence[str]) -> None:
+    """Write a CSV file as Parquet beside it, where pyarrow is installed, a batch at a time."""
+    try:
+        import pyarrow as pa
+        import pyarrow.csv as pa_csv
+        import pyarrow.parquet as pq
+    except ImportError:
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        names = next(csv.reader(file))
+
+    def of(name: str) -> Any:
+        if name in TEXTS or name in axes:
+            return pa.string()
+        return pa.float64() if name.endswith("_bps") else pa.int64()
+
+    target = path.with_suffix(".parquet")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    options = pa_csv.ConvertOptions(column_types={name: of(name) for name in names})
+    try:
+        with (
+            pa_csv.open_csv(path, convert_options=options) as reader,
+            pq.ParquetWriter(unfinished, reader.schema) as writer,
+        ):
+            for batch in reader:
+                writer.write_batch(batch)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,300 @@
+"""Sweeps: cells are runs, shards survive, and it does not matter who runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import MidflightError, Scenario
+from midflight.cli import main
+from midflight.sweep import Sweep, axis_values, shard_folder
+from midflight.sweep_results import compare, groups, read_flows
+
+SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
+AXES = {AT: "0.1 s : 0.4 s : 0.1 s", SCHEME: ["sack", "enhanced"], "seed": "1,2"}
+
+
+def small(shard_cells: int = 5, **more: Any) -> Sweep:
+    scenario = Scenario.read("wifi-to-lte", sets={"links.lte.loss": "uniform 1%"})
+    return Sweep.of(scenario, AXES, shard_cells=shard_cells, **more)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run_here(sweep: Sweep, folder: Path) -> None:
+    from midflight.executors import run_local
+
+    sweep.begin(folder)
+    run_local(sweep, folder, sweep.missing(folder))
+    sweep.merge(folder)
+
+
+def test_cells_are_the_runs_of_their_scenarios(tmp_path: Path) -> None:
+    sweep = small()
+    assert sweep.cells == 16
+    # Instants come last, as cells that differ in nothing else share their past.
+    assert list(sweep.axes) == [SCHEME, "seed", AT]
+    run_here(sweep, tmp_path)
+    found = rows(tmp_path / "flows.csv")
+    assert [int(row["cell"]) for row in found] == list(range(16))
+    for row in found:
+        one = Scenario.from_dict(json.loads(sweep.scenario)).but(
+            {key: row[key] for key in (SCHEME, "seed", AT)}
+        )
+        assert row["digest"] == one.run().digests[0]
+    assert len({row["digest"] for row in found}) == 16
+    assert {row["phase"] for row in rows(tmp_path / "phases.csv")} == {"0", "1"}
+
+
+def test_shards_are_kept_by_what_is_in_them(tmp_path: Path) -> None:
+    sweep = small()
+    run_here(sweep, tmp_path)
+    whole = (tmp_path / "flows.csv").read_bytes()
+    shards = list(sweep.shards())
+    assert [len(shard.cells) for shard in shards] == [5, 5, 5, 1]
+    assert len({shard.address for shard in shards}) == 4
+    assert sweep.missing(tmp_path) == []
+    # The title is no part of it, a value is.
+    other = json.loads(sweep.scenario)
+    titled = Sweep.of(
+        midflight.Plan(json.dumps({**other, "title": "x"}), name=None), AXES, shard_cells=5
+    )
+    assert [one.address for one in titled.shards()] == [one.address for one in shards]
+    slower = Sweep.of(
+        midflight.Plan(json.dumps({**other, "end": "20 s"}), name=None), AXES, shard_cells=5
+    )
+    assert len(slower.missing(tmp_path)) == 4
+    # Read again from its folder it is the same, and only what is gone is run again.
+    again = Sweep.read(tmp_path)
+    assert [one.address for one in again.shards()] == [one.address for one in shards]
+    lost = shard_folder(tmp_path, shards[2])
+    kept = shard_folder(tmp_path, shards[0]).stat().st_mtime_ns
+    for file in lost.iterdir():
+        file.unlink()
+    lost.rmdir()
+    assert again.missing(tmp_path) == [shards[2]]
+    run_here(again, tmp_path)
+    assert (tmp_path / "flows.csv").read_bytes() == whole
+    assert shard_folder(tmp_path, shards[0]).stat().st_mtime_ns == kept
+
+
+def test_shares_are_disjoint_and_whole(tmp_path: Path) -> None:
+    sweep = small(shard_cells=2)
+    shares = [sweep.missing(tmp_path, (i, 3)) for i in range(3)]
+    numbers = sorted(shard.number for share in shares for shard in share)
+    assert numbers == list(range(8))
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    axes = [f"{SCHEME}=sack,enhanced,rlci,a1,a2,a3", "seed=1:40:1"]
+    flags = [flag for axis in axes for flag in ("--axis", axis)]
+    run = [sys.executable, "-m", "midflight", "sweep", "wifi-to-lte", *flags]
+    return [
+        *run,
+        "--set",
+        "flows.download.size=20 MB",
+        "--shard-cells=8",
+        "--out",
+        str(folder),
+        *more,
+    ]
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signals) -> None:
+    folder = tmp_path / "killed"
+    with subprocess.Popen(command(folder), stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while len(list(folder.glob("shards/*[!p]"))) < 3:
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        os.kill(process.pid, blow)
+        said = process.communicate()[1]
+    if blow == signal.SIGINT:
+        assert process.returncode == 130
+        assert "the same command goes on from there" in said
+    there = {path.name: path.stat().st_mtime_ns for path in folder.glob("shards/*[!p]")}
+    assert 3 <= len(there) < 30
+    assert not (folder / "flows.csv").exists()
+    subprocess.run(command(folder), check=True, capture_output=True)
+    assert not list(folder.glob("shards/*.tmp"))
+    for name, time_ns in there.items():
+        assert (folder / "shards" / name).stat().st_mtime_ns == time_ns
+    subprocess.run(command(tmp_path / "whole"), check=True, capture_output=True)
+    for name in ("flows.csv", "phases.csv", "flows.parquet"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    from midflight.executors import run_dask
+
+    sweep = small(shard_cells=2)
+    here, there = tmp_path / "here", tmp_path / "there"
+    run_here(sweep, here)
+    told = []
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        sweep.begin(there)
+        run_dask(
+            sweep,
+            there,
+            sweep.missing(there),
+            address=cluster.scheduler_address,
+            progress=lambda done, of: told.append((done, of)),
+        )
+    sweep.merge(there)
+    assert told[-1] == (16, 16)
+    assert (here / "flows.csv").read_bytes() == (there / "flows.csv").read_bytes()
+
+
+def test_jobs_of_a_batch_system_give_the_same(tmp_path: Path) -> None:
+    from midflight.executors import run_slurm
+
+    sweep = small(shard_cells=2)
+    here, there = tmp_path / "here", tmp_path / "there"
+    run_here(sweep, here)
+    sweep.begin(there)
+    missing = sweep.missing(there)
+    run_slurm(sweep, there, missing, jobs=2, cluster="local", options={"timeout_min": 5})
+    assert sweep.missing(there) == []
+    sweep.merge(there)
+    assert (here / "flows.csv").read_bytes() == (there / "flows.csv").read_bytes()
+
+
+def test_values_are_compared_pair_by_pair(tmp_path: Path) -> None:
+    sweep = small(compare=SCHEME)
+    run_here(sweep, tmp_path)
+    by = [SCHEME, "seed"]
+    grouped = groups(read_flows(tmp_path), list(sweep.axes), by, "duration_ns")
+    assert [(one.values, len(one.runs)) for one in grouped] == [
+        ((scheme, seed), 4) for scheme in ("sack", "enhanced") for seed in ("1", "2")
+    ]
+    (first, second) = compare(grouped, by, SCHEME, sweep.axes[SCHEME])
+    assert (first.value, first.baseline, first.values, first.pairs) == (
+        "enhanced",
+        "sack",
+        ("1",),
+        4,
+    )
+    durations = {
+        (row[SCHEME], row["seed"], row[AT]): int(row["duration_ns"])
+        for row in rows(tmp_path / "flows.csv")
+    }
+    instants = sweep.axes[AT]
+    differences = [durations["enhanced", "1", at] - durations["sack", "1", at] for at in instants]
+    assert first.difference == pytest.approx(sum(differences) / 4)
+    assert second.values == ("2",)
+
+
+def test_the_command_sums_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    args = [
+        "sweep",
+        "wifi-to-lte",
+        "--axis",
+        f"{SCHEME}=sack,enhanced",
+        "--axis",
+        f"{AT}=0.1s:0.3s:0.1s",
+    ]
+    args += ["--compare", SCHEME, "--out", str(out)]
+    assert main([*args, "--shard", "1/2", "--shard-cells", "2"]) == 0
+    assert "are left to other shares" in capsys.readouterr().err
+    assert main([*args, "--shard", "2/2", "--shard-cells", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "Against sack, pair by pair" in text
+    assert main([*args, "--shard-cells", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cells"] == 6
+    assert [one["runs"] for one in found["groups"]] == [3, 3]
+    assert found["comparison"][0]["pairs"] == 3
+    assert len(rows(out / "comparison.csv")) == 1
+
+
+def test_a_file_has_axes_of_its_own(tmp_path: Path) -> None:
+    import midflight.scenario
+
+    text = (midflight.scenario.STARTERS / "wifi-to-lte.toml").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text(f'{text}\n[sweep]\ncompare = "{SCHEME}"\naxes."{SCHEME}" = ["sack", "a1"]\n')
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert [row[SCHEME] for row in rows(tmp_path / "out" / "flows.csv")] == ["sack", "a1"]
+
+
+def test_a_star_is_every_name() -> None:
+    sweep = Sweep.of(Scenario.read("wifi-to-lte"), {"links.*.queue": "bdp,2 bdp"})
+    assert sweep.sets(1) == [("links.wifi.queue", "2 bdp"), ("links.lte.queue", "2 bdp")]
+
+
+def test_ranges() -> None:
+    assert axis_values("k", "0.1s:0.35s:0.1s") == ["0.1 s", "0.2 s", "0.3 s"]
+    assert axis_values("k", "1:3:1") == ["1", "2", "3"]
+    assert axis_values("k", "100 kbit/s : 1000 kbit/s : 450 kbit/s") == [
+        "100 kbit/s",
+        "550 kbit/s",
+        "1000 kbit/s",
+    ]
+    assert axis_values("k", [True, 2, "x"]) == ["true", "2", "x"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        ("flows.download.scheme=sack,enhancd", 'did you mean "enhanced"?'),
+        ("flows.download.schem=sack", 'did you mean "scheme"?'),
+        ("flows.download.scheme", "is not KEY=VALUES"),
+        ("links.*.queue=bdp,bdp", '"bdp" is there twice'),
+        ("handoffs.0.at=1s:2s", "it needs from, to and step"),
+        ("handoffs.0.at=1s:2ms:1s", "its parts have different units (ms, s)"),
+        ("handoffs.0.at=2s:1s:1s", "its step is not above zero, or it ends before it starts"),
+        ("handoffs.0.at=0.1 s,31 s", "the run ends at 30 s"),
+        ("wind.*.x=1", "fits nothing in the scenario"),
+        ("flows.download.scheme=[1", "is no list in TOML"),
+    ],
+)
+def test_mistakes_are_told(
+    axis: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["sweep", "wifi-to-lte", "--axis", axis, "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert expected in said
+    assert said.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--shard", "0/2"], '--shard "0/2" is not a share'),
+        (["--executor", "cloud"], '--executor "cloud" is not one'),
+        (["--metric", "speed"], '--metric "speed" is not one'),
+        (["--compare", "seed"], '"seed" to compare is no axis'),
+        (["--out", "/proc/none"], 'cannot write to "/proc/none"'),
+    ],
+)
+def test_other_mistakes_too(
+    more: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["sweep", "wifi-to-lte", "--axis", f"{SCHEME}=sack", "--out", str(tmp_path / "out")]
+    assert main([*args, *more]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_no_axis_is_told() -> None:
+    with pytest.raises(MidflightError, match="the sweep has no axis"):
+        Sweep.of(Scenario.read("wifi-to-lte"))
