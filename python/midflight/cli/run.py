@@ -20,9 +20,18 @@ from midflight.cli.result_files import FolderOption, result_folder, write_manife
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
+    from midflight.policy import Policies
     from midflight.scenario import Outcome
 
-__all__ = ["FileArgument", "SetsOption", "idle_notes", "run", "scenario_plan"]
+__all__ = [
+    "FileArgument",
+    "PoliciesOption",
+    "SetsOption",
+    "idle_notes",
+    "own_policies",
+    "run",
+    "scenario_plan",
+]
 
 SetsOption = Annotated[
     list[str] | None,
@@ -42,9 +51,20 @@ FileArgument = Annotated[
 ]
 
 
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME=FILE.py:CLASS",
+        help="A policy of one's own in Python, for schemes to name. May be repeated.",
+    ),
+]
+
+
 def run(
     file: FileArgument,
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
     out: FolderOption = None,
     trace: Annotated[
@@ -90,13 +110,14 @@ def run(
     """
     captures = Captures(pcap, snaplen, [])
     thread_count = read_whole("--threads", threads, 0, 1024)
-    plan = scenario_plan(file, sets)
+    plan = scenario_plan(file, sets, own_policies(policies))
     values = json.loads(plan.canonical)
     for one in idle_notes(values):
         note(one)
     from midflight.scenario import Outcome
 
-    command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or [])])
+    own = (f"--policy={one}" for one in policies or [])
+    command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or []), *own])
     with result_folder(out) as folder, trace_folder(trace) as traces:
         captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
         with progress_display(lines=False) as progress:
@@ -124,13 +145,23 @@ def run(
         print(summary(values, outcome))
 
 
-def scenario_plan(file: str, sets: Sequence[str] | None) -> Plan:
+def own_policies(words: Sequence[str] | None) -> Policies:
+    """Load the policies of --policy."""
+    from midflight.policy import load_policies
+
+    try:
+        return load_policies(words or [])
+    except ValueError as error:
+        raise UserError(f"--policy: {error}") from error
+
+
+def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | None = None) -> Plan:
     """Read and check a scenario file with values that go over its own."""
     from midflight.scenario import read_plan, starter_names
 
     knobs = read_knobs(list(sets or []))
     try:
-        return read_plan(file, sets=knobs)
+        return read_plan(file, sets=knobs, policies=policies)
     except FileNotFoundError as error:
         raise UserError(
             f'there is no file "{file}", and no starter scenario of that name; '

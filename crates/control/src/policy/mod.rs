@@ -13,6 +13,7 @@ mod a3;
 mod a4;
 mod abest;
 mod ehn;
+mod foreign;
 mod initial_ssthresh;
 mod iw10;
 mod probe_train;
@@ -22,6 +23,7 @@ mod retransmission_trigger;
 mod rlci;
 
 pub use a1::min_rto as a1_min_rto;
+pub use foreign::{Foreign, ForeignPolicy};
 
 use midflight_units::Duration;
 
@@ -143,7 +145,7 @@ pub trait HandoffPolicy {
 }
 
 registry! {
-    /// Any registered policy.
+    /// Any registered policy, or one from elsewhere.
     #[derive(Clone, Debug)]
     Policy of HandoffPolicy, listed in POLICIES:
     A1: a1::A1,
@@ -160,6 +162,7 @@ registry! {
     ProbeTrain: probe_train::ProbeTrain,
     QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
+    ; beside Foreign: foreign::Foreign
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
