@@ -528,7 +528,12 @@ impl<O: Observer> World<O> {
             let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_looked_at() {
-                    self.look_at(link, &packet);
+                    let now = if link == first {
+                        self.moment.at
+                    } else {
+                        enter.moment().at
+                    };
+                    self.look_at(link, now, &packet);
                     l = &mut self.links[link.index()];
                 }
                 match l.admit(packet) {
