@@ -4,7 +4,10 @@ mod radio;
 mod timers;
 
 use educe::Educe;
-use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
+use midflight_control::policy::Policy;
+use midflight_tcp::{
+    Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent,
+};
 use midflight_units::{Duration, Instant, Rate, Seq};
 use smallvec::SmallVec;
 
@@ -269,6 +272,27 @@ impl<O: Observer> World<O> {
             return Err(WorldError::LinkInUse { link });
         }
         l.tune(rate, delay, limit);
+        Ok(())
+    }
+
+    /// Gives a flow that has not opened another sender and receiver, for runs
+    /// that share a past in which it was silent.
+    ///
+    /// # Errors
+    /// [`WorldError::FlowOpen`].
+    pub fn refit(
+        &mut self,
+        flow: FlowId,
+        sender: &SenderConfig,
+        receiver: ReceiverConfig,
+        policies: impl IntoIterator<Item = Policy>,
+    ) -> Result<(), WorldError> {
+        let state = &mut self.flows[flow.index()];
+        if state.sender.view().snd_max > 0 {
+            return Err(WorldError::FlowOpen { flow: flow.0 });
+        }
+        state.sender = Sender::new(sender, policies);
+        state.receiver = Receiver::new(receiver);
         Ok(())
     }
 
