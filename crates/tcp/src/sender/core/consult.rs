@@ -414,6 +414,7 @@ impl Core {
             new_data: self.may_send_new(),
             unsent: self.end.saturating_sub(self.max),
             train: self.train(),
+            may_train: self.may_train(),
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
@@ -433,7 +434,7 @@ impl Core {
     ) -> bool {
         self.now = now;
         self.rtt_sampled = false;
-        let mut applied = self.end_train();
+        let mut applied = self.interrupt_train();
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_notice(notice, &view);
@@ -573,7 +574,7 @@ impl Core {
                 Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
                 Order::RetransmitNow => {
                     if self.una < self.max {
-                        self.end_train();
+                        self.interrupt_train();
                         self.end_back_off(log);
                         self.resend = Some(self.una);
                         self.cancel_timing();
