@@ -28,7 +28,8 @@
 //!   rose, which is above what is available by up to the spread; the last rate at
 //!   which it did not is a choice (`rapid_estimate`).
 //! - The gain l/tau is at most 1: below 1.74 Mbit/s a chirp takes longer than tau.
-//! - The start-up ends with the report of a whole chirp, or with a loss.
+//! - R becomes AB up to the report of the first whole chirp, or a loss. Chirps grow up to that
+//!   size in any case: whole ones at the low rate of a start-up, or half of it, take seconds.
 //! - R halves once for what was outstanding, when fast retransmit or a timeout tells of a
 //!   loss, which may be of a later segment than the chirp at hand. After a timeout, too: it
 //!   is the one response that is told of, and after a short outage the rate is known; or
@@ -41,8 +42,9 @@
 //!   (RFC 6298 (2.4)), and no more than 1 Tbit/s.
 //! - The window is the receiver's, and the threshold plays no part. What the window holds
 //!   back waits.
-//! - Of a notice it has no use, and does nothing. It may begin its start-up anew, or have
-//!   one chirp set its rate as in the start-up (`rapid_notice`).
+//! - It begins with the notice at the start of a connection, of which it takes nothing else, and
+//!   is a plain sender without one. Of others it has no use, and does nothing. It may begin its start-up anew, or have
+//!   the next whole chirp set its rate as in the start-up (`rapid_notice`).
 
 use midflight_units::{Duration, Rate, Ring, Seq};
 
@@ -65,9 +67,7 @@ enum Phase {
     Idle,
     /// The SYN is not yet acknowledged.
     Opening,
-    /// Chirps have so many segments, and R becomes what they tell.
-    StartUp(u16),
-    Steady,
+    Running,
 }
 
 /// A chirp of which no report has come yet.
@@ -97,6 +97,10 @@ pub struct Rapid {
     phase: Phase,
     /// R, in bit/s.
     rate: f64,
+    /// Segments of a chirp at present.
+    size: u16,
+    /// R becomes what a chirp tells, up to the first whole one.
+    jumps: bool,
     /// Number of the last chirp.
     number: u16,
     chirps: Ring<Chirp>,
@@ -120,6 +124,8 @@ impl Default for Rapid {
         Self {
             phase: Phase::Idle,
             rate: 0.0,
+            size: FIRST,
+            jumps: false,
             number: 0,
             chirps: Ring::default(),
             recover: 0,
@@ -244,11 +250,13 @@ fn rate(bps: f64) -> Rate {
 
 impl Rapid {
     fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::StartUp(_) | Phase::Steady)
+        self.phase == Phase::Running
     }
 
     fn start_up(&mut self) {
-        self.phase = Phase::StartUp(FIRST);
+        self.phase = Phase::Running;
+        self.size = FIRST;
+        self.jumps = true;
         self.rate = self.initial.as_bps() as f64;
         self.chirps.clear();
     }
@@ -284,10 +292,7 @@ impl Rapid {
 
     /// The next chirp, with as many segments as there are.
     fn chirp(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
-        let size = match self.phase {
-            Phase::StartUp(segments) => segments.min(self.segments),
-            _ => self.segments,
-        };
+        let size = self.size;
         let most = view.unsent.min(view.receiver_window).max(1);
         let segments = u16::try_from(most).map_or(size, |most| size.min(most));
         let (low, high) = self.rates(segments);
@@ -324,7 +329,7 @@ impl Rapid {
             // Slow start or not makes no difference, and this is no reason for a change.
             orders.push(Order::SetSsthresh(window + 1.0), why);
         }
-        if view.cwnd != window {
+        if view.cwnd < window {
             orders.push(Order::SetCwnd(window), why);
         }
         self.chirp(orders, view)
@@ -334,7 +339,7 @@ impl Rapid {
     fn lost(&mut self, sent: Seq, view: &SenderView) {
         if view.snd_una >= self.recover {
             self.recover = sent;
-            self.phase = Phase::Steady;
+            self.jumps = false;
             self.set_rate(self.rate / 2.0, view);
         }
     }
@@ -348,21 +353,19 @@ impl Rapid {
             available /= chirp.factor;
         }
         let above = available - self.rate;
-        let new = match self.phase {
-            Phase::StartUp(_) => available,
-            _ if above >= 0.0 => {
-                let gain = chirp.lasts.as_secs_f64() / self.tau.as_secs_f64();
-                self.rate + gain.min(1.0) * above
-            }
-            _ => self.rate + above / self.eta,
+        let new = if self.jumps {
+            available
+        } else if above >= 0.0 {
+            let gain = chirp.lasts.as_secs_f64() / self.tau.as_secs_f64();
+            self.rate + gain.min(1.0) * above
+        } else {
+            self.rate + above / self.eta
         };
         self.set_rate(new, view);
-        if self.phase == Phase::StartUp(chirp.size) {
-            self.phase = if chirp.size < self.segments {
-                Phase::StartUp((2 * chirp.size).min(self.segments))
-            } else {
-                Phase::Steady
-            };
+        if chirp.size >= self.segments {
+            self.jumps = false;
+        } else if chirp.size == self.size {
+            self.size = (2 * chirp.size).min(self.segments);
         }
     }
 }
@@ -375,7 +378,7 @@ impl HandoffPolicy for Rapid {
         if self.at_notice == AtNotice::Restart {
             self.start_up();
         } else {
-            self.phase = Phase::StartUp(self.segments);
+            self.jumps = true;
             self.chirps.clear();
         }
         // Losses of before say nothing of the new path.
@@ -408,11 +411,14 @@ impl HandoffPolicy for Rapid {
             }
             return self.begin(view);
         }
-        // Nothing new goes by the window that is left from before.
-        let flight = view.flight_size() as f64;
-        if view.snd_nxt < view.snd_max && !view.in_fast_recovery && view.cwnd > flight {
+        // Nothing new goes by the window that is left from before; this does not make it slow start.
+        let mut enough = view.flight_size() as f64;
+        if view.cwnd >= view.ssthresh {
+            enough = enough.max(view.ssthresh);
+        }
+        if view.snd_nxt < view.snd_max && !view.in_fast_recovery && view.cwnd > enough {
             let why = "what is resent is no more than what is outstanding";
-            return Orders::none().with(Order::SetCwnd(flight), why);
+            return Orders::none().with(Order::SetCwnd(enough), why);
         }
         Orders::none()
     }
@@ -496,8 +502,9 @@ mod tests {
     /// At this rate, past its start-up.
     fn steady(mbps: f64, knobs: &[(&str, &str)]) -> Rapid {
         Rapid {
-            phase: Phase::Steady,
+            phase: Phase::Running,
             rate: mbps * 1e6,
+            size: knobbed(knobs).segments,
             ..knobbed(knobs)
         }
     }
@@ -663,7 +670,7 @@ mod tests {
         report(&mut rapid, 6, 30.0);
         assert_eq!((rapid.rate, size(&mut rapid)), (30e6, (30, 7)));
         report(&mut rapid, 7, 40.0);
-        assert_eq!((rapid.rate, rapid.phase), (40e6, Phase::Steady));
+        assert_eq!((rapid.rate, rapid.jumps), (40e6, false));
         let _ = size(&mut rapid);
         report(&mut rapid, 8, 31.0);
         assert_eq!(rapid.rate, 37e6);
@@ -724,13 +731,17 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_the_start_up_and_a_timeout_may_begin_it_anew() {
-        let (mut rapid, _) = started(&[]);
+    fn after_a_loss_no_report_sets_the_rate_and_a_timeout_may_begin_the_start_up_anew() {
+        let (mut rapid, _) = started(&[("rapid_tau", "240 ms")]);
         let _ = rapid.on_recovery(&open());
-        assert_eq!((rapid.rate, rapid.phase), (50e3, Phase::Steady));
+        assert_eq!((rapid.rate, rapid.size), (50e3, 2));
+        // The first chirp lasts 120 ms: half the way. The next is longer all the same.
+        report(&mut rapid, 1, 0.25);
+        assert!((rapid.rate - 150e3).abs() < 1e-6);
+        assert_eq!(chirps(&rapid.on_train_over(&open()))[0].0, 4);
         let mut anew = steady(8.0, &[("rapid_timeout", "restart")]);
         let _ = anew.on_timeout(&open(), &open());
-        assert_eq!((anew.rate, anew.phase), (100e3, Phase::StartUp(2)));
+        assert_eq!((anew.rate, anew.size, anew.jumps), (100e3, 2, true));
     }
 
     #[test]
@@ -741,10 +752,16 @@ mod tests {
             snd_max: 11,
             may_train: false,
             cwnd: 20.0,
+            ssthresh: 30.0,
             ..open()
         };
         let narrow = rapid.on_ack(&resending);
         assert!(narrow.contains(&Order::SetCwnd(10.0)) && chirps(&narrow).is_empty());
+        let avoiding = SenderView {
+            ssthresh: 15.0,
+            ..resending
+        };
+        assert!(rapid.on_ack(&avoiding).contains(&Order::SetCwnd(15.0)));
         let under_way = SenderView {
             train: Some(1),
             ..open()
@@ -765,14 +782,14 @@ mod tests {
         let handoff = notice((6000, 50), (50_000, 15));
         let mut deaf = steady(8.0, &[]);
         assert!(deaf.on_notice(&handoff, &open()).is_empty());
-        assert_eq!((deaf.rate, deaf.phase), (8e6, Phase::Steady));
+        assert_eq!((deaf.rate, deaf.jumps), (8e6, false));
         let mut anew = steady(8.0, &[("rapid_notice", "restart")]);
         let first = chirps(&anew.on_notice(&handoff, &open()));
         assert_eq!(first, [(2, 100_000, 100_000, 120_000_000)]);
         let mut jump = steady(8.0, &[("rapid_notice", "jump")]);
         assert_eq!(chirps(&jump.on_notice(&handoff, &open()))[0].0, 30);
         report(&mut jump, 1, 40.0);
-        assert_eq!((jump.rate, jump.phase), (40e6, Phase::Steady));
+        assert_eq!((jump.rate, jump.jumps), (40e6, false));
         // One that nobody started has nothing to do with it.
         let mut idle = knobbed(&[("rapid_notice", "jump")]);
         assert!(idle.on_notice(&handoff, &open()).is_empty() && !idle.watches_acks());
