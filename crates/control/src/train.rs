@@ -30,8 +30,8 @@ pub enum Then {
     /// Nothing new goes until the receiver has reported, or everything is acknowledged.
     AwaitReport,
     /// Nothing new goes for this time, and then the policies are asked for the next
-    /// train. Only a recovery ends such a train before: its sender has no other
-    /// course.
+    /// train. Only a recovery, a closed window or another train ends it before: its
+    /// sender has no other course.
     NextAfter(Duration),
 }
 

@@ -43,8 +43,12 @@
 //! - The window is the receiver's, and the threshold plays no part. What the window holds
 //!   back waits.
 //! - It begins with the notice at the start of a connection, of which it takes nothing else, and
-//!   is a plain sender without one. Of others it has no use, and does nothing. It may begin its start-up anew, or have
-//!   the next whole chirp set its rate as in the start-up (`rapid_notice`).
+//!   is a plain sender without one. Of others it has no use, and does nothing. It may begin
+//!   its start-up anew, or have the next whole chirp set its rate as in the start-up
+//!   (`rapid_notice`).
+//!
+//! What follows for short queues: a chirp whose average is the link's rate needs 16 places, as
+//! most of its segments come at higher rates, one after the other, at its end.
 
 use midflight_units::{Duration, Rate, Ring, Seq};
 
@@ -67,6 +71,7 @@ enum Phase {
     Idle,
     /// The SYN is not yet acknowledged.
     Opening,
+    /// Chirps go, or a recovery is under way.
     Running,
 }
 
