@@ -416,7 +416,8 @@ impl HandoffPolicy for Rapid {
             }
             return self.begin(view);
         }
-        // Nothing new goes by the window that is left from before; this does not make it slow start.
+        // The window that is left from before is for chirps. In congestion avoidance the threshold is
+        // left, so that this is no reason for slow start; some new segments may go by that.
         let mut enough = view.flight_size() as f64;
         if view.cwnd >= view.ssthresh {
             enough = enough.max(view.ssthresh);

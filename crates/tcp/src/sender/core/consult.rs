@@ -478,7 +478,12 @@ impl Core {
             self.consult_detector(ack, duplicate, self.una - una, log);
         }
         if self.watching {
+            let state = self.state();
             self.consult_policies(log);
+            // What was reported before may be used at an ACK that changes nothing by itself.
+            if ack.ack <= stood.0 && self.state() != state {
+                self.noted.get_or_insert(Trigger::Report);
+            }
         }
     }
 
