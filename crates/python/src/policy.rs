@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
-use midflight_control::{Orders, Spacing, Train};
+use midflight_control::{Orders, Spacing, Then, Train};
 use midflight_study::{Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
 use pyo3::exceptions::PyTypeError;
@@ -386,7 +386,7 @@ impl Order {
             number: 0,
             segments,
             spacing: Spacing::Even(gap),
-            awaits_report: false,
+            then: Then::GoOn,
         };
         Ok(Self::new(
             midflight_control::Order::SendTrain(train),

@@ -89,6 +89,13 @@ impl HandoffPolicy for Foreign {
         self.policy.on_estimate(report, view)
     }
 
+    fn on_train_over(&mut self, view: &SenderView) -> Orders {
+        if !self.told {
+            return Orders::none();
+        }
+        self.policy.on_train_over(view)
+    }
+
     fn watches_acks(&self) -> bool {
         self.told && self.policy.watches_acks()
     }

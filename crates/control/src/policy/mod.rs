@@ -18,6 +18,7 @@ mod initial_ssthresh;
 mod iw10;
 mod probe_train;
 mod quick_start;
+mod rapid;
 mod reordering;
 mod retransmission_trigger;
 mod rlci;
@@ -63,7 +64,7 @@ pub struct RateAnswer {
     pub round_trip: Duration,
 }
 
-/// A policy: it sees a view of its sender at nine occasions and answers with
+/// A policy: it sees a view of its sender at ten occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -111,6 +112,12 @@ pub trait HandoffPolicy {
     /// An ACK with the receiver's report of a train has been processed. Of the
     /// train under way, if it awaited that, it is the end.
     fn on_estimate(&mut self, _report: &TrainReport, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
+    /// A train that asks for the next one is over, and its last gap too
+    /// ([`crate::Then::NextAfter`]).
+    fn on_train_over(&mut self, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
@@ -162,6 +169,7 @@ registry! {
     ProbeTrain: probe_train::ProbeTrain,
     QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
+    Rapid: rapid::Rapid,
     ; beside Foreign: foreign::Foreign
 }
 
@@ -217,6 +225,7 @@ pub(crate) mod testing {
             new_data: true,
             unsent: u64::MAX,
             train: None,
+            may_train: true,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,
