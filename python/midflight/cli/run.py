@@ -33,6 +33,9 @@ __all__ = [
     "scenario_plan",
 ]
 
+# Lines of the table of handoffs and changes.
+MOST_LINES = 40
+
 SetsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -288,7 +291,7 @@ def phase_table(outcome: Outcome) -> str | None:
     cells = ["at link flow first all acked timeouts spurious rexmits queue down radio".split()]
     counts = ("timeouts", "spurious_timeouts", "rexmits")
     drops = ("drops_queue", "drops_break", "drops_radio")
-    for (_, name), found in sorted(by_phase.items()):
+    for (_, name), found in sorted(by_phase.items())[:MOST_LINES]:
         cells.append(
             [
                 time_text(found[0]["from_ns"]),
@@ -302,4 +305,6 @@ def phase_table(outcome: Outcome) -> str | None:
                 ),
             ]
         )
-    return align(cells)
+    left = len(by_phase) - MOST_LINES
+    more = f"\n... and {left} more; --out DIR and --json give all" if left > 0 else ""
+    return align(cells) + more
