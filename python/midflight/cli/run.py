@@ -45,10 +45,21 @@ SetsOption = Annotated[
         'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be repeated.',
     ),
 ]
+
+
+def scenario_names(incomplete: str) -> list[str]:
+    """Return starters and files that go on like this, for the shell's completion."""
+    from midflight.scenario import starter_names
+
+    files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))
+    return [name for name in (*starter_names(), *files) if name.startswith(incomplete)]
+
+
 FileArgument = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
+        autocompletion=scenario_names,
         help="A scenario in TOML, or the name of a starter (`midflight list scenarios`).",
     ),
 ]
