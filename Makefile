@@ -35,6 +35,7 @@ test-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 
 test-python: .venv/installed .venv/test-tools
 	$(BIN)/ruff format --check .

@@ -69,8 +69,8 @@ macro_rules! registry {
     ) => {
         $(#[$attribute])*
         pub enum $any {
-            $(#[doc = concat!("See [`", stringify!($part), "`].")] $variant($part),)+
-            $(#[doc = concat!("See [`", stringify!($foreign), "`].")] $other($foreign),)?
+            $(#[doc = concat!("`", stringify!($part), "`.")] $variant($part),)+
+            $(#[doc = concat!("`", stringify!($foreign), "`.")] $other($foreign),)?
         }
 
         /// All of this kind, in the order of the registry.

@@ -1,7 +1,7 @@
 //! Round-trip time estimation and the retransmission timeout.
 //!
 //! [`Rto`] owns the clamps and the back-off, which every estimator shares; an
-//! [`Estimator`] turns samples into the unclamped timeout.
+//! `Estimator` turns samples into the unclamped timeout.
 
 mod rfc6298;
 mod ticks;
