@@ -318,7 +318,7 @@ def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
     assert found[2] == f"received {received / 1e9:.6f} s over wifi-mobile"
     assert found[3] == f"acknowledged {covered / 1e9:.6f} s"
     cwnd, flight = one.steps("cwnd").at(int(sent)), one.flight.at(int(sent))
-    assert found[-1].startswith(f"cwnd {cwnd:g}, ssthresh ")
+    assert found[-1].startswith(f"when sent: cwnd {cwnd:g}, ssthresh ")
     assert f"flight {flight:g}, RTO {one.steps('rto_value').at(int(sent)):.3f} s" in found[-1]
 
     time, segment, _ = (column[0] for column in one.lost_segments())

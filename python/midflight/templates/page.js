@@ -329,7 +329,7 @@ function packets(run) {
   g.stroke();
   g.fillStyle = of; g.textAlign = "left"; g.textBaseline = "middle";
   const named = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
-  if (named.length < 25) {
+  if (named.length <= 16) {
     for (const [time, event, segment] of named) g.fillText(event === "rto" ? "RTO" : "FR", X(time) + 8, Y(segment) + 13);
   }
 }
@@ -535,7 +535,7 @@ function describe({ run, kind, i }) {
   } else lines.push("still under way at the end");
   const k = lower(run.covered, segment);
   lines.push(k < run.ack.length ? `acknowledged ${seconds(run.ack[k])}` : "not acknowledged");
-  return [...lines, ...told(run, run.sent[i]), stateAt(run, run.sent[i])];
+  return [...lines, ...told(run, run.sent[i]), `when sent: ${stateAt(run, run.sent[i])}`];
 }
 
 /** What else the sender found or did at this instant. */
