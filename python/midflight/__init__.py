@@ -30,12 +30,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
+        HandoffNotice,
         LongFlow,
         MidflightError,
+        Order,
         Plan,
         Probe,
         Radio,
         Roaming,
+        SenderView,
         Startup,
         Sweep,
         Table,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
         trace_long_flow,
         trace_roaming,
     )
+    from midflight.policy import Policy
     from midflight.scenario import (
         Change,
         Flow,
@@ -87,16 +91,20 @@ __all__ = [
     "Change",
     "Flow",
     "Handoff",
+    "HandoffNotice",
     "Link",
     "LongFlow",
     "MidflightError",
     "Notice",
+    "Order",
     "Outcome",
     "Plan",
+    "Policy",
     "Probe",
     "Radio",
     "Roaming",
     "Scenario",
+    "SenderView",
     "Startup",
     "StudyResult",
     "Sweep",
@@ -136,6 +144,7 @@ __all__ = [
 
 # Loaded on first use, so that importing the package costs nothing. What is not here is the core's.
 _HOMES = {
+    "midflight.policy": ("Policy",),
     "midflight.studies": ("StudyResult", "reproduce"),
     "midflight.scenario": (
         "Change",

@@ -641,6 +641,7 @@ class Plan:
 
     `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
     by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+    `policies` are policies of one's own by the names that schemes may have.
     """
 
     def __new__(
@@ -649,6 +650,7 @@ class Plan:
         *,
         name: str | None = "scenario",
         sets: Sequence[tuple[str, str]] = ...,
+        policies: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Plan: ...
     @property
     def canonical(self) -> str: ...
@@ -714,3 +716,168 @@ class Preset(TypedDict):
 
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
+
+@final
+class SenderView:
+    """What a policy sees of its sender; windows in segments, times in nanoseconds."""
+
+    @property
+    def now_ns(self) -> int:
+        """The present."""
+    @property
+    def snd_una(self) -> int:
+        """First unacknowledged segment (SND.UNA)."""
+    @property
+    def snd_nxt(self) -> int:
+        """Next segment to send (SND.NXT); falls back to `snd_una` after a timeout."""
+    @property
+    def snd_max(self) -> int:
+        """One past the highest segment ever sent."""
+    @property
+    def flight_size(self) -> int:
+        """Segments sent and not acknowledged."""
+    @property
+    def flight_since_rewind(self) -> int:
+        """The same since the window was last rewound by a timeout."""
+    @property
+    def pipe(self) -> int:
+        """The recovery's estimate of segments in flight."""
+    @property
+    def cwnd(self) -> float:
+        """Congestion window."""
+    @property
+    def ssthresh(self) -> float:
+        """Slow-start threshold."""
+    @property
+    def initial_window(self) -> float:
+        """Window at the start of a connection."""
+    @property
+    def bandwidth(self) -> float | None:
+        """Estimated bandwidth in segments a second, if the congestion controller estimates it."""
+    @property
+    def in_fast_recovery(self) -> bool:
+        """The sender is in fast recovery."""
+    @property
+    def in_rto_recovery(self) -> bool:
+        """A retransmission timer has expired and no ACK for new data has come since."""
+    @property
+    def first_timeout(self) -> tuple[int, float] | None:
+        """For which segment the timer last expired, and the threshold after its first expiry."""
+    @property
+    def una_sent_ns(self) -> int | None:
+        """When the first unacknowledged segment was sent last, if one is outstanding."""
+    @property
+    def rto_ns(self) -> int:
+        """Retransmission timeout with back-off."""
+    @property
+    def min_rto_ns(self) -> int:
+        """Lower bound of the retransmission timeout in force."""
+    @property
+    def srtt_ns(self) -> int | None:
+        """Smoothed round-trip time, if there has been a sample."""
+    @property
+    def rttvar_ns(self) -> int | None:
+        """Mean deviation of the round-trip time, if there has been a sample."""
+    @property
+    def rtt_sampled(self) -> bool:
+        """The ACK being processed gave an RTT sample."""
+    @property
+    def dupacks(self) -> int:
+        """Duplicate ACKs since `snd_una` last advanced."""
+    @property
+    def dup_threshold(self) -> int:
+        """Duplicate ACKs that start fast retransmit."""
+    @property
+    def unsent(self) -> int:
+        """Segments never sent before that there are to send, whatever the windows."""
+    @property
+    def segment_bytes(self) -> int:
+        """Size of a data segment on the wire, in bytes."""
+    @property
+    def receiver_window(self) -> int:
+        """The receiver's window, in segments."""
+    @property
+    def sack(self) -> bool:
+        """Recovery uses SACK."""
+
+@final
+class LinkInfo:
+    """What a notice says of one access link."""
+
+    @property
+    def rate_bps(self) -> int:
+        """Rate in bit/s."""
+    @property
+    def delay_ns(self) -> int:
+        """One-way delay."""
+    @property
+    def round_trip_ns(self) -> int:
+        """The link's own part of the round trip: 2 delay, a data packet and an ACK."""
+    @property
+    def bdp_packets(self) -> int:
+        """Rate times that, in whole packets of 1500 bytes."""
+
+@final
+class HandoffNotice:
+    """The message that tells a sender of a handoff, or before it opens of its link.
+
+    Of a handoff `old` is the link that the flow leaves; at the start of a connection it is None.
+    """
+
+    @property
+    def old(self) -> LinkInfo | None:
+        """The link that the flow leaves."""
+    @property
+    def new(self) -> LinkInfo:
+        """The link that it moves to, or starts on."""
+    @property
+    def flows(self) -> int:
+        """How many flows move or start together."""
+
+@final
+class Order:
+    """What a policy asks of its sender, with the reason. Made by the functions of its class."""
+
+    @staticmethod
+    def set_cwnd(segments: float, *, because: str) -> Order:
+        """Set the congestion window, in segments."""
+    @staticmethod
+    def set_ssthresh(segments: float, *, because: str) -> Order:
+        """Set the slow-start threshold, in segments."""
+    @staticmethod
+    def set_min_rto(min_rto_ns: int, *, because: str) -> Order:
+        """Set the lower bound of the retransmission timeout."""
+    @staticmethod
+    def restart_timer(*, because: str) -> Order:
+        """Re-arm the retransmission timer from now with the timeout now in force."""
+    @staticmethod
+    def restart_rtt(
+        *,
+        initial_rto_ns: int,
+        sample_since_ns: int,
+        sample_retransmitted: bool = False,
+        because: str,
+    ) -> Order:
+        """Forget the RTT estimate as for a new connection and re-arm the timer.
+
+        The first ACK of a segment sent at `sample_since_ns` or later gives a sample at once, with
+        `sample_retransmitted` also of one that was sent before.
+        """
+    @staticmethod
+    def retransmit_now(*, because: str) -> Order:
+        """Retransmit the first unacknowledged segment, drop the back-off and re-arm the timer."""
+    @staticmethod
+    def go_back(*, because: str) -> Order:
+        """Retransmit everything from the first unacknowledged segment on, as after a timeout."""
+    @staticmethod
+    def rewind(*, because: str) -> Order:
+        """The same, but with the window as it is and out of every recovery."""
+    @staticmethod
+    def keep_window(*, because: str) -> Order:
+        """From `on_recovery`: enter fast recovery, but leave window and threshold alone."""
+    @staticmethod
+    def hold_growth(since_ns: int, *, because: str) -> Order:
+        """Do not grow the window until a segment last sent then or later is acknowledged."""
+    @staticmethod
+    def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
+        """Send the next so many new segments at this rate instead of in a burst."""

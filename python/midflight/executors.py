@@ -88,9 +88,9 @@ def run_dask(
             own.close()
 
 
-def share_of(folder: str, i: int, n: int) -> int:
+def share_of(folder: str, i: int, n: int, policies: Any) -> int:
     """Run every n-th missing shard of a sweep's folder from the i-th on; return how many."""
-    found = Sweep.read(Path(folder))
+    found = Sweep.read(Path(folder), policies=policies)
     shards = found.missing(Path(folder), (i, n))
     run_local(found, Path(folder), shards)
     return len(shards)
@@ -120,7 +120,9 @@ def run_slurm(
     count = min(jobs, len(shards))
     # Shares are of all shards by number, so that no two jobs have one in common.
     with executor.batch():
-        submitted = [executor.submit(share_of, str(folder), i, count) for i in range(count)]
+        submitted = [
+            executor.submit(share_of, str(folder), i, count, sweep.policies) for i in range(count)
+        ]
     print(
         f"midflight: {count} jobs: {', '.join(str(job.job_id) for job in submitted)}",
         file=sys.stderr,

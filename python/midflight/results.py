@@ -6,9 +6,9 @@ The core returns columns (`midflight._core.Table`); everything here works on who
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,9 +193,12 @@ def jain(values: ArrayLike) -> float:
 
 
 class Columns:
-    """Columns of equal length by name, with what the core's tables have."""
+    """Columns of equal length by name, with what the core's tables have.
 
-    def __init__(self, columns: Mapping[str, list[Any]]) -> None:
+    Those given as a function are made when they are first asked for.
+    """
+
+    def __init__(self, columns: Mapping[str, list[Any] | Callable[[], list[Any]]]) -> None:
         self._columns = dict(columns)
 
     @property
@@ -204,18 +207,24 @@ class Columns:
 
     @property
     def num_rows(self) -> int:
-        return len(next(iter(self._columns.values()), []))
+        return len(self._values(self.column_names[0])) if self._columns else 0
 
     def __len__(self) -> int:
         return self.num_rows
 
     def column(self, name: str) -> list[Any]:
         """A column as a list; None where there is no value."""
-        return list(self._columns[name])
+        return list(self._values(name))
+
+    def _values(self, name: str) -> list[Any]:
+        values = self._columns[name]
+        if callable(values):
+            self._columns[name] = values = values()
+        return values
 
     def numpy(self, name: str) -> NDArray[Any]:
         """A column as an array; nan where there is no value, or objects for texts."""
-        values = self._columns[name]
+        values = self._values(name)
         if any(isinstance(value, str) for value in values):
             return np.array(values, dtype=object)
         if None in values:
@@ -250,28 +259,26 @@ def slowest(table: Any) -> Columns:
     names = list(table.column_names)
     times = [name for name in names if name.startswith("t_") and name.endswith("_ns")]
     decides = "t_new_ns" if "t_new_ns" in times else times[-1]
-    columns = {name: table.column(name) for name in names}
     runs: list[list[int]] = []
-    for row, (flow, resident) in enumerate(zip(columns["flow"], columns["resident"], strict=True)):
+    kinds = zip(table.column("flow"), table.column("resident"), strict=True)
+    for row, (flow, resident) in enumerate(kinds):
         if flow == 0:
             runs.append([])
         if not resident:
             runs[-1].append(row)
 
-    def later(row: int) -> float:
-        value = columns[decides][row]
-        return math.inf if value is None else value
+    longest = [math.inf if value is None else value for value in table.column(decides)]
+    chosen = [max(run, key=longest.__getitem__) for run in runs]
 
-    chosen = [max(run, key=later) for run in runs]
-    found: dict[str, list[Any]] = {}
-    for name, values in columns.items():
+    def column(name: str) -> list[Any]:
+        values = table.column(name)
         combine = max if name in times else sum if name in _COUNTS else None
-        if combine is None:
-            found[name] = [values[row] for row in chosen]
-            continue
+        if combine is None or len(runs) == len(values):
+            return [values[row] for row in chosen]
         each = ([values[row] for row in run] for run in runs)
-        found[name] = [None if None in of_run else combine(of_run) for of_run in each]
-    return Columns(found)
+        return [None if None in of_run else combine(of_run) for of_run in each]
+
+    return Columns({name: partial(column, name) for name in names})
 
 
 class RunTable:
@@ -468,9 +475,17 @@ class EventLog:
     ) -> None:
         self.time_ns = np.asarray(time_ns, dtype=np.int64)
         self.time_s = self.time_ns / NS_PER_S
-        self.kind = np.asarray(kind, dtype=object).astype(str)
+        self.kind = np.asarray(kind, dtype=str)
         self.value = np.asarray(value, dtype=float)
-        self.detail = np.asarray(detail, dtype=object).astype(str)
+        self._detail = np.asarray(detail, dtype=object)
+
+    @cached_property
+    def detail(self) -> NDArray[np.str_]:
+        """What else each event says.
+
+        Made when asked for: every text of such an array takes the place of the longest.
+        """
+        return self._detail.astype(str)
 
     @classmethod
     def from_table(cls, table: Any) -> EventLog:
@@ -481,7 +496,7 @@ class EventLog:
         return len(self.time_ns)
 
     def _pick(self, mask: NDArray[np.bool_]) -> EventLog:
-        return EventLog(self.time_ns[mask], self.kind[mask], self.value[mask], self.detail[mask])
+        return EventLog(self.time_ns[mask], self.kind[mask], self.value[mask], self._detail[mask])
 
     def of(self, *kinds: str) -> EventLog:
         """The events of the given kinds."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
+    from midflight.policy import Policies
 
 __all__ = [
     "STARTERS",
@@ -161,14 +162,22 @@ class Scenario:
     sweep: SweepAxes | None = None
 
     @classmethod
-    def read(cls, file: str | Path, *, sets: Mapping[str, Value] | None = None) -> Self:
+    def read(
+        cls,
+        file: str | Path,
+        *,
+        sets: Mapping[str, Value] | None = None,
+        policies: Policies | None = None,
+    ) -> Self:
         """Read a scenario file, or a starter scenario by its name.
 
-        `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"}. The result
-        has every default. Raises `MidflightError` for what is not accepted, `OSError` for a file
-        that cannot be read.
+        `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"}; `policies`
+        are policies of one's own by name (see `midflight.policy`), here and wherever a scenario is
+        checked or run. The result has every default. Raises `MidflightError` for what is not
+        accepted, `OSError` for a file that cannot be read.
         """
-        return cls.from_dict(json.loads(read_plan(file, sets=sets).canonical))
+        plan = read_plan(file, sets=sets, policies=policies)
+        return cls.from_dict(json.loads(plan.canonical))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -182,31 +191,45 @@ class Scenario:
         assert isinstance(found, dict)
         return found
 
-    def plan(self, *, sets: Mapping[str, Value] | None = None) -> Plan:
+    def plan(
+        self, *, sets: Mapping[str, Value] | None = None, policies: Policies | None = None
+    ) -> Plan:
         """Check it; raises `MidflightError` for what is not accepted."""
         from midflight import _core
 
-        return _core.Plan(json.dumps(self.to_dict()), name=None, sets=set_texts(sets))
+        text = json.dumps(self.to_dict())
+        return _core.Plan(text, name=None, sets=set_texts(sets), policies=policies)
 
-    def but(self, sets: Mapping[str, Value]) -> Self:
+    def but(self, sets: Mapping[str, Value], *, policies: Policies | None = None) -> Self:
         """Return the same with these values, by the path to them."""
-        return self.from_dict(json.loads(self.plan(sets=sets).canonical))
+        return self.from_dict(json.loads(self.plan(sets=sets, policies=policies).canonical))
 
     def run(
-        self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None
+        self,
+        *,
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+        policies: Policies | None = None,
     ) -> Outcome:
         """Run it; `progress` is told of runs done and runs in all."""
-        return Outcome.of(self.plan(), threads=threads, progress=progress)
+        return Outcome.of(self.plan(policies=policies), threads=threads, progress=progress)
 
-    def trace(self, *, run: int = 0, flow: str | None = None) -> Table:
+    def trace(
+        self, *, run: int = 0, flow: str | None = None, policies: Policies | None = None
+    ) -> Table:
         """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`."""
-        return self.plan().trace(run=run, flow=flow)
+        return self.plan(policies=policies).trace(run=run, flow=flow)
 
     def capture(
-        self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
+        self,
+        *,
+        run: int = 0,
+        flow: str | None = None,
+        snaplen: int = 128,
+        policies: Policies | None = None,
     ) -> dict[str, bytes]:
         """Return pcapng files of a flow in one run by the place of the capture."""
-        return self.plan().capture(run=run, flow=flow, snaplen=snaplen)
+        return self.plan(policies=policies).capture(run=run, flow=flow, snaplen=snaplen)
 
 
 @dataclass(frozen=True)
@@ -264,7 +287,12 @@ def starter_names() -> list[str]:
     return sorted(path.stem for path in STARTERS.glob("*.toml"))
 
 
-def read_plan(file: str | Path, *, sets: Mapping[str, Value] | None = None) -> Plan:
+def read_plan(
+    file: str | Path,
+    *,
+    sets: Mapping[str, Value] | None = None,
+    policies: Policies | None = None,
+) -> Plan:
     """Read and check a scenario file, or a starter scenario by its name."""
     from midflight import _core
 
@@ -275,7 +303,7 @@ def read_plan(file: str | Path, *, sets: Mapping[str, Value] | None = None) -> P
     text = path.read_text(encoding="utf-8")
     # JSON, such as a canonical form, is told by its name.
     name = None if path.suffix == ".json" else str(path)
-    return _core.Plan(text, name=name, sets=set_texts(sets))
+    return _core.Plan(text, name=name, sets=set_texts(sets), policies=policies)
 
 
 def set_texts(sets: Mapping[str, Value] | None) -> list[tuple[str, str]]:

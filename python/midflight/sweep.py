@@ -28,8 +28,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from midflight.policy import sources
+
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
+    from midflight.policy import Policies
     from midflight.scenario import Scenario, Value
 
 __all__ = ["Shard", "Sweep", "axis_values"]
@@ -116,6 +119,7 @@ class Sweep:
     axes: Mapping[str, Sequence[str]]
     compare: str | None = None
     shard_cells: int = SHARD_CELLS
+    policies: Policies | None = None
 
     @classmethod
     def of(
@@ -125,6 +129,7 @@ class Sweep:
         *,
         compare: str | None = None,
         shard_cells: int = SHARD_CELLS,
+        policies: Policies | None = None,
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
@@ -134,7 +139,7 @@ class Sweep:
         from midflight import MidflightError
         from midflight.scenario import Scenario
 
-        plan = scenario.plan() if isinstance(scenario, Scenario) else scenario
+        plan = scenario.plan(policies=policies) if isinstance(scenario, Scenario) else scenario
         values = json.loads(plan.canonical)
         own = values.pop("sweep", None) or {}
         wanted: dict[str, str | Sequence[Value]] = dict(own.get("axes", {}))
@@ -151,6 +156,7 @@ class Sweep:
             {key: axis_values(key, wanted[key]) for key in ordered},
             compare or own.get("compare"),
             shard_cells,
+            policies,
         )
         if sweep.compare is not None and sweep.compare not in sweep.axes:
             raise MidflightError(
@@ -190,7 +196,8 @@ class Sweep:
         """Return a cell as a scenario that can be run."""
         from midflight import _core
 
-        return _core.Plan(self.scenario, name=None, sets=self.sets(cell))
+        sets = self.sets(cell)
+        return _core.Plan(self.scenario, name=None, sets=sets, policies=self.policies)
 
     def check(self) -> None:
         """Try every value of every axis with the first ones of the others."""
@@ -217,16 +224,17 @@ class Sweep:
             "cells": self.cells,
             "shard_cells": self.shard_cells,
             "compare": self.compare,
+            "policies": sources(self.policies),
             "axes": {key: list(values) for key, values in self.axes.items()},
             "scenario": json.loads(self.scenario),
         }
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
+    def read(cls, folder: Path, *, policies: Policies | None = None) -> Self:
         """Return the sweep that a folder is of."""
         found = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
         scenario, axes = json.dumps(found["scenario"]), found["axes"]
-        return cls(scenario, axes, found["compare"], found["shard_cells"])
+        return cls(scenario, axes, found["compare"], found["shard_cells"], policies)
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""
@@ -235,7 +243,8 @@ class Sweep:
         bare = json.loads(self.scenario)
         for key in ("title", "description"):
             bare.pop(key, None)
-        of_all = hashlib.blake2b(json.dumps([MODEL_VERSION, bare]).encode(), digest_size=16)
+        same = json.dumps([MODEL_VERSION, bare, sources(self.policies)])
+        of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
             address = of_all.copy()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +74,16 @@ class Comparison:
 
 def read_flows(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a sweep's flows, with the times after the first handoff."""
-    first: dict[tuple[str, str, str], tuple[str, str]] = {}
-    with (folder / "phases.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["phase"] == "1":
-                key = (row["cell"], row["run"], row["flow"])
-                first[key] = (row["first_new_ns"], row["all_new_ns"])
-    with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            key = (row["cell"], row["run"], row["flow"])
-            row["first_new_ns"], row["all_new_ns"] = first.get(key, ("", ""))
+    with (
+        (folder / "flows.csv").open(newline="", encoding="utf-8") as flows,
+        (folder / "phases.csv").open(newline="", encoding="utf-8") as phases,
+    ):
+        # Both are in the order of cells, runs and flows.
+        by_flow = groupby(csv.DictReader(phases), key=itemgetter("cell", "run", "flow"))
+        for row, (_, its_phases) in zip(csv.DictReader(flows), by_flow, strict=True):
+            after = next((one for one in its_phases if one["phase"] == "1"), {})
+            for name in ("first_new_ns", "all_new_ns"):
+                row[name] = after.get(name, "")
             yield row
 
 

@@ -160,3 +160,22 @@ def test_mistakes_are_one_sentence(
     assert expected in said.err
     assert said.err.count("\n") == 1
     assert said.out == ""
+
+
+def test_the_shell_completes_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("")
+    for words, expected in (
+        ("midflight swe", "sweep"),
+        ("midflight run wifi-to-l", "wifi-to-lte"),
+        ("midflight run mi", "mine.toml"),
+        ("midflight handoff --scheme enhanced+dcr-frto-", "enhanced+dcr-frto-ld"),
+    ):
+        monkeypatch.setenv("_MIDFLIGHT_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        with pytest.raises(SystemExit, match="0"):
+            main([])
+        assert expected in capsys.readouterr().out.split()

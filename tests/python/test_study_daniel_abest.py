@@ -56,8 +56,12 @@ VERDICTS = {
     "F13": "partly",
     "X1": "partly",
     "X2": "partly",
+    "X3": "not",
+    "X4": "reproduced",
+    "X5": "partly",
+    "X6": "partly",
 }
-FIGURES = [str(n) for n in range(2, 24)]
+FIGURES = [str(n) for n in range(2, 26)]
 
 
 @pytest.fixture(scope="module")

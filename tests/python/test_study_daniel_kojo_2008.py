@@ -15,7 +15,7 @@ from midflight.studies import STUDIES, load, reproduce
 from midflight.studies.daniel_kojo_2008 import scenarios as sc
 from midflight.studies.daniel_kojo_2008.claims.setup import LIMIT_LINKS, measured_limit
 from midflight.studies.runs import Job, Link, Runs, Sweep
-from midflight.studies.study import Study, draw
+from midflight.studies.study import Study, drawing
 
 NAME = "daniel-kojo-2008"
 
@@ -166,8 +166,13 @@ def test_what_goes_wrong_in_another_process_reaches_the_caller(
     folder = tmp_path / "not-a-folder"
     folder.touch()
     figures = [figure for figure in study.figures if figure.id in ("8", "14")]
-    with pytest.raises(FileExistsError, match="not-a-folder"):
-        draw(figures, runs, folder, None, 2)
+    drawings = [figure.draw(runs) for figure in figures]
+    stems = [folder / figure.stem for figure in figures]
+    with (
+        pytest.raises(FileExistsError, match="not-a-folder"),
+        drawing(drawings, stems, 2) as written,
+    ):
+        list(written)
 
 
 def test_the_registry_loads() -> None:

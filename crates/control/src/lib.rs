@@ -23,5 +23,5 @@ mod view;
 
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Reordering};
-pub use train::{Gaps, Measure, Spacing, Train};
+pub use train::{Gaps, Measure, Spacing, Then, Train};
 pub use view::SenderView;

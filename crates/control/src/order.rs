@@ -67,8 +67,8 @@ pub enum Order {
     /// Send the next new segments as a train. It begins when the window has room
     /// for all of it; until its last segment has left no other new one goes. In place
     /// of a train under way; without effect while anything is resent, probed or not
-    /// yet open. What resends or probes ends it, and so does a notice. One of no
-    /// segments ends the one under way.
+    /// yet open. What resends or probes ends it, and so does a notice, unless it is to be
+    /// followed by another. One of no segments ends the one under way.
     SendTrain(Train),
     /// Ask the routers of the path for a rate, with the next segment that goes for
     /// the first time (RFC 4782 section 4.1); without effect while an answer is awaited.

@@ -58,16 +58,19 @@ pub trait Part {
 }
 
 /// Builds an enum of all parts of a kind, which stands for the trait object of
-/// the one it holds, and the list of what they are called.
+/// the one it holds, and the list of what they are called. One `beside` the list
+/// has no name there: it is handed over by who made it.
 macro_rules! registry {
     (
         $(#[$attribute:meta])*
         $any:ident of $behaviour:ident, listed in $list:ident:
         $($variant:ident: $part:ty),+ $(,)?
+        $(; beside $other:ident: $foreign:ty)?
     ) => {
         $(#[$attribute])*
         pub enum $any {
             $(#[doc = concat!("See [`", stringify!($part), "`].")] $variant($part),)+
+            $(#[doc = concat!("See [`", stringify!($foreign), "`].")] $other($foreign),)?
         }
 
         /// All of this kind, in the order of the registry.
@@ -85,7 +88,10 @@ macro_rules! registry {
 
             /// Name, source and knobs.
             pub fn info(&self) -> $crate::part::PartInfo {
-                match self { $(Self::$variant(_) => <$part as $crate::part::Part>::INFO,)+ }
+                match self {
+                    $(Self::$variant(_) => <$part as $crate::part::Part>::INFO,)+
+                    $(Self::$other(p) => <$foreign>::info(p),)?
+                }
             }
 
             /// See [`crate::part::Part::set_knob`].
@@ -99,6 +105,7 @@ macro_rules! registry {
             ) -> Result<(), $crate::part::KnobError> {
                 match self {
                     $(Self::$variant(p) => $crate::part::Part::set_knob(p, name, value),)+
+                    $(Self::$other(p) => Err($crate::part::refuse(&<$foreign>::info(p), name, value)),)?
                 }
             }
         }
@@ -107,13 +114,13 @@ macro_rules! registry {
             type Target = dyn $behaviour;
 
             fn deref(&self) -> &Self::Target {
-                match self { $(Self::$variant(p) => p,)+ }
+                match self { $(Self::$variant(p) => p,)+ $(Self::$other(p) => p,)? }
             }
         }
 
         impl std::ops::DerefMut for $any {
             fn deref_mut(&mut self) -> &mut Self::Target {
-                match self { $(Self::$variant(p) => p,)+ }
+                match self { $(Self::$variant(p) => p,)+ $(Self::$other(p) => p,)? }
             }
         }
     };

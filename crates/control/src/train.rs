@@ -7,6 +7,8 @@ use std::fmt;
 
 use midflight_units::{Duration, Rate};
 
+use crate::estimate::ChirpRule;
+
 /// Segments never sent before that leave at stated gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Train {
@@ -16,9 +18,21 @@ pub struct Train {
     pub segments: u16,
     /// How they follow each other.
     pub spacing: Spacing,
-    /// After the last one nothing new goes until the receiver has reported, or
-    /// everything is acknowledged.
-    pub awaits_report: bool,
+    /// What follows its last segment.
+    pub then: Then,
+}
+
+/// What follows the last segment of a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Sending takes its usual course.
+    GoOn,
+    /// Nothing new goes until the receiver has reported, or everything is acknowledged.
+    AwaitReport,
+    /// Nothing new goes for this time, and then the policies are asked for the next
+    /// train. Only a recovery, a closed window or another train ends it before: its
+    /// sender has no other course.
+    NextAfter(Duration),
 }
 
 /// How the segments of a train follow each other.
@@ -35,6 +49,8 @@ pub enum Spacing {
         low: Rate,
         /// Rate of the last gap.
         high: Rate,
+        /// The rule by which the receiver reads it; its own if none is named.
+        rule: Option<ChirpRule>,
     },
 }
 
@@ -43,8 +59,9 @@ pub enum Spacing {
 pub enum Measure {
     /// The capacity of the bottleneck, from the dispersion of packet pairs.
     Capacity,
-    /// The available bandwidth, from where queueing delay rises in a chirp.
-    Available,
+    /// The available bandwidth, from where queueing delay rises in a chirp, by this
+    /// rule or the receiver's own.
+    Available(Option<ChirpRule>),
 }
 
 impl Spacing {
@@ -53,7 +70,7 @@ impl Spacing {
         match self {
             Self::BackToBack => Some(Measure::Capacity),
             Self::Even(_) => None,
-            Self::Chirp { .. } => Some(Measure::Available),
+            Self::Chirp { rule, .. } => Some(Measure::Available(rule)),
         }
     }
 }
@@ -65,7 +82,7 @@ impl Train {
     pub fn gaps(&self, bytes: u32) -> Gaps {
         let left = self.segments.saturating_sub(1);
         let (rate, factor) = match self.spacing {
-            Spacing::Chirp { low, high } => {
+            Spacing::Chirp { low, high, .. } => {
                 let (low, high) = (low.as_bps() as f64, high.as_bps() as f64);
                 let steps = left.saturating_sub(1).max(1);
                 (low, libm::pow(high / low, 1.0 / f64::from(steps)))
@@ -103,7 +120,7 @@ impl Gaps {
         Some(match self.spacing {
             Spacing::BackToBack => Duration::ZERO,
             Spacing::Even(gap) => gap,
-            Spacing::Chirp { low, high } => {
+            Spacing::Chirp { low, high, .. } => {
                 let rate = if self.left == 0 && !self.only {
                     high
                 } else {
@@ -124,15 +141,16 @@ impl fmt::Display for Train {
         match self.spacing {
             Spacing::BackToBack => write!(f, "{segments} segments back to back")?,
             Spacing::Even(gap) => write!(f, "{segments} segments with gaps of {gap}")?,
-            Spacing::Chirp { low, high } => {
+            Spacing::Chirp { low, high, .. } => {
                 write!(f, "a chirp of {segments} segments from {low} to {high}")?;
             }
         }
         write!(f, " (train {number})")?;
-        if self.awaits_report {
-            write!(f, " and wait for the report")?;
+        match self.then {
+            Then::GoOn => Ok(()),
+            Then::AwaitReport => write!(f, " and wait for the report"),
+            Then::NextAfter(gap) => write!(f, " and after {gap} the next"),
         }
-        Ok(())
     }
 }
 
@@ -151,7 +169,7 @@ mod tests {
             number: 1,
             segments,
             spacing,
-            awaits_report: false,
+            then: Then::GoOn,
         };
         let mut gaps = train.gaps(bytes);
         std::iter::from_fn(|| gaps.take().map(Duration::as_nanos)).collect()
@@ -171,7 +189,11 @@ mod tests {
     #[test]
     fn a_chirp_doubles_its_rate_where_the_factor_is_two() {
         let (low, high) = (Rate::from_mbps(1), Rate::from_mbps(8));
-        let chirp = Spacing::Chirp { low, high };
+        let chirp = Spacing::Chirp {
+            low,
+            high,
+            rule: None,
+        };
         assert_eq!(
             gaps(5, chirp, 1000),
             [8_000_000, 4_000_000, 2_000_000, 1_000_000]
@@ -184,7 +206,11 @@ mod tests {
     #[test]
     fn a_gap_is_rounded_down_to_a_nanosecond() {
         let high = Rate::from_mbps(54);
-        let chirp = Spacing::Chirp { low: high, high };
+        let chirp = Spacing::Chirp {
+            low: high,
+            high,
+            rule: None,
+        };
         assert_eq!(gaps(4, chirp, 1500), [222_222; 3]);
     }
 
@@ -199,7 +225,8 @@ mod tests {
             bytes in 41u32..9000,
         ) {
             let high = low * factor;
-            let chirp = gaps(segments, Spacing::Chirp { low: rate(low), high: rate(high) }, bytes);
+            let spacing = Spacing::Chirp { low: rate(low), high: rate(high), rule: None };
+            let chirp = gaps(segments, spacing, bytes);
             prop_assert_eq!(chirp.len(), usize::from(segments) - 1);
             let of = |bps: u64| rate(bps).transmission_time(bytes.into()).as_nanos();
             prop_assert_eq!(chirp.first(), Some(&of(low)));

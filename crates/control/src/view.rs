@@ -55,6 +55,9 @@ pub struct SenderView {
     pub unsent: u64,
     /// Number of the train under way; one that awaits its report is.
     pub train: Option<u16>,
+    /// An order to send a train has an effect now: nothing is resent or probed, the SYN
+    /// is acknowledged and the window open.
+    pub may_train: bool,
     /// Setting: size of a data segment on the wire, in bytes.
     pub segment_bytes: u32,
     /// Setting: the receiver's window.

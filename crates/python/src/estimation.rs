@@ -124,7 +124,7 @@ fn table(probe: &midflight_study::Probe, runs: &[ProbeRun]) -> PyResult<Table> {
     t.int("segments", ints(&|t| t.segments.into()));
     let measure = |t: &TrainRow| match t.measure {
         Measure::Capacity => "capacity",
-        Measure::Available => "available",
+        Measure::Available(_) => "available",
     };
     t.text(
         "measure",

@@ -4,6 +4,7 @@ mod drill;
 mod estimation;
 mod long_flow;
 mod one_run;
+mod policy;
 mod roaming;
 mod scenario;
 mod startup;
@@ -595,6 +596,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
     m.add_class::<scenario::Plan>()?;
+    m.add_class::<policy::View>()?;
+    m.add_class::<policy::LinkInfo>()?;
+    m.add_class::<policy::Notice>()?;
+    m.add_class::<policy::Order>()?;
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;

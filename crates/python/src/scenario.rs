@@ -9,6 +9,7 @@ use midflight_units::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::policy::{policies_of, Failures};
 use crate::table::Table;
 use crate::{captures, nanos, refuse, trace_table, with_progress};
 
@@ -16,23 +17,34 @@ use crate::{captures, nanos, refuse, trace_table, with_progress};
 ///
 /// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
 /// by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+/// `policies` are policies of one's own by the names that schemes may have.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Plan {
     plan: midflight_study::scenario::Plan,
+    failures: Failures,
 }
 
 #[pymethods]
 impl Plan {
     #[new]
-    #[pyo3(signature = (text, *, name = Some("scenario"), sets = vec![]), text_signature = "(text, *, name='scenario', sets=[])")]
+    #[pyo3(signature = (text, *, name = Some("scenario"), sets = vec![], policies = None),
+        text_signature = "(text, *, name='scenario', sets=[], policies=None)")]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "arguments of a Python function"
     )]
-    fn new(text: &str, name: Option<&str>, sets: Vec<(String, String)>) -> PyResult<Self> {
+    fn new(
+        text: &str,
+        name: Option<&str>,
+        sets: Vec<(String, String)>,
+        policies: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let origin = name.map_or(Origin::Json, Origin::Toml);
-        let plan = read_scenario(text, origin, &sets).map_err(refuse)?;
-        Ok(Self { plan })
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
+        let plan = read_scenario(text, origin, &sets, &policies).map_err(refuse)?;
+        failures.raise()?;
+        Ok(Self { plan, failures })
     }
 
     /// The scenario as JSON with every default, which `Plan` takes again.
@@ -66,6 +78,7 @@ impl Plan {
     ) -> PyResult<Table> {
         let from = Instant::from_nanos(from_ns);
         let traced = py.detach(|| trace_scenario(&self.plan, run, flow, from, &only));
+        self.failures.raise()?;
         let (rows, digest) = traced.map_err(refuse)?;
         trace_table(&rows, &digest)
     }
@@ -82,10 +95,9 @@ impl Plan {
         flow: Option<&str>,
         snaplen: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
-        captures(
-            py,
-            py.detach(|| capture_scenario(&self.plan, run, flow, snaplen)),
-        )
+        let captured = py.detach(|| capture_scenario(&self.plan, run, flow, snaplen));
+        self.failures.raise()?;
+        captures(py, captured)
     }
 }
 
@@ -137,11 +149,13 @@ pub(crate) fn run_plans(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Table, Table)> {
+    let failures: Vec<Failures> = plans.iter().map(|p| p.failures.clone()).collect();
     let plans: Vec<_> = plans.iter().map(|p| p.plan.clone()).collect();
     let how = Execution { fork, threads };
     let cells = with_progress(py, progress.as_ref(), |go_on| {
         run_scenarios(&plans, how, go_on)
     })?;
+    failures.iter().try_for_each(Failures::raise)?;
     let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
     let mut phases: Vec<Row<(usize, &Phase)>> = Vec::new();
     for (cell, runs) in cells.iter().enumerate() {

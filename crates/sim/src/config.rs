@@ -145,6 +145,12 @@ pub enum WorldError {
         /// Its name.
         link: String,
     },
+    /// The sender or receiver of a flow would change under its packets.
+    #[error("flow {flow} has opened: its sender and receiver cannot change any more")]
+    FlowOpen {
+        /// Its number.
+        flow: u32,
+    },
     /// More links than can be numbered.
     #[error("a world has at most 65535 links")]
     TooManyLinks,

@@ -119,7 +119,8 @@ impl LinkConfig {
         !self.impairments.is_none() || later.any(|setting| !setting.impairments.is_none())
     }
 
-    /// Whether it ever is more than a queue, a transmitter and a delay.
+    /// Whether it ever is more than a queue, a transmitter and a delay, and more
+    /// than a router that sees what enters it.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.entered_by_event() || self.impairs() || self.overhead.is_some()
@@ -128,8 +129,7 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        let looked_at = self.counted || self.tapped || self.router != Router::None;
-        looked_at || self.may_pause || self.may_return
+        self.may_pause || self.may_return || self.counted || self.tapped
     }
 
     /// What is wrong with its impairments, if it has any.
@@ -220,7 +220,8 @@ impl Link {
     #[inline]
     pub(crate) fn new(config: &mut LinkConfig) -> Self {
         let impaired = config.impairs();
-        let special = config.is_special().then(|| Special::new(config));
+        let has_more = config.is_special() || config.router != Router::None;
+        let special = has_more.then(|| Special::new(config));
         let mut link = Self {
             to: config.to,
             limit: config.limit,

@@ -7,7 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use educe::Educe;
-use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
+use midflight_control::policy::Policy;
+use midflight_tcp::{
+    Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent,
+};
 use midflight_units::{Duration, Instant, Rate, Seq};
 use smallvec::SmallVec;
 
@@ -287,6 +290,27 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
+    /// Gives a flow that has not opened another sender and receiver, for runs
+    /// that share a past in which it was silent.
+    ///
+    /// # Errors
+    /// [`WorldError::FlowOpen`].
+    pub fn refit(
+        &mut self,
+        flow: FlowId,
+        sender: &SenderConfig,
+        receiver: ReceiverConfig,
+        policies: impl IntoIterator<Item = Policy>,
+    ) -> Result<(), WorldError> {
+        let state = &mut self.flows[flow.index()];
+        if state.sender.view().snd_max > 0 {
+            return Err(WorldError::FlowOpen { flow: flow.0 });
+        }
+        state.sender = Sender::new(sender, policies);
+        state.receiver = Receiver::new(receiver);
+        Ok(())
+    }
+
     /// Promises that until then no route will be set but those that the
     /// timeline has already. Up to there packets take their routes without an
     /// event at every node.
@@ -544,7 +568,12 @@ impl<O: Observer> World<O> {
             let mut l = &mut self.links[link.index()];
             if l.closed {
                 if l.is_looked_at() {
-                    self.look_at(link, &packet);
+                    let now = if link == first {
+                        self.moment.at
+                    } else {
+                        enter.moment().at
+                    };
+                    self.look_at(link, now, &packet);
                     l = &mut self.links[link.index()];
                 }
                 match l.admit(packet) {

@@ -377,6 +377,26 @@ fn only_an_idle_link_takes_other_parameters() {
     );
 }
 
+#[test]
+fn only_a_silent_flow_takes_another_sender() {
+    let seen = |refitted: Option<&str>| {
+        let mut world = world(2, Return::Direct);
+        run(&mut world, 30);
+        let [first, second] = [0, 1].map(World::<Seen>::flow_id);
+        if let Some(name) = refitted {
+            let p = profile(name).unwrap_or_else(|e| panic!("{e}"));
+            let refit = world.refit(second, &p.sender, p.receiver, None);
+            assert_eq!(refit, Ok(()));
+            let refit = world.refit(first, &p.sender, p.receiver, None);
+            assert_eq!(refit, Err(WorldError::FlowOpen { flow: 0 }));
+        }
+        run(&mut world, 5_000);
+        world.into_observer()
+    };
+    assert_eq!(seen(None), seen(Some("ns2")));
+    assert_ne!(seen(None), seen(Some("rfc")));
+}
+
 /// The SYN of 40 bytes over 320 kbit/s and 3 ms arrives at 4 ms, as scheduled at zero as the timeline is.
 #[test]
 fn the_timeline_goes_before_a_packet_of_the_same_instant() {

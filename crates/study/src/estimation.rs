@@ -206,8 +206,24 @@ impl Probe {
         ]
     }
 
-    /// The world of a run, and when its flow opens.
-    fn world(&self, built: &Built, run: u64) -> Result<(World<Watch>, Instant), StudyError> {
+    /// Whether two probes have the same runs, and in each the same until their flow opens.
+    fn shares_past_with(&self, other: &Self) -> bool {
+        let path = |p: &Self| {
+            (
+                p.bottleneck,
+                p.limit,
+                p.access,
+                p.share,
+                p.irregular,
+                p.seed,
+            )
+        };
+        path(self) == path(other) && self.runs == other.runs
+    }
+
+    /// The world of a run before anything has happened, and when its flow is to open: until
+    /// then it has the parameters of the others.
+    fn world(&self, run: u64) -> Result<(World<Watch>, Instant), StudyError> {
         let cross = self.cross();
         let link = |number: u16| World::<()>::link_id(number);
         let routes = [
@@ -228,15 +244,15 @@ impl Probe {
         ];
         let settings = one_at_a_time.map(|(name, value)| (name.into(), value.into()));
         let other = Scheme::named("sack")?.build("rfc", &settings)?;
-        let flow = |from, of: &Built| FlowConfig {
+        let flow = |from| FlowConfig {
             from,
             to: RECEIVER,
-            sender: of.profile.sender,
-            receiver: of.profile.receiver,
-            policies: of.policies.clone(),
+            sender: other.profile.sender,
+            receiver: other.profile.receiver,
+            policies: Vec::new(),
         };
-        let mut flows = vec![flow(SENDER, built)];
-        flows.resize(1 + cross.flows as usize, flow(CROSS, &other));
+        let mut flows = vec![flow(SENDER)];
+        flows.resize(1 + cross.flows as usize, flow(CROSS));
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
         // The SYN and two segments of each have gone by then.
@@ -258,26 +274,40 @@ impl Probe {
             let flow = World::<()>::flow_id(number as u32 + 1);
             world.schedule(Instant::from_nanos(at), Action::Open(flow))?;
         }
-        let flow = FlowId::default();
-        let notice = StartNotice {
-            link: self.bottleneck,
-            flows: self.told_flows,
-        };
-        world.schedule(opens, Action::NotifyStart(flow, notice))?;
-        world.schedule(opens, Action::Open(flow))?;
-        world.sender_mut(flow).set_end(self.segments + 1);
         world.hold_routes_until(Instant::NEVER);
         Ok((world, opens))
     }
 
-    fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<ProbeRun, StudyError> {
-        let (mut world, opens) = self.world(built, run)?;
+    /// The flow gets its own sender and receiver, and will open.
+    fn open(&self, world: &mut World<Watch>, built: &Built, at: Instant) -> Result<(), StudyError> {
+        let flow = FlowId::default();
+        let Built { profile, policies } = built;
+        world.refit(flow, &profile.sender, profile.receiver, policies.clone())?;
+        world.sender_mut(flow).set_end(self.segments + 1);
+        let notice = StartNotice {
+            link: self.bottleneck,
+            flows: self.told_flows,
+        };
+        world.schedule(at, Action::NotifyStart(flow, notice))?;
+        world.schedule(at, Action::Open(flow))?;
+        Ok(())
+    }
+
+    /// Runs to the end, in a world that stands right before `opens`.
+    fn run(
+        &self,
+        world: &mut World<Watch>,
+        built: &Built,
+        opens: Instant,
+        progress: &Progress,
+    ) -> Result<ProbeRun, StudyError> {
+        self.open(world, built, opens)?;
         let last = opens + LONGEST;
         let step = Duration::from_millis(20);
         let mut until = opens;
         while until < last && !world.sender(FlowId::default()).is_done() {
             until += step;
-            progress.play(&mut world, until)?;
+            progress.play(world, until)?;
         }
         let (watch, sender) = world.watch(FlowId::default());
         let done = sender.is_done();
@@ -296,6 +326,13 @@ impl Probe {
             trains: std::mem::take(&mut watch.trains),
         })
     }
+}
+
+/// Probes with the same runs until their flow opens.
+struct Past<'a> {
+    first: &'a Probe,
+    /// The places of all of them.
+    probes: Vec<usize>,
 }
 
 /// Watches the flow, and counts the others.
@@ -387,9 +424,36 @@ pub fn run_probes(
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<ProbeRun>>, StudyError> {
     let built: Vec<Built> = probes.iter().map(Probe::check).collect::<Result<_, _>>()?;
-    let run =
-        |place: usize, run, progress: &Progress| probes[place].run(&built[place], run, progress);
-    each_run(probes, |probe| &probe.runs, how, go_on, run)
+    let mut pasts: Vec<Past> = Vec::new();
+    for (place, probe) in probes.iter().enumerate() {
+        let shares = |past: &&mut Past| how.fork && past.first.shares_past_with(probe);
+        match pasts.iter_mut().find(shares) {
+            Some(past) => past.probes.push(place),
+            None => pasts.push(Past {
+                first: probe,
+                probes: vec![place],
+            }),
+        }
+    }
+    let run = |place: usize, number, progress: &Progress| {
+        let past: &Past = &pasts[place];
+        let (mut world, opens) = past.first.world(number)?;
+        progress.play(&mut world, opens)?;
+        let worlds = std::iter::repeat_n(world, past.probes.len());
+        let each = past.probes.iter().zip(worlds).map(|(&probe, mut world)| {
+            probes[probe].run(&mut world, &built[probe], opens, progress)
+        });
+        each.collect::<Result<Vec<_>, _>>()
+    };
+    let runs = |past: &Past| past.probes.len();
+    let made = each_run(&pasts, |past| &past.first.runs, runs, how, go_on, run)?;
+    let mut tables = vec![Vec::new(); probes.len()];
+    for (past, runs) in pasts.iter().zip(made) {
+        for (&probe, made) in runs.into_iter().flat_map(|run| past.probes.iter().zip(run)) {
+            tables[probe].push(made);
+        }
+    }
+    Ok(tables)
 }
 
 #[cfg(test)]
@@ -523,7 +587,11 @@ mod tests {
                 ..probe(50, 40, share, &[])
             };
             let built = probe.check().unwrap_or_else(|_| unreachable!());
-            let start = || probe.world(&built, 3).unwrap_or_else(|_| unreachable!());
+            let start = || {
+                let (mut world, opens) = probe.world(3).unwrap_or_else(|_| unreachable!());
+                assert!(probe.open(&mut world, &built, opens).is_ok());
+                (world, opens)
+            };
             let (mut world, opens) = start();
             let end = opens + Duration::from_secs(2);
             assert!(world.run_before(end).is_ok());
@@ -537,6 +605,46 @@ mod tests {
                 assert!(copy.run_before(end).is_ok());
                 assert_eq!(copy.observer().digest, whole, "from {ms} ms on");
             }
+        }
+    }
+
+    /// Probes that are run together share what comes before their flows.
+    #[test]
+    fn probes_run_together_are_the_same_as_alone() {
+        let first = Probe {
+            irregular: true,
+            ..probe(20, 15, 0.5, &[])
+        };
+        let mut probes = vec![first.clone(), first.clone(), first.clone(), first.clone()];
+        probes[1].knobs = vec![("probe_segments".into(), "16".into())];
+        probes[2].scheme = "abest".into();
+        probes[2].profile = "ns2".into();
+        probes[3].segments = 200;
+        let mut others = vec![first; 5];
+        others[0].limit = 2;
+        others[1].irregular = false;
+        others[2].seed = 2;
+        others[3].runs = vec![3, 1];
+        others[4].share = 0.3;
+        probes.extend(others);
+        let all = |fork| {
+            let how = Execution {
+                fork,
+                ..Execution::default()
+            };
+            let mut told = Vec::new();
+            let runs = run_probes(&probes, how, |done, total| {
+                told.push((done, total));
+                true
+            });
+            assert_eq!(told.last(), Some(&(42, 42)));
+            runs.unwrap_or_default()
+        };
+        let (together, alone) = (all(true), all(false));
+        assert_eq!(format!("{together:?}"), format!("{alone:?}"));
+        let digest = |place: usize| together[place].first().map(|run| run.digest);
+        for place in 1..probes.len() {
+            assert_ne!(digest(0), digest(place), "{place} is another run");
         }
     }
 

@@ -84,31 +84,39 @@ pub(crate) fn in_parallel<T: Send>(
 }
 
 /// Makes side by side every run that `items` ask for, each by its number; for
-/// each item its runs in that order. `run` gets the item's place and the number.
+/// each item its runs in that order. `run` gets the item's place and the number,
+/// and so many runs are done then as `at_once` says of the item.
 ///
 /// # Errors
 /// What `run` says; [`StudyError::Interrupted`] when told to stop.
 pub(crate) fn each_run<T, R: Send>(
     items: &[T],
     numbers: impl Fn(&T) -> &[u64],
+    at_once: impl Fn(&T) -> usize,
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
     run: impl Fn(usize, u64, &Progress) -> Result<R, StudyError> + Sync,
 ) -> Result<Vec<Vec<R>>, StudyError> {
-    let jobs: Vec<(usize, u64)> = items
-        .iter()
-        .enumerate()
-        .flat_map(|(place, item)| numbers(item).iter().map(move |&number| (place, number)))
-        .collect();
+    let of_item = |(place, item): (usize, &T)| {
+        let runs = at_once(item);
+        let each = numbers(item).iter();
+        each.map(move |&number| (place, number, runs))
+            .collect::<Vec<_>>()
+    };
+    let jobs: Vec<(usize, u64, usize)> = items.iter().enumerate().flat_map(of_item).collect();
     if jobs.is_empty() {
         return Ok(Vec::new());
     }
-    let runs: Vec<R> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
-        let each = jobs.par_iter().with_max_len(1).map(|&(place, number)| {
-            let made = run(place, number, progress)?;
-            progress.done(1);
-            Ok(made)
-        });
+    let total = jobs.iter().map(|&(_, _, runs)| runs).sum();
+    let runs: Vec<R> = in_parallel(total, how.threads, go_on, |progress| {
+        let each = jobs
+            .par_iter()
+            .with_max_len(1)
+            .map(|&(place, number, runs)| {
+                let made = run(place, number, progress)?;
+                progress.done(runs);
+                Ok(made)
+            });
         each.collect()
     })?;
     let mut runs = runs.into_iter();

@@ -419,5 +419,5 @@ pub fn run_long_flows(
         .collect::<Result<_, _>>()?;
     let run =
         |place: usize, run, progress: &Progress| flows[place].run(&built[place], run, progress);
-    each_run(flows, |flow| &flow.runs, how, go_on, run)
+    each_run(flows, |flow| &flow.runs, |_| 1, how, go_on, run)
 }

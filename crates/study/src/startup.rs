@@ -303,7 +303,7 @@ pub fn run_startups(
         let (startup, newcomer, resident) = &jobs[job];
         startup.run(newcomer, resident, progress)
     };
-    let runs = each_run(&jobs, |_| &[0], how, go_on, run)?;
+    let runs = each_run(&jobs, |_| &[0], |_| 1, how, go_on, run)?;
     let mut runs = runs.into_iter();
     let table = |startup: &Startup| {
         let runs = runs.by_ref().take(startup.schemes.len());

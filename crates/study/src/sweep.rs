@@ -1,7 +1,8 @@
 //! Handoffs at many instants with many schemes. Runs share what they have in
 //! common, over all sweeps that are run together: those from the same old link
 //! have one past, of which a copy takes each handoff; the schemes of a handoff
-//! go on as one until the first of them can act.
+//! go on as one until the first of them can act. A scheme that does something
+//! of its own before has a past of its own.
 
 use educe::Educe;
 use midflight_control::signal::AnyHandoverSignal;
@@ -275,28 +276,42 @@ struct Place {
 
 type Placed = Vec<(Place, HandoffRow)>;
 
+/// What senders do before they are told of the handoff.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before<'a> {
+    /// What all do.
+    Alike,
+    /// What the scheme of this name does: it heeds a notice at the start, or
+    /// keeps the windows of the past for a mark.
+    Own(&'a str),
+    /// What this very handoff asks for: the node warns them.
+    Warned,
+}
+
+impl<'a> Before<'a> {
+    fn of(scheme: &'a str, built: &Built) -> Self {
+        let mut policies = built.policies.iter();
+        if !matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_)) {
+            Self::Warned
+        } else if policies.any(|p| p.heeds_marks() || p.heeds_start()) {
+            Self::Own(scheme)
+        } else {
+            Self::Alike
+        }
+    }
+}
+
 /// Those schemes of a sweep that have the same sender, but for its policies, and
-/// wait for the notice or not; checked.
+/// do the same before the notice; checked.
 struct Plan<'a> {
     sweep: &'a Sweep,
     /// The sweep's place among the sweeps.
     number: usize,
     profile: Profile,
-    /// See [`waits_for_the_notice`].
-    waits_for_the_notice: bool,
+    before: Before<'a>,
     /// Each scheme's place in the sweep and its senders.
     schemes: Vec<(usize, Built)>,
     resident: Built,
-}
-
-/// Whether nothing but a notice tells these senders of the handoff: they do what
-/// all do until then. A node that warns its sender does so before the handoff, a
-/// sender that heeds marks keeps the windows of the past, and one that heeds a
-/// notice at the start has acted on it.
-fn waits_for_the_notice(built: &Built) -> bool {
-    let mut policies = built.policies.iter();
-    matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_))
-        && !policies.any(|p| p.heeds_marks() || p.heeds_start())
 }
 
 impl<'a> Plan<'a> {
@@ -308,16 +323,15 @@ impl<'a> Plan<'a> {
         let mut plans: Vec<Self> = Vec::new();
         for (place, name) in sweep.schemes.iter().enumerate() {
             let built = sender(name)?;
-            let waits = waits_for_the_notice(&built);
-            let alike =
-                |p: &&mut Self| p.profile == built.profile && p.waits_for_the_notice == waits;
+            let before = Before::of(name, &built);
+            let alike = |p: &&mut Self| p.profile == built.profile && p.before == before;
             match plans.iter_mut().find(alike) {
                 Some(plan) => plan.schemes.push((place, built)),
                 None => plans.push(Self {
                     sweep,
                     number,
                     profile: built.profile,
-                    waits_for_the_notice: waits,
+                    before,
                     schemes: vec![(place, built)],
                     resident: resident.clone(),
                 }),
@@ -333,9 +347,10 @@ impl<'a> Plan<'a> {
     }
 
     fn shares_past_with(&self, other: &Self) -> bool {
-        self.waits_for_the_notice == other.waits_for_the_notice
+        self.before == other.before
             && self.sweep.handoff.shares_past_with(&other.sweep.handoff)
             && self.profile == other.profile
+            && (self.before == Before::Alike || self.sweep.knobs == other.sweep.knobs)
             && self.has_residents_of(other)
     }
 
@@ -428,24 +443,29 @@ impl Past<'_> {
         fork: bool,
         progress: &Progress,
     ) -> Result<Placed, StudyError> {
-        if fork && self.plans[0].waits_for_the_notice {
+        if fork && self.plans[0].before != Before::Warned {
             self.run_forks::<W>(progress)
         } else {
             self.run_each::<W>(progress)
         }
     }
 
-    /// Runs the past once, and the handoffs from copies of it. Policies only
-    /// watch until the first notice, so that the past needs none; what senders
-    /// watch for them they watch for all.
+    /// Runs the past once, and the handoffs from copies of it. Policies that do
+    /// nothing of their own only watch until the first notice, so that the past
+    /// needs none; what senders watch for them they watch for all.
     fn run_forks<W: Watch + Send + Sync>(&self, progress: &Progress) -> Result<Placed, StudyError> {
+        let first = self.plans[0];
         let plain = Built {
-            profile: self.plans[0].profile,
+            profile: first.profile,
             policies: Vec::new(),
         };
-        let mut past: World<W> = self.plans[0].world(&plain)?;
+        let moving = match first.before {
+            Before::Alike => &plain,
+            Before::Own(_) | Before::Warned => &first.schemes[0].1,
+        };
+        let mut past: World<W> = first.world(moving)?;
         if self.plans.iter().any(|plan| plan.heeds_unneeded()) {
-            for flow in (0..self.plans[0].sweep.handoff.flows.moving).map(flow_id) {
+            for flow in (0..first.sweep.handoff.flows.moving).map(flow_id) {
                 past.sender_mut(flow).watch_retransmissions();
             }
         }
@@ -524,9 +544,11 @@ impl Past<'_> {
             } else {
                 &mut *common
             };
-            for flow in (0..plan.sweep.handoff.flows.moving).map(flow_id) {
-                let policies = built.policies.iter().cloned();
-                world.sender_mut(flow).set_policies(policies);
+            if plan.before == Before::Alike {
+                for flow in (0..plan.sweep.handoff.flows.moving).map(flow_id) {
+                    let policies = built.policies.iter().cloned();
+                    world.sender_mut(flow).set_policies(policies);
+                }
             }
             plan.finish(world, (*s, instant), rows, progress)?;
         }

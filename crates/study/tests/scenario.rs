@@ -10,7 +10,7 @@ use midflight_units::{Duration, Instant};
 
 fn read(text: &str, sets: &[(&str, &str)]) -> Result<Plan, String> {
     let sets: Vec<_> = sets.iter().map(|&(k, v)| (k.into(), v.into())).collect();
-    read_scenario(text, Origin::Toml("mine.toml"), &sets).map_err(|e| e.to_string())
+    read_scenario(text, Origin::Toml("mine.toml"), &sets, &[]).map_err(|e| e.to_string())
 }
 
 fn plan(text: &str, sets: &[(&str, &str)]) -> Plan {
@@ -363,7 +363,8 @@ fn the_canonical_form_is_the_same_scenario() {
     for text in [PAPER, TOUR] {
         let plan = plan(text, &[]);
         let canonical = serde_json::to_string(plan.file()).unwrap_or_else(|e| panic!("{e}"));
-        let again = read_scenario(&canonical, Origin::Json, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let again =
+            read_scenario(&canonical, Origin::Json, &[], &[]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(again.file(), plan.file());
         let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
         assert_eq!(digest(again), digest(plan));

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_sim::Digest;
+use midflight_sim::{Digest, Event, FlowId, LinkId, Observer};
 use midflight_study::{
     run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme,
     StudyError, Sweep, TraceRow, TraceRun, REFERENCE_FIXED,
@@ -130,6 +130,69 @@ fn routes_that_hold_change_nothing() {
     }
 }
 
+/// The digest of a run in which every packet has an event at every link.
+#[derive(Clone, Default)]
+struct EveryLink(Digest);
+
+impl Observer for EveryLink {
+    fn taps(&self, _link: LinkId) -> bool {
+        true
+    }
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if !matches!(event, Event::Entered { .. }) {
+            self.0.record(now, flow, event);
+        }
+    }
+}
+
+/// Routers see packets that pass without an event as they would see them with one.
+#[test]
+fn routers_answer_the_same_ahead_of_time() {
+    let built = |routers: &str| {
+        // Short, so that it matters when a router sees a packet.
+        let knobs = [
+            ("quick_start_routers", routers),
+            ("quick_start_interval", "3ms"),
+        ];
+        let knobs = knobs.map(|(name, value)| (name.into(), value.into()));
+        let built = Scheme::named("vho-qs").and_then(|s| s.build("ns2", &knobs));
+        built.unwrap_or_else(|e| panic!("{e}"))
+    };
+    for kind in KINDS {
+        for flows in company() {
+            let flows = Flows {
+                start_notice: true,
+                ..flows
+            };
+            let run = |routers: &str, every_link: bool| {
+                let handoff = Handoff {
+                    old: link(400, 150),
+                    new: link(6400, 9),
+                    ..handoff(kind, flows)
+                };
+                let until = Instant::from_nanos(30_000_000_000);
+                let at = Instant::from_nanos(5_000_000_000);
+                let built = built(routers);
+                if every_link {
+                    let mut world = handoff.world(&built, &built, EveryLink::default())?;
+                    handoff.plan(&mut world, at)?;
+                    world.run_before(until)?;
+                    return Ok(world.observer().0);
+                }
+                let mut world = handoff.world(&built, &built, Digest::default())?;
+                handoff.plan(&mut world, at)?;
+                world.hold_routes_until(Instant::NEVER);
+                world.run_before(until)?;
+                Ok::<_, StudyError>(*world.observer())
+            };
+            let of = |routers, every_link| run(routers, every_link).unwrap_or_default();
+            assert_eq!(of("all", true), of("all", false), "{flows:?}");
+            assert_ne!(of("all", false), of("none", false), "they are asked");
+        }
+    }
+}
+
 #[test]
 fn forks_are_runs_from_the_start_with_every_scheme() {
     let names = schemes().into_iter().map(|s| match s.name.as_str() {
@@ -137,14 +200,64 @@ fn forks_are_runs_from_the_start_with_every_scheme() {
         _ => s.name,
     });
     let needed = ["timestamps", "dsack"].map(|name| (name.into(), "on".into()));
-    let sweep = Sweep {
+    let alone = Flows {
+        start_notice: true,
+        ..Flows::ONE
+    };
+    let several = Flows {
+        start_notice: true,
+        ..company()[1]
+    };
+    let mut sweep = Sweep {
         schemes: names.collect(),
         knobs: needed.to_vec(),
-        at: parse_instants("2.5s").unwrap_or_default(),
-        ..sweep(handoff(KINDS[0], company()[2]))
+        at: parse_instants("2.5s, 0.2s, 4.1s").unwrap_or_default(),
+        ..sweep(handoff(KINDS[0], Flows::ONE))
     };
-    let forked = all_of(&run_as(&sweep, true, 2));
-    assert_eq!(forked, all_of(&run_as(&sweep, false, 2)));
+    for kind in KINDS {
+        for flows in [alone, several, company()[2]] {
+            sweep.handoff = handoff(kind, flows);
+            let forked = all_of(&run_as(&sweep, true, 2));
+            assert_eq!(forked, all_of(&run_as(&sweep, false, 2)), "{flows:?}");
+        }
+    }
+}
+
+/// A scheme that acts on the notice at the start has one past for all new links, but one for
+/// each of its settings.
+#[test]
+fn pasts_of_schemes_that_are_told_at_the_start_are_their_own() {
+    let flows = Flows {
+        start_notice: true,
+        ..company()[1]
+    };
+    let told = Sweep {
+        schemes: ["vho", "abest-vho", "iw10", "sack", "vho-qs"]
+            .map(Into::into)
+            .to_vec(),
+        knobs: vec![("dsack".into(), "on".into())],
+        ..sweep(handoff(KINDS[0], flows))
+    };
+    let mut sweeps = vec![told.clone()];
+    for (knob, value) in [
+        ("abest_release", "burst"),
+        ("quick_start_request", "most"),
+        ("quick_start_routers", "none"),
+        ("initial_window", "2"),
+    ] {
+        let mut other = told.clone();
+        other.knobs.push((knob.into(), value.into()));
+        other.handoff.new = link(200, 300);
+        sweeps.push(other.clone());
+        other.handoff.kind = KINDS[1];
+        sweeps.push(other);
+    }
+    let together = run_sweeps(&sweeps, Execution::default(), |_, _| true);
+    let together = together.unwrap_or_else(|e| panic!("{e}"));
+    for (sweep, rows) in sweeps.iter().zip(&together) {
+        let from_start = all_of(&run_as(sweep, false, 2));
+        assert_eq!(from_start, all_of(rows), "{:?}", sweep.knobs);
+    }
 }
 
 #[test]

@@ -72,8 +72,8 @@ impl Measurement {
             .config
             .estimate(mark.measure, &self.passages, segment.bytes);
         let rate = rate.and_then(|rate| match mark.measure {
-            Measure::Capacity => Some(rate),
-            Measure::Available => self.smooth(rate),
+            Measure::Available(None) => self.smooth(rate),
+            _ => Some(rate),
         });
         self.end(rate)
     }
@@ -192,7 +192,7 @@ mod tests {
             (3, [500, 600, 700]),
         ] {
             for (index, sent) in [0, 2000, 3000].into_iter().enumerate() {
-                let segment = marked(number, index as u16, 0, sent, Measure::Available);
+                let segment = marked(number, index as u16, 0, sent, Measure::Available(None));
                 let report = m.on_segment(at(sent + delays[index]), &segment);
                 told.extend(report.and_then(|e| e.rate).map(Rate::as_bps));
             }

@@ -19,11 +19,22 @@ __all__ = [
     "ThreadsOption",
 ]
 
+
+def scheme_names(incomplete: str) -> list[str]:
+    """Return schemes whose names go on like this, for the shell's completion."""
+    from midflight import _core
+
+    joined, plus, last = incomplete.rpartition("+")
+    names = (one["name"] for one in _core.schemes())
+    return [f"{joined}{plus}{name}" for name in names if name.startswith(last)]
+
+
 SchemesOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--scheme",
         metavar="NAME",
+        autocompletion=scheme_names,
         help="A sender, see `midflight list schemes`, or several joined by +, such as "
         "enhanced+dcr-frto. May be repeated.  [default: sack]",
     ),

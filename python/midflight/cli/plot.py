@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from midflight.cli.input import read, read_whole
 from midflight.cli.output import UserError, note, open_result
-from midflight.cli.run import SetsOption, scenario_plan
+from midflight.cli.run import PoliciesOption, SetsOption, own_policies, scenario_plan
+
+if TYPE_CHECKING:
+    from midflight.policy import Policies
 
 __all__ = ["plot", "write_figure"]
 
@@ -36,6 +39,7 @@ def plot(
         ),
     ],
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     kind: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="time-sequence, window, or both.  [default: both]"),
@@ -102,6 +106,7 @@ def plot(
     """
     of_runs = {
         "--set": sets,
+        "--policy": policies,
         "--kind": kind,
         "--scheme": schemes,
         "--flow": flow,
@@ -124,12 +129,13 @@ def plot(
     if not place.exists() and source not in starter_names() and any(of_results.values()):
         raise UserError(f'there is no folder and no table "{source}"')
     refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
-    plan = scenario_plan(source, sets)
+    plan = scenario_plan(source, sets, own_policies(policies))
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
     shown = None if segments is None else read_segments(segments)
     how: dict[str, Any] = {"flow": flow, "run": number, "schemes": schemes or ()}
+    how["policies"] = own_policies(policies)
     if suffix == PAGE:
         if kind is not None:
             raise UserError("--kind is for figures; a page shows both")
@@ -153,7 +159,14 @@ def plot(
 
 
 def write_figure(
-    plan: Any, out: str, *, flow: str | None, run: int, schemes: Sequence[str], **how: Any
+    plan: Any,
+    out: str,
+    *,
+    flow: str | None,
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies,
+    **how: Any,
 ) -> None:
     """Write the figure of a run."""
     from midflight.plot.history import histories
@@ -161,7 +174,9 @@ def write_figure(
     from midflight.plot.style import check_format, figure_bytes
 
     suffix = check_format(Path(out))
-    figure = run_figure(histories(plan, flow=flow, run=run, schemes=schemes), **how)
+    figure = run_figure(
+        histories(plan, flow=flow, run=run, schemes=schemes, policies=policies), **how
+    )
     with open_result(Path(out), binary=True) as file:
         file.write(figure_bytes(figure, suffix))
 

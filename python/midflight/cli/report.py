@@ -12,7 +12,14 @@ import typer
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import note, open_result, progress_display
-from midflight.cli.run import FileArgument, SetsOption, idle_notes, scenario_plan
+from midflight.cli.run import (
+    FileArgument,
+    PoliciesOption,
+    SetsOption,
+    idle_notes,
+    own_policies,
+    scenario_plan,
+)
 
 __all__ = ["report"]
 
@@ -23,6 +30,7 @@ def report(
         str, typer.Option("--out", metavar="FILE", help="The file to write, such as report.html.")
     ],
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
 ) -> None:
     """Run a scenario and write a report: one HTML file, which opens without a network.
@@ -36,14 +44,22 @@ def report(
       midflight report wifi-to-lte --set flows.download.scheme=enhanced --out enhanced.html
     """
     thread_count = read_whole("--threads", threads, 0, 1024)
-    plan = scenario_plan(file, sets)
+    plan = scenario_plan(file, sets, own_policies(policies))
     for one in idle_notes(json.loads(plan.canonical)):
         note(one)
     from midflight.run_report import report_html
     from midflight.scenario import Outcome
 
     command = shlex.join(
-        ["midflight", "report", file, *(f"--set={one}" for one in sets or []), "--out", out]
+        [
+            "midflight",
+            "report",
+            file,
+            *(f"--set={one}" for one in sets or []),
+            *(f"--policy={one}" for one in policies or []),
+            "--out",
+            out,
+        ]
     )
     with open_result(Path(out)) as target:
         with progress_display(lines=False) as progress:

@@ -22,9 +22,21 @@ from midflight.run_tables import flow_cells, phase_cells, rows
 
 if TYPE_CHECKING:
     from midflight._core import Plan
+    from midflight.policy import Policies
     from midflight.scenario import Outcome
 
-__all__ = ["FileArgument", "SetsOption", "idle_notes", "run", "scenario_plan"]
+__all__ = [
+    "FileArgument",
+    "PoliciesOption",
+    "SetsOption",
+    "idle_notes",
+    "own_policies",
+    "run",
+    "scenario_plan",
+]
+
+# Lines of the table of handoffs and changes.
+MOST_LINES = 40
 
 SetsOption = Annotated[
     list[str] | None,
@@ -35,11 +47,32 @@ SetsOption = Annotated[
         'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be repeated.',
     ),
 ]
+
+
+def scenario_names(incomplete: str) -> list[str]:
+    """Return starters and files that go on like this, for the shell's completion."""
+    from midflight.scenario import starter_names
+
+    files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))
+    return [name for name in (*starter_names(), *files) if name.startswith(incomplete)]
+
+
 FileArgument = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
+        autocompletion=scenario_names,
         help="A scenario in TOML, or the name of a starter (`midflight list scenarios`).",
+    ),
+]
+
+
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME=FILE.py:CLASS",
+        help="A policy of one's own in Python, for schemes to name. May be repeated.",
     ),
 ]
 
@@ -47,6 +80,7 @@ FileArgument = Annotated[
 def run(
     file: FileArgument,
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
     out: FolderOption = None,
     trace: Annotated[
@@ -102,13 +136,14 @@ def run(
     """
     captures = Captures(pcap, snaplen, [])
     thread_count = read_whole("--threads", threads, 0, 1024)
-    plan = scenario_plan(file, sets)
+    plan = scenario_plan(file, sets, own_policies(policies))
     values = json.loads(plan.canonical)
     for one in idle_notes(values):
         note(one)
     from midflight.scenario import Outcome
 
-    command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or [])])
+    own = (f"--policy={one}" for one in policies or [])
+    command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or []), *own])
     with (
         result_folder(out) as folder,
         trace_folder(trace) as traces,
@@ -147,13 +182,23 @@ def run(
         print(summary(values, outcome))
 
 
-def scenario_plan(file: str, sets: Sequence[str] | None) -> Plan:
+def own_policies(words: Sequence[str] | None) -> Policies:
+    """Load the policies of --policy."""
+    from midflight.policy import load_policies
+
+    try:
+        return load_policies(words or [])
+    except ValueError as error:
+        raise UserError(f"--policy: {error}") from error
+
+
+def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | None = None) -> Plan:
     """Read and check a scenario file with values that go over its own."""
     from midflight.scenario import read_plan, starter_names
 
     knobs = read_knobs(list(sets or []))
     try:
-        return read_plan(file, sets=knobs)
+        return read_plan(file, sets=knobs, policies=policies)
     except FileNotFoundError as error:
         raise UserError(
             f'there is no file "{file}", and no starter scenario of that name; '
@@ -218,6 +263,9 @@ def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
             "From each handoff or change on: seconds until the first and until "
             f"{scenario['packets']} new packets are acknowledged.",
             "",
-            align(phases),
+            align(phases[: MOST_LINES + 1]),
         ]
+        left = len(phases) - 1 - MOST_LINES
+        if left > 0:
+            lines.append(f"... and {left} more; --out DIR and --json give all")
     return "\n".join(lines)

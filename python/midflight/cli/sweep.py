@@ -15,7 +15,14 @@ import typer
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import UserError, align, note, open_result, progress_display
-from midflight.cli.run import FileArgument, SetsOption, idle_notes, scenario_plan
+from midflight.cli.run import (
+    FileArgument,
+    PoliciesOption,
+    SetsOption,
+    idle_notes,
+    own_policies,
+    scenario_plan,
+)
 
 if TYPE_CHECKING:
     from midflight.sweep import Shard, Sweep
@@ -49,6 +56,7 @@ def sweep(
         ),
     ] = None,
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     compare: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +111,8 @@ def sweep(
 
     if metric is not None and metric not in METRICS:
         raise UserError(f'--metric "{metric}" is not one; there are {", ".join(METRICS)}')
-    plan = scenario_plan(file, sets)
+    own = own_policies(policies)
+    plan = scenario_plan(file, sets, own)
     for one in idle_notes(json.loads(plan.canonical)):
         note(one)
     asked = Sweep.of(
@@ -111,6 +120,7 @@ def sweep(
         read_axes(axes or []),
         compare=compare,
         shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
+        policies=own,
     )
     share = read_share(shard)
     run = read_executor(executor, jobs, read_whole("--threads", threads, 0, 1024), share)

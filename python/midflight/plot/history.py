@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
+    from midflight.policy import Policies
     from midflight.scenario import Scenario
 
 __all__ = ["History", "Moment", "Moments", "Order", "Source", "histories", "plan_of"]
@@ -202,16 +203,21 @@ class History:
         return found
 
 
-def plan_of(source: Source, sets: Mapping[str, Any] | None = None) -> Plan:
+def plan_of(
+    source: Source, sets: Mapping[str, Any] | None = None, policies: Policies | None = None
+) -> Plan:
     """The checked scenario of whatever names one, with `sets` over its values."""
     from midflight import _core
     from midflight.scenario import Scenario, read_plan, set_texts
 
     if isinstance(source, Scenario):
-        return source.plan(sets=sets)
+        return source.plan(sets=sets, policies=policies)
     if isinstance(source, _core.Plan):
-        return _core.Plan(source.canonical, name=None, sets=set_texts(sets)) if sets else source
-    return read_plan(source, sets=sets)
+        if not sets:
+            return source
+        texts = set_texts(sets)
+        return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
+    return read_plan(source, sets=sets, policies=policies)
 
 
 def histories(
@@ -220,30 +226,34 @@ def histories(
     flow: str | None = None,
     run: int = 0,
     schemes: Sequence[str] = (),
+    policies: Policies | None = None,
 ) -> list[History]:
     """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
+    `policies` are those of one's own that schemes name.
 
     `flow` is the flow's name, the first one's if it is left out. A history is named by its scheme.
     Raises `MidflightError` for what is not accepted.
     """
-    plan = plan_of(source)
+    plan = plan_of(source, policies=policies)
     values = json.loads(plan.canonical)
     moments = Moments(values)
     key = flow_key(values["flows"], flow)
     found = []
-    for scheme, one in planned(plan, key, schemes):
+    for scheme, one in planned(plan, key, schemes, policies):
         found.append(History(scheme, one.trace(run=run, flow=flow), moments))
     return found
 
 
-def planned(plan: Plan, key: str | None, schemes: Iterable[str]) -> Iterator[tuple[str, Plan]]:
+def planned(
+    plan: Plan, key: str | None, schemes: Iterable[str], policies: Policies | None = None
+) -> Iterator[tuple[str, Plan]]:
     """Yield each scheme with the scenario in which a flow has it."""
     flows = json.loads(plan.canonical)["flows"]
     key = key if key is not None else next(iter(flows))
     alone = True
     for scheme in dict.fromkeys(schemes):
         alone = False
-        yield scheme, plan_of(plan, {f"flows.{key}.scheme": scheme})
+        yield scheme, plan_of(plan, {f"flows.{key}.scheme": scheme}, policies)
     if alone:
         yield flows[key]["scheme"], plan
 

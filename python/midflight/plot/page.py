@@ -10,12 +10,15 @@ import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.history import NS_PER_S, History, Source, Steps, histories, plan_of
+
+if TYPE_CHECKING:
+    from midflight.policy import Policies
 
 __all__ = ["MOST_EVENTS", "page_html", "plot_page"]
 
@@ -43,6 +46,7 @@ def plot_page(
     flow: str | None = None,
     run: int = 0,
     schemes: Sequence[str] = (),
+    policies: Policies | None = None,
     from_s: float | None = None,
     until_s: float | None = None,
     segments: tuple[int, int] | None = None,
@@ -60,6 +64,7 @@ def plot_page(
         flow=flow,
         run=run,
         schemes=schemes,
+        policies=policies,
         view=(from_s, until_s, segments),
         command=command,
     )
@@ -74,6 +79,7 @@ def page_html(
     flow: str | None = None,
     run: int = 0,
     schemes: Sequence[str] = (),
+    policies: Policies | None = None,
     view: tuple[float | None, float | None, tuple[int, int] | None] = (None, None, None),
     command: str = "",
 ) -> str:
@@ -83,9 +89,9 @@ def page_html(
     import midflight
     from midflight.report import environment
 
-    plan = plan_of(source)
+    plan = plan_of(source, policies=policies)
     scenario = json.loads(plan.canonical)
-    runs = histories(plan, flow=flow, run=run, schemes=schemes)
+    runs = histories(plan, flow=flow, run=run, schemes=schemes, policies=policies)
     events = sum(map(len, runs))
     if events > MOST_EVENTS:
         raise midflight.MidflightError(

@@ -41,6 +41,7 @@ def quartile_plot(
     x_title: str,
     y_title: str,
     series: Sequence[Series],
+    width_in: float = COLUMN_IN,
     height_in: float = 2.55,
     legend_columns: int = 2,
     reference: float | None = None,
@@ -57,7 +58,7 @@ def quartile_plot(
     with style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(COLUMN_IN, height_in))
+        figure = Figure(figsize=(width_in, height_in))
         axes = figure.add_subplot()
         top = _top(series) * 1.06 or 1.0
         step = min(0.17, 0.6 / max(1, len(series)))

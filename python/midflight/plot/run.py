@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from midflight.policy import Policies
+
 __all__ = ["KINDS", "MOST_PANELS", "Kind", "plot_run", "run_figure"]
 
 Kind: TypeAlias = Literal["time-sequence", "window", "both"]
@@ -50,6 +52,7 @@ def plot_run(
     flow: str | None = None,
     run: int = 0,
     schemes: Sequence[str] = (),
+    policies: Policies | None = None,
     kind: Kind = "both",
     from_s: float | None = None,
     until_s: float | None = None,
@@ -57,17 +60,18 @@ def plot_run(
 ) -> Path:
     """Draw a flow of a scenario's run over time into a .png, .svg or .pdf file; return its path.
 
-    `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of a
-    flow (default: the first), `run` the number of the run. With `schemes` the flow has each of them
-    in turn, side by side. `kind` is "time-sequence", "window" (with the timer below) or "both".
-    `from_s` and `until_s` are seconds from the start of the run, `segments` the range of segment
-    numbers; what is left out is all there is.
+    `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of
+    a flow (default: the first), `run` the number of the run. With `schemes` the flow has each
+    of them in turn, side by side; `policies` are those of one's own that they name. `kind` is
+    "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are
+    seconds from the start of the run, `segments` the range of segment numbers; what is left out
+    is all there is.
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
     path = Path(path)
     suffix = check_format(path)
-    found = histories(source, flow=flow, run=run, schemes=schemes)
+    found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     figure = run_figure(found, kind=kind, from_s=from_s, until_s=until_s, segments=segments)
     path.write_bytes(figure_bytes(figure, suffix))
     return path

@@ -165,13 +165,16 @@ def reproduce_study(
     runs.make(jobs, progress)
 
     with unfinished(out) as work:
-        drawn = draw(figures, runs, work / "figures", progress, processes)
-        results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
-        appendix = ""
-        files = [write_claims(work / "claims.csv", results)]
-        if figure is None and study.extra is not None:
-            appendix, more = study.extra(runs, work)
-            files += more
+        drawings = [one.draw(runs) for one in figures]
+        stems = [work / "figures" / one.stem for one in figures]
+        with drawing(drawings, stems, processes) as written:
+            results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
+            appendix = ""
+            files = [write_claims(work / "claims.csv", results)]
+            if figure is None and study.extra is not None:
+                appendix, more = study.extra(runs, work)
+                files += more
+            drawn = gather(figures, drawings, written, progress)
         result = StudyResult(
             study=study.name,
             model_version=MODEL_VERSION,
@@ -201,16 +204,18 @@ def write_claims(path: Path, results: Sequence[ClaimResult]) -> Path:
     return write_csv(path, header, ([row[name] for name in header] for row in rows))
 
 
-def draw(
-    figures: Sequence[Figure], runs: Runs, folder: Path, progress: Progress | None, processes: int
-) -> list[FigureResult]:
-    """Draw figures in a folder, several at a time when there are more processes than one."""
-    drawings = [one.draw(runs) for one in figures]
-    stems = [folder / one.stem for one in figures]
-    processes = min(processes, len(figures))
-    remarks = [drawing.remark for drawing in drawings]
+@contextmanager
+def drawing(
+    drawings: Sequence[Drawing], stems: Sequence[Path], processes: int
+) -> Iterator[Iterator[list[Path]]]:
+    """The files of drawings, in order.
+
+    With more processes than one several are drawn at a time, while the caller goes on.
+    """
+    processes = min(processes, len(drawings))
     if processes < 2:
-        return gather(figures, remarks, map(Drawing.write, drawings, stems), progress)
+        yield map(Drawing.write, drawings, stems)
+        return
     with ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),  # a fork would keep the locks of lost threads
@@ -218,7 +223,7 @@ def draw(
         initargs=(signal.SIGINT, signal.SIG_IGN),
     ) as pool:
         try:
-            return gather(figures, remarks, pool.map(Drawing.write, drawings, stems), progress)
+            yield pool.map(Drawing.write, drawings, stems)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -226,16 +231,16 @@ def draw(
 
 def gather(
     figures: Sequence[Figure],
-    remarks: Sequence[str],
+    drawings: Sequence[Drawing],
     written: Iterator[list[Path]],
     progress: Progress | None,
 ) -> list[FigureResult]:
     """Wait for the files of each figure, in order."""
     tell = progress or (lambda _what, _done, _total: None)
     drawn = []
-    for done, (one, remark) in enumerate(zip(figures, remarks, strict=True)):
+    for done, (one, content) in enumerate(zip(figures, drawings, strict=True)):
         tell(f"figure {one.id}", done, len(figures))
-        drawn.append(FigureResult(one, next(written), remark))
+        drawn.append(FigureResult(one, next(written), content.remark))
     tell("figures", len(figures), len(figures))
     return drawn
 

@@ -63,7 +63,7 @@ impl ChirpRule {
 /// How a receiver estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EstimatorConfig {
-    /// The rule for chirps.
+    /// The rule for chirps that ask for no other.
     pub chirp: ChirpRule,
     /// What [`abest`] makes of a chirp without a rise.
     pub clean: CleanChirp,
@@ -72,7 +72,8 @@ pub struct EstimatorConfig {
     pub resolution: Duration,
     /// Knobs of [`pathchirp`].
     pub pathchirp: PathChirp,
-    /// Over how many chirps pathChirp's results are averaged, the last one included.
+    /// Over how many chirps the results are averaged, the last one included; not of
+    /// chirps that ask for a rule.
     pub smoothing: u16,
 }
 
@@ -96,14 +97,15 @@ impl EstimatorConfig {
         let Self {
             clean, resolution, ..
         } = *self;
-        match (measure, self.chirp) {
-            (Measure::Capacity, _) => packet_pair(passages, bytes),
-            (_, ChirpRule::Abest) => abest(passages, bytes, Averaging::ByGaps, clean, resolution),
-            (_, ChirpRule::AbestPlain) => {
-                abest(passages, bytes, Averaging::Plain, clean, resolution)
-            }
-            (_, ChirpRule::FirstRise) => first_rise(passages, bytes, resolution),
-            (_, ChirpRule::PathChirp) => pathchirp(passages, bytes, self.pathchirp, resolution),
+        let rule = match measure {
+            Measure::Capacity => return packet_pair(passages, bytes),
+            Measure::Available(rule) => rule.unwrap_or(self.chirp),
+        };
+        match rule {
+            ChirpRule::Abest => abest(passages, bytes, Averaging::ByGaps, clean, resolution),
+            ChirpRule::AbestPlain => abest(passages, bytes, Averaging::Plain, clean, resolution),
+            ChirpRule::FirstRise => first_rise(passages, bytes, resolution),
+            ChirpRule::PathChirp => pathchirp(passages, bytes, self.pathchirp, resolution),
         }
     }
 }
@@ -154,7 +156,7 @@ mod testing {
     use midflight_units::{Duration, Instant, Rate};
 
     use super::Passage;
-    use crate::train::{Spacing, Train};
+    use crate::train::{Spacing, Then, Train};
 
     pub(super) fn passages(times_us: &[(u64, u64)]) -> Vec<Passage> {
         let at = |us: u64| Instant::from_nanos(us * 1000);
@@ -188,8 +190,9 @@ mod testing {
             spacing: Spacing::Chirp {
                 low: rate(low),
                 high: rate(high),
+                rule: None,
             },
-            awaits_report: false,
+            then: Then::GoOn,
         };
         let each = rate(spare).transmission_time(1500);
         let mut sent = Instant::ZERO;

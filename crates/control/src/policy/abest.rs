@@ -41,7 +41,9 @@ use midflight_units::{Duration, Rate, Seq};
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
-use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Train, DATA_BYTES};
+use crate::{
+    LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train, DATA_BYTES,
+};
 
 /// Most segments of the first train: the largest initial window of RFC 3390.
 const MOST_PAIRS: u64 = 4;
@@ -198,13 +200,13 @@ impl Abest {
         MOST_PAIRS.min(self.bdp() / self.flows)
     }
 
-    fn order(&mut self, segments: u64, spacing: Spacing, awaits_report: bool) -> Order {
+    fn order(&mut self, segments: u64, spacing: Spacing, then: Then) -> Order {
         self.train = self.train.wrapping_add(1);
         Order::SendTrain(Train {
             number: self.train,
             segments: u16::try_from(segments).unwrap_or(u16::MAX),
             spacing,
-            awaits_report,
+            then,
         })
     }
 
@@ -222,7 +224,7 @@ impl Abest {
             return Orders::none();
         }
         self.phase = Phase::Capacity;
-        let order = self.order(count, Spacing::BackToBack, true);
+        let order = self.order(count, Spacing::BackToBack, Then::AwaitReport);
         let why = format!("{}: what is the capacity of the path?", self.holds());
         Orders::none().with(order, why)
     }
@@ -250,7 +252,12 @@ impl Abest {
         }
         let low = low.min(high);
         self.phase = Phase::Cycle { number, low, high };
-        let order = self.order(count, Spacing::Chirp { low, high }, true);
+        let spacing = Spacing::Chirp {
+            low,
+            high,
+            rule: None,
+        };
+        let order = self.order(count, spacing, Then::AwaitReport);
         let why = format!("cycle {number}: is {high} available? The path holds {held} segments at {rate} in {rtt}");
         Orders::none().with(order, why)
     }
@@ -262,7 +269,7 @@ impl Abest {
         let room = room.min(view.unsent);
         if self.paced && room > 1 {
             let gap = rate.transmission_time(u64::from(view.segment_bytes));
-            let order = self.order(room, Spacing::Even(gap), false);
+            let order = self.order(room, Spacing::Even(gap), Then::GoOn);
             let why = format!("what the wait has withheld, at {rate}");
             orders.push(order, why);
         }
@@ -442,8 +449,9 @@ mod tests {
             spacing: Spacing::Chirp {
                 low: mbps(low),
                 high: mbps(high),
+                rule: None,
             },
-            awaits_report: true,
+            then: Then::AwaitReport,
         })
     }
 
@@ -452,7 +460,7 @@ mod tests {
             number,
             segments,
             spacing: Spacing::BackToBack,
-            awaits_report: true,
+            then: Then::AwaitReport,
         })
     }
 
@@ -461,7 +469,7 @@ mod tests {
             number,
             segments,
             spacing: Spacing::Even(Duration::from_micros(gap_us)),
-            awaits_report: false,
+            then: Then::GoOn,
         })
     }
 

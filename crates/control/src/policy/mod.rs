@@ -13,15 +13,18 @@ mod a3;
 mod a4;
 mod abest;
 mod ehn;
+mod foreign;
 mod initial_ssthresh;
 mod iw10;
 mod probe_train;
 mod quick_start;
+mod rapid;
 mod reordering;
 mod retransmission_trigger;
 mod rlci;
 
 pub use a1::min_rto as a1_min_rto;
+pub use foreign::{Foreign, ForeignPolicy};
 
 use midflight_units::Duration;
 
@@ -61,7 +64,7 @@ pub struct RateAnswer {
     pub round_trip: Duration,
 }
 
-/// A policy: it sees a view of its sender at nine occasions and answers with
+/// A policy: it sees a view of its sender at ten occasions and answers with
 /// orders. What it does not override does nothing.
 pub trait HandoffPolicy {
     /// A notice has arrived. The orders of the policies before this one are in the view.
@@ -112,6 +115,12 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
+    /// A train that asks for the next one is over, and its last gap too
+    /// ([`crate::Then::NextAfter`]).
+    fn on_train_over(&mut self, _view: &SenderView) -> Orders {
+        Orders::none()
+    }
+
     /// Whether the policy wants to know of recoveries that prove unneeded, from
     /// the start of the connection on: the one that a handoff causes may be over
     /// before the notice comes.
@@ -143,7 +152,7 @@ pub trait HandoffPolicy {
 }
 
 registry! {
-    /// Any registered policy.
+    /// Any registered policy, or one from elsewhere.
     #[derive(Clone, Debug)]
     Policy of HandoffPolicy, listed in POLICIES:
     A1: a1::A1,
@@ -160,6 +169,8 @@ registry! {
     ProbeTrain: probe_train::ProbeTrain,
     QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
+    Rapid: rapid::Rapid,
+    ; beside Foreign: foreign::Foreign
 }
 
 /// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
@@ -214,6 +225,7 @@ pub(crate) mod testing {
             new_data: true,
             unsent: u64::MAX,
             train: None,
+            may_train: true,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,

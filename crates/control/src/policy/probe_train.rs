@@ -7,7 +7,7 @@ use midflight_units::Rate;
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView, Spacing, StartNotice, Train};
+use crate::{Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
 
 /// What to send.
 #[derive(Clone, Copy, Debug)]
@@ -95,8 +95,12 @@ impl HandoffPolicy for ProbeTrain {
             segments: self.segments,
             spacing: self
                 .high
-                .map_or(Spacing::BackToBack, |high| Spacing::Chirp { low, high }),
-            awaits_report: true,
+                .map_or(Spacing::BackToBack, |high| Spacing::Chirp {
+                    low,
+                    high,
+                    rule: None,
+                }),
+            then: Then::AwaitReport,
         };
         let why = "a train is to be measured";
         Orders::none()

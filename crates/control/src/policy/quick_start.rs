@@ -20,7 +20,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use super::{HandoffPolicy, RateAnswer};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::quick_start::{window, Denial, RateCode, Routers};
-use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Train};
+use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: f64 = 2.0;
@@ -192,7 +192,7 @@ impl QuickStart {
             number: self.trains,
             segments: u16::try_from(segments - flight).unwrap_or(u16::MAX),
             spacing: Spacing::Even(rate.transmission_time(view.segment_bytes.into())),
-            awaits_report: false,
+            then: Then::GoOn,
         };
         orders.push(Order::SendTrain(train), "at the approved rate");
         self.used = Some(Used {
@@ -224,7 +224,7 @@ impl QuickStart {
             number: self.trains,
             segments: 0,
             spacing: Spacing::BackToBack,
-            awaits_report: false,
+            then: Then::GoOn,
         };
         Orders::none().with(Order::SendTrain(none), why).with(
             Order::SetCwnd(sent.min(view.cwnd)),
@@ -401,7 +401,7 @@ mod tests {
             number: 1,
             segments: 242,
             spacing: Spacing::Even(Duration::from_nanos(292_968)),
-            awaits_report: false,
+            then: Then::GoOn,
         };
         assert!(orders.contains(&Order::SendTrain(train)));
         let (mut policy, _) = started(&[("quick_start_ssthresh", "keep")]);

@@ -1,6 +1,8 @@
 //! What happens on links that are paused or have impairments, and what was
 //! announced: apart from the way of most packets.
 
+use midflight_units::Instant;
+
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
@@ -17,10 +19,11 @@ impl<O: Observer> World<O> {
         self.sync_announcements();
     }
 
-    /// A packet comes to a link whose router is asked for rates, or that is watched.
+    /// A packet comes at `now` to a link whose router is asked for rates, or that is
+    /// watched. To a router that may be ahead of the present: what it knows changes
+    /// with what enters its link alone, which comes in order.
     #[cold]
-    pub(super) fn look_at(&mut self, link: LinkId, packet: &Packet) {
-        let now = self.moment.at;
+    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &Packet) {
         let l = &mut self.links[link.index()];
         let rate = l.rate();
         let Some(special) = l.special.as_deref_mut() else {

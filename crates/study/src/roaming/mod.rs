@@ -519,5 +519,5 @@ pub fn run_roaming(
     let built: Vec<Built> = nodes.iter().map(Roaming::check).collect::<Result<_, _>>()?;
     let run =
         |place: usize, run, progress: &Progress| nodes[place].run(&built[place], run, progress);
-    each_run(nodes, |node| &node.runs, how, go_on, run)
+    each_run(nodes, |node| &node.runs, |_| 1, how, go_on, run)
 }

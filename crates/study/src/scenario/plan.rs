@@ -1,5 +1,8 @@
 //! What a scenario says, checked and with everything that it leaves out.
 
+use std::sync::Arc;
+
+use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::{random, LossModel, Reordering};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -175,6 +178,35 @@ fn find<'a>(
     )
 }
 
+/// A scheme without the policies from elsewhere that it names; the plain one if nothing is left.
+fn known_names(scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) -> String {
+    let is_known = |name: &&str| !policies.iter().any(|p| p.info().name == *name);
+    let names: Vec<&str> = scheme.split('+').filter(is_known).collect();
+    match names[..] {
+        [] => "sack".into(),
+        _ => names.join("+"),
+    }
+}
+
+/// Puts policies from elsewhere among the others, in the order in which the scheme names them.
+fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
+    let mut left: Vec<Option<Policy>> = built.policies.drain(..).map(Some).collect();
+    for name in scheme.split('+') {
+        if let Some(policy) = policies.iter().find(|p| p.info().name == name) {
+            let policy = Policy::Foreign(Foreign::new(policy.as_ref()));
+            built.policies.push(policy);
+            continue;
+        }
+        let parts = Scheme::named(name).map(|s| s.parts).unwrap_or_default();
+        for slot in &mut left {
+            let is_its = |p: &Policy| parts.contains(&p.info().name);
+            if slot.as_ref().is_some_and(is_its) {
+                built.policies.extend(slot.take());
+            }
+        }
+    }
+}
+
 /// What a key left out leaves to its preset.
 fn or<T: Clone, P>(
     own: Option<&Written<T>>,
@@ -297,7 +329,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first [`Problem`] that is found.
-    pub fn new(file: ScenarioFile) -> Result<Self, Problem> {
+    pub fn new(file: ScenarioFile, policies: &[Arc<dyn ForeignPolicy>]) -> Result<Self, Problem> {
         let end = file.end.value;
         if end == Duration::ZERO {
             return problem(
@@ -332,7 +364,7 @@ impl Plan {
             Some(name) => find("start", name, "link", file.links.keys().map(String::as_str))?,
             None => 0,
         };
-        let (flows, built) = Self::flows(&file)?;
+        let (flows, built) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let changes = Self::changes(&file, &mut access)?;
         Ok(Self {
@@ -348,7 +380,10 @@ impl Plan {
         })
     }
 
-    fn flows(file: &ScenarioFile) -> Result<(Vec<Flow>, Vec<Built>), Problem> {
+    fn flows(
+        file: &ScenarioFile,
+        policies: &[Arc<dyn ForeignPolicy>],
+    ) -> Result<(Vec<Flow>, Vec<Built>), Problem> {
         let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
         if total == 0 || total > MOST_FLOWS as u64 {
             let why = format!("{total} flows were given; accepted are 1 to {MOST_FLOWS}");
@@ -357,7 +392,7 @@ impl Plan {
         let (mut flows, mut all_built) = (Vec::new(), Vec::new());
         for (name, flow) in &file.flows {
             let key = format!("flows.{name}");
-            let built = Self::built(file, &key, flow)?;
+            let built = Self::built(file, &key, flow, policies)?;
             let on = match &flow.on {
                 None => None,
                 Some(link) => {
@@ -404,18 +439,24 @@ impl Plan {
         Ok((flows, all_built))
     }
 
-    fn built(file: &ScenarioFile, key: &str, flow: &FlowFile) -> Result<Built, Problem> {
+    fn built(
+        file: &ScenarioFile,
+        key: &str,
+        flow: &FlowFile,
+        policies: &[Arc<dyn ForeignPolicy>],
+    ) -> Result<Built, Problem> {
         let mut set = file.set.clone();
         set.extend(flow.set.clone());
         let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        let scheme = match Scheme::named(&flow.scheme) {
+        let known = known_names(&flow.scheme, policies);
+        let scheme = match Scheme::named(&known) {
             Ok(scheme) => scheme,
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         // Which of profile, settings and scheme is not accepted is told by leaving out the others.
         let plain = Scheme::named("sack");
-        let built = match scheme.build(&file.profile, &knobs) {
+        let mut built = match scheme.build(&file.profile, &knobs) {
             Ok(built) => built,
             Err(e) => {
                 let builds = |knobs: &[(String, String)]| {
@@ -443,6 +484,7 @@ impl Plan {
             let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; accepted is a scheme without one, or direction = \"down\"", flow.scheme);
             return problem(at("scheme"), why);
         }
+        add_policies(&mut built, &flow.scheme, policies);
         Ok(built)
     }
 

@@ -3,6 +3,9 @@
 //! Everything becomes one tree of JSON values first, so that a value that was set goes the same
 //! way as one from the file, and an error names the path to it and where that was written.
 
+use std::sync::Arc;
+
+use midflight_control::policy::ForeignPolicy;
 use schemars::{schema_for, Schema};
 use serde_json::{Map, Value as Json};
 use toml::de::{DeTable, DeValue};
@@ -24,7 +27,7 @@ pub enum Origin<'a> {
 const MOST_PARTS: usize = 16;
 
 /// Reads a scenario, with values set by their paths (`links.lte.rate` and a text that is a
-/// TOML value, or else is taken as it is), and checks it.
+/// TOML value, or else is taken as it is), and checks it. Schemes may name `policies` from elsewhere.
 ///
 /// # Errors
 /// [`StudyError::Scenario`] names file and line or the override, the key, what was read and what is accepted.
@@ -32,6 +35,7 @@ pub fn read_scenario(
     text: &str,
     origin: Origin<'_>,
     sets: &[(String, String)],
+    policies: &[Arc<dyn ForeignPolicy>],
 ) -> Result<Plan, StudyError> {
     let complain = |problem: Problem| {
         let Problem { key, why } = problem;
@@ -58,7 +62,7 @@ pub fn read_scenario(
         };
         complain(Problem { key, why })
     })?;
-    Plan::new(file).map_err(complain)
+    Plan::new(file, policies).map_err(complain)
 }
 
 /// The JSON Schema of a scenario file.

@@ -49,6 +49,8 @@ impl Sack1 {
             return;
         }
         self.recover = last(core.max);
+        // What a train has held back until now.
+        self.limited = None;
         // (14) The retransmission is not added to the pipe.
         core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
         core.cancel_timing();

@@ -137,6 +137,9 @@ impl Sender {
             self.core.end_duplicates();
             states.after(self, Trigger::DelayOver, log);
         }
+        if self.core.held && self.core.next_train_is_due(now) {
+            self.core.consult_next_train(now, log);
+        }
         if !self.core.timer_is_due(now) {
             return false;
         }
@@ -216,7 +219,7 @@ impl Sender {
 
     /// When to call [`Self::on_timer`], for the retransmission timer, the persist
     /// timer, for a delayed response to duplicate ACKs, or for the next segment of a
-    /// train, and when that was decided; none if nothing is in flight or waits for its time.
+    /// train or the next train, and when that was decided; none if nothing is in flight or waits for its time.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
         if self.core.held {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from midflight.claims import Verdict, percent
 from midflight.plot import write_csv
-from midflight.studies.daniel_abest import fairness, readings
+from midflight.studies.daniel_abest import fairness, rapid, readings
 from midflight.studies.daniel_abest import scenarios as sc
 from midflight.studies.daniel_abest.measures import ideal_s, inside_axis, median_s, trains
 from midflight.studies.runs import Job, Runs, Sweep
@@ -36,6 +36,7 @@ EXAMPLES = {
 EVERYTHING: tuple[Job, ...] = (
     *EXAMPLES.values(),
     *readings.EVERYTHING,
+    *rapid.EVERYTHING,
     *(job for fixed_ms in PATHS.values() for job in figure_6(fixed_ms)),
 )
 
@@ -137,6 +138,7 @@ def appendix(runs: Runs, folder: Path) -> tuple[str, list[Path]]:
     judged: list[tuple[object, ...]] = []
     starts, handoffs, whole = _readings(runs, judged)
     shares, beside = _fairness(runs)
+    rapid_starts, rapid_handoffs = (_table(head, rows) for head, *rows in rapid.tables(runs))
     files = [
         write_csv(
             folder / "readings.csv", ("reading", "claim", "part", "measured", "passed"), judged
@@ -195,5 +197,18 @@ Means over {len(fairness.LEADS_S)} instants at which the newcomer starts, and ov
 {fairness.HANDOFFS_EACH} handoffs; packets lost and shares within {fairness.WINDOW_S:g} s.
 
 {shares}
+## RAPID
+
+One flow. Goodput over {rapid.COMPARED} packets from the SYN, in Mbit/s:
+
+{rapid_starts}
+Median time in seconds for the packets of figures 6 to 13, and in brackets the mean number of
+packets lost (b: break-before-make):
+
+{rapid_handoffs}
+"A step lower": the highest of the chirp's rates at which the delay did not rise, in place of the
+first at which it did. "Narrow start-up": chirps of fewer segments have the spread of whole ones,
+not their range. "Told": the next chirp after a notice sets the rate at once; or the start-up begins
+anew.
 """
     return text, files

@@ -18,7 +18,7 @@ from midflight.claims import (
     percent,
 )
 from midflight.results import quantile
-from midflight.studies.daniel_abest import fairness
+from midflight.studies.daniel_abest import fairness, rapid
 from midflight.studies.daniel_abest import scenarios as sc
 from midflight.studies.daniel_abest.measures import (
     PACKET_BITS,
@@ -668,4 +668,4 @@ def f13(runs: Runs) -> Finding:
 
 
 #: With those beyond the paper.
-LEDGER = Ledger.joined(OWN, fairness.LEDGER)
+LEDGER = Ledger.joined(OWN, fairness.LEDGER, rapid.LEDGER)

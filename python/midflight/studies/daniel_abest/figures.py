@@ -18,7 +18,7 @@ from midflight.plot import (
     quartile_plot,
 )
 from midflight.results import Estimate
-from midflight.studies.daniel_abest import estimation, fairness
+from midflight.studies.daniel_abest import estimation, fairness, rapid
 from midflight.studies.daniel_abest import scenarios as sc
 from midflight.studies.daniel_abest.measures import drops, goodput_mbps, goodputs_mbps, slowest
 from midflight.studies.daniel_abest.scenarios import ABEST, IW10, QS, TCP, VHO, Scheme
@@ -199,6 +199,7 @@ def _figures() -> Sequence[Figure]:
         *map(_handoff_figure, sc.EXPERIMENTS),
         _fairness_figure(),
         *(_axis_figure(n, axis) for n, axis in enumerate(estimation.AXES, _FIRST_AXIS)),
+        *rapid.figures(_FIRST_AXIS + len(estimation.AXES)),
     )
 
 

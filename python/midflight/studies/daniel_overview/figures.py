@@ -207,8 +207,7 @@ def _problems() -> Figure:
 def _numbers(graph: Graph, scheme: str) -> tuple[int, ...]:
     """The numbers of flows at which a scheme is drawn.
 
-    Those between the graph's own take long on the fast new link, and with all enhancements, when a
-    run cannot share its beginning with others.
+    Those between the graph's own take long on the fast new link, and with all enhancements.
     """
     return FLOWS if scheme == VHO or graph in (G6, G7) else ALL_FLOWS
 

@@ -56,8 +56,7 @@ def sweep(
 
 
 #: The instants of the graphs for several flows: every second one, or every fourth where the old
-#: link has 54 Mbit/s.  A run takes long there from the start of the connections on, which is how a
-#: sender that is to take fast retransmits back has to be run.
+#: link has 54 Mbit/s, which takes long to simulate.
 FEWER_NS = INSTANTS_NS[1::2]
 FEWEST_NS = INSTANTS_NS[3::4]
 

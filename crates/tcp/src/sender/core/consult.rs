@@ -414,6 +414,7 @@ impl Core {
             new_data: self.may_send_new(),
             unsent: self.end.saturating_sub(self.max),
             train: self.train(),
+            may_train: self.may_train(),
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),
@@ -433,7 +434,7 @@ impl Core {
     ) -> bool {
         self.now = now;
         self.rtt_sampled = false;
-        let mut applied = self.end_train();
+        let mut applied = self.interrupt_train();
         for i in 0..self.policies.len() {
             let view = self.view();
             let orders = self.policies[i].on_notice(notice, &view);
@@ -477,7 +478,12 @@ impl Core {
             self.consult_detector(ack, duplicate, self.una - una, log);
         }
         if self.watching {
+            let state = self.state();
             self.consult_policies(log);
+            // What was reported before may be used at an ACK that changes nothing by itself.
+            if ack.ack <= stood.0 && self.state() != state {
+                self.noted.get_or_insert(Trigger::Report);
+            }
         }
     }
 
@@ -573,7 +579,7 @@ impl Core {
                 Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
                 Order::RetransmitNow => {
                     if self.una < self.max {
-                        self.end_train();
+                        self.interrupt_train();
                         self.end_back_off(log);
                         self.resend = Some(self.una);
                         self.cancel_timing();

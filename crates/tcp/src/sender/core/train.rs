@@ -7,9 +7,15 @@
 //! tells of a handoff ends it, and sending goes on as usual. While duplicate ACKs are
 //! counted, a train that has not begun or that waits for its report holds nothing
 //! back: what goes then may be what tells a loss.
+//!
+//! A train that asks for the next one is a sender's only course ([`Then::NextAfter`]):
+//! when its last gap is over the policies are asked, with what they know by then, and
+//! where there is nothing to send, when there is. It ends only with a recovery, a
+//! closed window or another train. Neither a notice nor duplicate ACKs, which its own
+//! segments go on to cause, change it; a single segment is sent without a mark.
 
 use midflight_control::policy::TrainReport;
-use midflight_control::{Gaps, Measure, Train};
+use midflight_control::{Gaps, Measure, Then, Train};
 use midflight_units::{Instant, Seq};
 
 use super::Core;
@@ -39,6 +45,11 @@ impl Course {
         self.gone > 0 && self.gone >= self.train.segments
     }
 
+    /// There is to be another one when it is over.
+    fn goes_on(&self) -> bool {
+        matches!(self.train.then, Then::NextAfter(_))
+    }
+
     /// The place of the next segment, where the receiver shall measure.
     fn mark(&self) -> Option<TrainMark> {
         let Train {
@@ -50,14 +61,27 @@ impl Course {
             segments,
             measure,
         };
-        self.train.spacing.measures().map(mark)
+        let measures = self.train.spacing.measures().filter(|_| segments > 1);
+        measures.map(mark)
     }
 }
 
 impl Core {
-    /// Number of the train under way.
+    /// Number of the train under way. One that goes on is not while there is nothing to send.
     pub(super) fn train(&self) -> Option<u16> {
-        self.train.map(|course| course.train.number)
+        let waits = |course: &Course| course.goes_on() && self.nxt >= self.end;
+        let course = self.train.filter(|course| !waits(course))?;
+        Some(course.train.number)
+    }
+
+    /// Whether a train can be taken up.
+    pub(super) fn may_train(&self) -> bool {
+        let busy = self.in_fast_recovery
+            || self.stalled
+            || self.probe.is_some()
+            || self.resend.is_some()
+            || self.nxt < self.max;
+        !busy && self.una > 0 && !self.is_closed()
     }
 
     /// Takes up a train in place of the one under way.
@@ -66,12 +90,7 @@ impl Core {
             self.end_train();
             return;
         }
-        let busy = self.in_fast_recovery
-            || self.stalled
-            || self.probe.is_some()
-            || self.resend.is_some()
-            || self.nxt < self.max;
-        if busy || self.una == 0 || self.is_closed() {
+        if !self.may_train() {
             return;
         }
         self.train = Some(Course {
@@ -95,6 +114,11 @@ impl Core {
         was
     }
 
+    /// The same, unless there is to be another one when it is over.
+    pub(super) fn interrupt_train(&mut self) -> bool {
+        !self.train.is_some_and(|course| course.goes_on()) && self.end_train()
+    }
+
     /// Segments that the window and what there is to send allow now.
     fn room(&self) -> u64 {
         let edge = self.end.min(self.una + self.usable_window());
@@ -109,7 +133,8 @@ impl Core {
         if course.gone > 0 {
             return self.room() > 0;
         }
-        self.dupacks == 0 && self.room() > 0 && self.room() >= self.length(course)
+        let clear = self.dupacks == 0 || course.goes_on();
+        clear && self.room() > 0 && self.room() >= self.length(course)
     }
 
     /// How many segments a train that has not begun will have.
@@ -119,22 +144,49 @@ impl Core {
         most.min(u64::from(course.train.segments))
     }
 
-    /// When the next segment of a train leaves, if it waits for its time, and when that was decided.
+    /// When the next segment of a train leaves, if it waits for its time, or the next
+    /// train is asked for, and when that was decided.
     pub(super) fn departure(&self) -> Option<(Instant, Instant)> {
         let course = self.train.as_ref()?;
-        self.may_go(course).then_some(course.due)
+        (self.may_go(course) || self.awaits_next(course)).then_some(course.due)
+    }
+
+    /// Whether the next train waits for nothing but its time.
+    fn awaits_next(&self, course: &Course) -> bool {
+        course.goes_on() && course.all_gone() && self.nxt < self.end
+    }
+
+    /// Whether it is time for the next train, and not for a timeout.
+    pub(crate) fn next_train_is_due(&self, now: Instant) -> bool {
+        let due = |course: &Course| course.due.0 <= now && self.awaits_next(course);
+        self.train.as_ref().is_some_and(due) && !self.timer_is_due(now)
+    }
+
+    /// The train and its last gap are over: asks the policies for the next one. If
+    /// there is none sending takes its usual course.
+    #[cold]
+    pub(crate) fn consult_next_train(&mut self, now: Instant, log: &mut impl Log) {
+        self.now = now;
+        self.rtt_sampled = false;
+        self.end_train();
+        for i in 0..self.policies.len() {
+            let view = self.view();
+            let orders = self.policies[i].on_train_over(&view);
+            self.apply(self.policies[i].info().name, &orders, log);
+        }
     }
 
     /// Whether a segment of the train is to leave now, or the train lets nothing
     /// go; none where sending takes its usual course.
     pub(crate) fn train_allows(&mut self) -> Option<bool> {
         let mut course = self.train?;
-        if self.nxt >= self.end && !course.all_gone() {
+        if self.nxt >= self.end && !course.all_gone() && !course.goes_on() {
             // There is nothing more to send.
             self.end_train();
             return None;
         }
-        if self.dupacks > 0 && (course.gone == 0 || course.all_gone()) {
+        let between = course.gone == 0 || course.all_gone();
+        if self.dupacks > 0 && between && !course.goes_on() {
             return None;
         }
         if course.due.0 > self.now || !self.may_go(&course) {
@@ -142,7 +194,9 @@ impl Core {
         }
         if course.gone == 0 {
             course.train.segments = self.length(&course) as u16;
-            if course.train.segments < 2 && course.train.spacing.measures().is_some() {
+            let tells_nothing =
+                course.train.segments < 2 && course.train.spacing.measures().is_some();
+            if tells_nothing && !course.goes_on() {
                 // One segment tells nothing.
                 self.end_train();
                 return None;
@@ -170,10 +224,14 @@ impl Core {
         course.gone += 1;
         course.left = now;
         course.edge = segment.seq + 1;
-        if let Some(gap) = course.gaps.take() {
+        let last = match course.train.then {
+            Then::NextAfter(gap) => Some(gap),
+            _ => None,
+        };
+        if let Some(gap) = course.gaps.take().or(last) {
             course.due = (now + gap, now);
         }
-        if course.all_gone() && !course.train.awaits_report {
+        if course.all_gone() && course.train.then == Then::GoOn {
             self.end_train();
         }
     }
@@ -183,7 +241,7 @@ impl Core {
     pub(super) fn follow_train(&mut self) {
         if let Some(course) = &mut self.train {
             course.refused = false;
-            if course.all_gone() && self.una >= course.edge {
+            if course.all_gone() && self.una >= course.edge && !course.goes_on() {
                 self.end_train();
             }
         }
@@ -200,8 +258,10 @@ impl Core {
         let rtt = course
             .filter(Course::all_gone)
             .map(|course| self.now.since(course.left));
-        if course.is_some_and(|course| course.train.awaits_report || estimate.rate.is_none()) {
-            self.end_train();
+        let answers =
+            |course: Course| course.train.then == Then::AwaitReport || estimate.rate.is_none();
+        if course.is_some_and(answers) {
+            self.interrupt_train();
         }
         let report = TrainReport { estimate, rtt };
         for i in 0..self.policies.len() {

@@ -1,0 +1,102 @@
+//! A policy that is defined outside this crate, such as one that a user writes in Python.
+//!
+//! It has no place in the registry; whoever builds a sender hands it over.
+
+use std::fmt;
+
+use super::{HandoffPolicy, TrainReport};
+use crate::part::PartInfo;
+use crate::{Notice, Orders, SenderView, StartNotice};
+
+/// What a policy from elsewhere is, besides what it does.
+pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
+    /// Its name, what it does and where it is from.
+    fn info(&self) -> PartInfo;
+
+    /// A copy with the state it has now, for a run that forks.
+    fn copied(&self) -> Box<dyn ForeignPolicy>;
+}
+
+/// Any policy from elsewhere. Until its first notice it is asked nothing, so
+/// that without a notice it is the plain sender, whatever it does.
+#[derive(Debug)]
+pub struct Foreign {
+    policy: Box<dyn ForeignPolicy>,
+    told: bool,
+}
+
+impl Clone for Foreign {
+    fn clone(&self) -> Self {
+        Self {
+            policy: self.policy.copied(),
+            told: self.told,
+        }
+    }
+}
+
+impl Foreign {
+    /// The sender's copy of a policy.
+    pub fn new(policy: &dyn ForeignPolicy) -> Self {
+        Self {
+            policy: policy.copied(),
+            told: false,
+        }
+    }
+
+    /// Its name, what it does and where it is from.
+    pub(super) fn info(&self) -> PartInfo {
+        self.policy.info()
+    }
+}
+
+impl HandoffPolicy for Foreign {
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        self.told = true;
+        self.policy.on_notice(notice, view)
+    }
+
+    fn on_start(&mut self, notice: &StartNotice, view: &SenderView) -> Orders {
+        self.told = true;
+        self.policy.on_start(notice, view)
+    }
+
+    fn heeds_start(&self) -> bool {
+        self.policy.heeds_start()
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        self.policy.on_ack(view)
+    }
+
+    fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
+        if !self.told {
+            return Orders::none();
+        }
+        self.policy.on_timeout(before, view)
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        if !self.told {
+            return Orders::none();
+        }
+        self.policy.on_recovery(view)
+    }
+
+    fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
+        if !self.told {
+            return Orders::none();
+        }
+        self.policy.on_estimate(report, view)
+    }
+
+    fn on_train_over(&mut self, view: &SenderView) -> Orders {
+        if !self.told {
+            return Orders::none();
+        }
+        self.policy.on_train_over(view)
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.told && self.policy.watches_acks()
+    }
+}

@@ -1,0 +1,804 @@
+//! RAPID (Konda & Kaur, "RAPID: Shrinking the Congestion-Control Timescale", INFOCOM
+//! 2009): a sender without a window of its own. It sends chirps, one right after the
+//! other, whose average rate is R; the receiver reports of each what pathChirp makes of
+//! it, AB, and R follows.
+//!
+//! The paper was not at hand. From the comparison of schemes by Daniel & Kojo (report on
+//! available bandwidth, section 2): the rates within a chirp rise exponentially, its
+//! average rate is what was estimated before, the estimate is pathChirp's, and a gigabit
+//! path is reached in four round trips. As the paper is cited elsewhere, and not checked:
+//! N = 30 segments, each gap 1.2 times shorter than the one before; R + (l/tau)(AB - R) if
+//! AB >= R, with the duration l of the chirp and tau = 200 ms; R - (R - AB)/eta with eta
+//! = 3 otherwise; a start-up from 100 kbit/s with chirps of two segments, twice as many
+//! each round trip up to N, in which R becomes AB; and half the rate after a loss. These
+//! are defaults of knobs.
+//!
+//! Decided here:
+//!
+//! - The average rate is N - 1 segments over the sum of the gaps: with N = 30 and 1.2 the
+//!   gaps go from 0.206 R to 33.9 R. From the last segment of a chirp to the first of the
+//!   next is a gap at R, so that the load is R, too. A chirp that has begun goes on as
+//!   it is; the next one is made when it is due, with what is known by then.
+//! - Chirps of fewer segments cover the range of rates of a whole one (`rapid_startup`).
+//!   With its spread they cover less: from 100 kbit/s on, chirps of 2, 4, 8 and 16 ask
+//!   for no more than 100, 121, 224 and 1075 kbit/s, one after the other, which is no
+//!   gigabit in four round trips; with the range it is 100 kbit/s, 6 Mbit/s, 244 Mbit/s
+//!   and 8.7 Gbit/s. The same goes for the end of a flow.
+//! - The report is taken as it is, although pathChirp names the first rate at which the delay
+//!   rose, which is above what is available by up to the spread; the last rate at
+//!   which it did not is a choice (`rapid_estimate`).
+//! - The gain l/tau is at most 1: below 1.74 Mbit/s a chirp takes longer than tau.
+//! - R becomes AB up to the report of the first whole chirp, or a loss. Chirps grow up to that
+//!   size in any case: whole ones at the low rate of a start-up, or half of it, take seconds.
+//! - R halves once for what was outstanding, when fast retransmit or a timeout tells of a
+//!   loss, which may be of a later segment than the chirp at hand. After a timeout, too: it
+//!   is the one response that is told of, and after a short outage the rate is known; or
+//!   the start-up begins anew (`rapid_timeout`).
+//! - Resending is TCP's, and chirps go on when it is over: in fast recovery from half of what
+//!   was outstanding on, after a timeout in slow start up to what the halved R makes in a
+//!   round trip. TCP's own threshold, halved again by each timeout of an outage, is of
+//!   a window, and would resend what was sent without one for many round trips.
+//! - R is at least a segment a second, as the least a retransmission timer asks of a path
+//!   (RFC 6298 (2.4)), and no more than 1 Tbit/s.
+//! - The window is the receiver's, and the threshold plays no part. What the window holds
+//!   back waits.
+//! - It begins with the notice at the start of a connection, of which it takes nothing else, and
+//!   is a plain sender without one. Of others it has no use, and does nothing. It may begin
+//!   its start-up anew, or have the next whole chirp set its rate as in the start-up
+//!   (`rapid_notice`).
+//!
+//! What follows for short queues: a chirp whose average is the link's rate needs 16 places, as
+//! most of its segments come at higher rates, one after the other, at its end.
+
+use midflight_units::{Duration, Rate, Ring, Seq};
+
+use super::{HandoffPolicy, TrainReport};
+use crate::estimate::ChirpRule;
+use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
+use crate::{Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
+
+/// Segments of the first chirp.
+const FIRST: u16 = 2;
+/// Bits a second.
+const MOST: f64 = 1e12;
+/// RFC 5681 (4).
+const LEAST_SSTHRESH: f64 = 2.0;
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Nobody has told it to start.
+    Idle,
+    /// The SYN is not yet acknowledged.
+    Opening,
+    /// Chirps go, or a recovery is under way.
+    Running,
+}
+
+/// A chirp of which no report has come yet.
+#[derive(Clone, Copy, Debug)]
+struct Chirp {
+    number: u16,
+    /// Segments, if there had been enough to send.
+    size: u16,
+    /// From the first segment to the last.
+    lasts: Duration,
+    /// Highest rate, and by how much it is above the one before.
+    high: Rate,
+    factor: f64,
+}
+
+/// What a notice is good for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum AtNotice {
+    Ignore,
+    Restart,
+    Jump,
+}
+
+/// State and knobs.
+#[derive(Clone, Debug)]
+pub struct Rapid {
+    phase: Phase,
+    /// R, in bit/s.
+    rate: f64,
+    /// Segments of a chirp at present.
+    size: u16,
+    /// R becomes what a chirp tells, up to the first whole one.
+    jumps: bool,
+    /// Number of the last chirp.
+    number: u16,
+    chirps: Ring<Chirp>,
+    /// A loss below is of the same episode as the last.
+    recover: Seq,
+    segments: u16,
+    spread: f64,
+    initial: Rate,
+    tau: Duration,
+    eta: f64,
+    /// Shorter chirps cover the range of a whole one.
+    whole_range: bool,
+    /// The rate below the one reported.
+    below: bool,
+    restart_after_timeout: bool,
+    at_notice: AtNotice,
+}
+
+impl Default for Rapid {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Idle,
+            rate: 0.0,
+            size: FIRST,
+            jumps: false,
+            number: 0,
+            chirps: Ring::default(),
+            recover: 0,
+            segments: 30,
+            spread: 1.2,
+            initial: Rate::from_bps(100_000).unwrap_or(Rate::from_mbps(1)),
+            tau: Duration::from_millis(200),
+            eta: 3.0,
+            whole_range: true,
+            below: false,
+            restart_after_timeout: false,
+            at_notice: AtNotice::Ignore,
+        }
+    }
+}
+
+impl Part for Rapid {
+    const INFO: PartInfo = PartInfo {
+        name: "rapid",
+        summary: "chirps one after the other, whose average rate follows what the receiver reports of them",
+        source: "Konda & Kaur 2009, as far as Daniel & Kojo's report on available bandwidth and others describe it",
+        knobs: &[
+            Knob {
+                name: "rapid_segments",
+                default: "30",
+                accepts: "a whole number from 3 to 1000",
+                summary: "segments of a chirp, N",
+            },
+            Knob {
+                name: "rapid_spread",
+                default: "1.2",
+                accepts: "a number above 1 and up to 4",
+                summary: "by what factor each gap of a chirp is shorter than the one before",
+            },
+            Knob {
+                name: "rapid_initial",
+                default: "100 kbit/s",
+                accepts: "a rate",
+                summary: "rate of the first chirp",
+            },
+            Knob {
+                name: "rapid_tau",
+                default: "200 ms",
+                accepts: "a time longer than zero",
+                summary: "in which a rate that is too low becomes what is available",
+            },
+            Knob {
+                name: "rapid_eta",
+                default: "3",
+                accepts: "a whole number from 1 to 100",
+                summary: "part of the difference by which a rate that is too high is lowered at each report",
+            },
+            Knob {
+                name: "rapid_startup",
+                default: "range",
+                accepts: "range, spread",
+                summary: "what chirps of fewer segments have in common with a whole one",
+            },
+            Knob {
+                name: "rapid_estimate",
+                default: "reported",
+                accepts: "reported, below",
+                summary: "take the rate that is reported, at which the delay rose, or the next lower one of the chirp",
+            },
+            Knob {
+                name: "rapid_timeout",
+                default: "halve",
+                accepts: "halve, restart",
+                summary: "what a timeout does: half the rate, or the start-up begins anew",
+            },
+            Knob {
+                name: "rapid_notice",
+                default: "ignore",
+                accepts: "ignore, restart, jump",
+                summary: "what a notice does: nothing, the start-up begins anew, or the next chirp sets the rate at once",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let info = &Self::INFO;
+        let refused = || refuse(info, name, value);
+        match name {
+            "rapid_segments" => self.segments = whole(info, name, value, 3..=1000)? as u16,
+            "rapid_spread" => {
+                let spread = value.parse().ok().filter(|&s: &f64| s > 1.0 && s <= 4.0);
+                self.spread = spread.ok_or_else(refused)?;
+            }
+            "rapid_initial" => self.initial = value.parse().map_err(|_| refused())?,
+            "rapid_tau" => {
+                let tau = value.parse().ok().filter(|&t| t > Duration::ZERO);
+                self.tau = tau.ok_or_else(refused)?;
+            }
+            "rapid_eta" => self.eta = f64::from(whole(info, name, value, 1..=100)?),
+            "rapid_startup" => {
+                let choices = [("range", true), ("spread", false)];
+                self.whole_range = choose(info, name, value, &choices)?;
+            }
+            "rapid_estimate" => {
+                self.below = choose(info, name, value, &[("reported", false), ("below", true)])?;
+            }
+            "rapid_timeout" => {
+                let choices = [("halve", false), ("restart", true)];
+                self.restart_after_timeout = choose(info, name, value, &choices)?;
+            }
+            _ => {
+                let choices = [
+                    ("ignore", AtNotice::Ignore),
+                    ("restart", AtNotice::Restart),
+                    ("jump", AtNotice::Jump),
+                ];
+                self.at_notice = choose(info, name, value, &choices)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn rate(bps: f64) -> Rate {
+    Rate::from_bps((bps + 0.5) as u64).unwrap_or(Rate::from_mbps(1))
+}
+
+impl Rapid {
+    fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    fn start_up(&mut self) {
+        self.phase = Phase::Running;
+        self.size = FIRST;
+        self.jumps = true;
+        self.rate = self.initial.as_bps() as f64;
+        self.chirps.clear();
+    }
+
+    fn set_rate(&mut self, bps: f64, view: &SenderView) {
+        let least = 8.0 * f64::from(view.segment_bytes);
+        let least = least.min(self.initial.as_bps() as f64);
+        self.rate = bps.clamp(least, MOST.max(least));
+    }
+
+    /// By what factor the gaps of a chirp of so many segments shrink.
+    fn factor(&self, segments: u16) -> f64 {
+        if self.whole_range && segments > 2 {
+            let steps = f64::from(self.segments - 2) / f64::from(segments - 2);
+            libm::pow(self.spread, steps)
+        } else {
+            self.spread
+        }
+    }
+
+    /// Lowest and highest rate of a chirp of so many segments whose average rate is R. The
+    /// gaps are 1, 1/f, 1/f^2 ... of the first; their sum is a geometric series.
+    fn rates(&self, segments: u16) -> (f64, f64) {
+        if segments <= 2 {
+            return (self.rate, self.rate);
+        }
+        let factor = self.factor(segments);
+        let gaps = f64::from(segments - 1);
+        let sum = (1.0 - libm::pow(factor, -gaps)) / (1.0 - 1.0 / factor);
+        let low = self.rate * sum / gaps;
+        (low, low * libm::pow(factor, gaps - 1.0))
+    }
+
+    /// The next chirp, with as many segments as there are.
+    fn chirp(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
+        let size = self.size;
+        let most = view.unsent.min(view.receiver_window).max(1);
+        let segments = u16::try_from(most).map_or(size, |most| size.min(most));
+        let (low, high) = self.rates(segments);
+        let (average, low, high) = (rate(self.rate), rate(low), rate(high));
+        let gap = average.transmission_time(view.segment_bytes.into());
+        self.number = self.number.wrapping_add(1);
+        self.chirps.push(Chirp {
+            number: self.number,
+            size,
+            lasts: gap * u64::from(segments - 1),
+            high,
+            factor: self.factor(segments),
+        });
+        let train = Train {
+            number: self.number,
+            segments,
+            spacing: Spacing::Chirp {
+                low,
+                high,
+                rule: Some(ChirpRule::PathChirp),
+            },
+            then: Then::NextAfter(gap),
+        };
+        orders.push(Order::SendTrain(train), format!("{average} on average"));
+        orders
+    }
+
+    /// Chirps begin, or go on after a recovery.
+    fn begin(&mut self, view: &SenderView) -> Orders {
+        let window = view.receiver_window as f64;
+        let mut orders = Orders::none();
+        let why = "what goes at a rate needs no window";
+        if (view.cwnd..=window).contains(&view.ssthresh) && view.cwnd < view.ssthresh {
+            // Slow start or not makes no difference, and this is no reason for a change.
+            orders.push(Order::SetSsthresh(window + 1.0), why);
+        }
+        if view.cwnd < window {
+            orders.push(Order::SetCwnd(window), why);
+        }
+        self.chirp(orders, view)
+    }
+
+    /// A segment is taken for lost; the sender has sent up to `sent`.
+    fn lost(&mut self, sent: Seq, view: &SenderView) {
+        if view.snd_una >= self.recover {
+            self.recover = sent;
+            self.jumps = false;
+            self.set_rate(self.rate / 2.0, view);
+        }
+    }
+
+    /// What a chirp has told.
+    fn heard(&mut self, chirp: &Chirp, reported: Rate, view: &SenderView) {
+        let mut available = reported.as_bps() as f64;
+        // Without a rise it is the highest rate, but for the rounding of the last gap.
+        let risen = available < 0.999 * chirp.high.as_bps() as f64;
+        if self.below && risen {
+            available /= chirp.factor;
+        }
+        let above = available - self.rate;
+        let new = if self.jumps {
+            available
+        } else if above >= 0.0 {
+            let gain = chirp.lasts.as_secs_f64() / self.tau.as_secs_f64();
+            self.rate + gain.min(1.0) * above
+        } else {
+            self.rate + above / self.eta
+        };
+        self.set_rate(new, view);
+        if chirp.size >= self.segments {
+            self.jumps = false;
+        } else if chirp.size == self.size {
+            self.size = (2 * chirp.size).min(self.segments);
+        }
+    }
+}
+
+impl HandoffPolicy for Rapid {
+    fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
+        if !self.is_running() || self.at_notice == AtNotice::Ignore {
+            return Orders::none();
+        }
+        if self.at_notice == AtNotice::Restart {
+            self.start_up();
+        } else {
+            self.jumps = true;
+            self.chirps.clear();
+        }
+        // Losses of before say nothing of the new path.
+        self.recover = view.snd_max;
+        if view.may_train && view.unsent > 0 {
+            return self.begin(view);
+        }
+        Orders::none()
+    }
+
+    fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
+        self.phase = Phase::Opening;
+        Orders::none()
+    }
+
+    fn heeds_start(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, view: &SenderView) -> Orders {
+        if view.train.is_some() || view.snd_una == 0 {
+            return Orders::none();
+        }
+        if view.may_train {
+            if view.unsent == 0 {
+                return Orders::none();
+            }
+            if self.phase == Phase::Opening {
+                self.start_up();
+            }
+            return self.begin(view);
+        }
+        // The window that is left from before is for chirps. In congestion avoidance the threshold is
+        // left, so that this is no reason for slow start; some new segments may go by that.
+        let mut enough = view.flight_size() as f64;
+        if view.cwnd >= view.ssthresh {
+            enough = enough.max(view.ssthresh);
+        }
+        if view.snd_nxt < view.snd_max && !view.in_fast_recovery && view.cwnd > enough {
+            let why = "what is resent is no more than what is outstanding";
+            return Orders::none().with(Order::SetCwnd(enough), why);
+        }
+        Orders::none()
+    }
+
+    fn on_train_over(&mut self, view: &SenderView) -> Orders {
+        if !self.is_running() {
+            return Orders::none();
+        }
+        self.chirp(Orders::none(), view)
+    }
+
+    fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
+        let number = report.estimate.train;
+        let Some(place) = self.chirps.iter().position(|c| c.number == number) else {
+            return Orders::none();
+        };
+        let chirp = self.chirps.get_mut(place).copied();
+        self.chirps.drop_front(place + 1);
+        if let (Some(chirp), Some(reported)) = (chirp, report.estimate.rate) {
+            self.heard(&chirp, reported, view);
+        }
+        Orders::none()
+    }
+
+    fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
+        if !self.is_running() {
+            return Orders::none();
+        }
+        self.lost(before.snd_max, view);
+        let holds = self.rate * before.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
+        let holds = (holds / 8.0 / f64::from(view.segment_bytes)).max(LEAST_SSTHRESH);
+        if self.restart_after_timeout {
+            self.start_up();
+        }
+        self.chirps.clear();
+        let why = "what is resent goes in slow start up to the rate";
+        Orders::none().with(Order::SetSsthresh(holds), why)
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        if !self.is_running() {
+            return Orders::none();
+        }
+        self.lost(view.snd_max, view);
+        let flight = view.flight_size() as f64;
+        let why = "what is outstanding is the window that is reduced";
+        Orders::none().with(Order::SetCwnd(flight.min(view.cwnd)), why)
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.phase != Phase::Idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Estimate;
+    use crate::policy::testing::{link, notice, view};
+
+    /// The SYN is acknowledged and nothing else sent.
+    fn open() -> SenderView {
+        SenderView {
+            snd_una: 1,
+            snd_nxt: 1,
+            snd_max: 1,
+            cwnd: 3.0,
+            receiver_window: 5000,
+            ..view(0, 1000)
+        }
+    }
+
+    fn knobbed(knobs: &[(&str, &str)]) -> Rapid {
+        let mut rapid = Rapid::default();
+        for (knob, value) in knobs {
+            assert_eq!(rapid.set_knob(knob, value), Ok(()), "{knob}");
+        }
+        rapid
+    }
+
+    /// At this rate, past its start-up.
+    fn steady(mbps: f64, knobs: &[(&str, &str)]) -> Rapid {
+        Rapid {
+            phase: Phase::Running,
+            rate: mbps * 1e6,
+            size: knobbed(knobs).segments,
+            ..knobbed(knobs)
+        }
+    }
+
+    /// What it orders of chirps: how many segments, the rates and the gap to the next, in ns.
+    fn chirps(orders: &Orders) -> Vec<(u16, u64, u64, u64)> {
+        let chirp = |order: &Order| match *order {
+            Order::SendTrain(Train {
+                segments,
+                spacing: Spacing::Chirp { low, high, rule },
+                then: Then::NextAfter(gap),
+                ..
+            }) => {
+                assert_eq!(rule, Some(ChirpRule::PathChirp));
+                Some((segments, low.as_bps(), high.as_bps(), gap.as_nanos()))
+            }
+            _ => None,
+        };
+        orders
+            .iter()
+            .filter_map(|(order, _)| chirp(order))
+            .collect()
+    }
+
+    fn report(rapid: &mut Rapid, number: u16, mbps: f64) {
+        let report = TrainReport {
+            estimate: Estimate {
+                train: number,
+                rate: Rate::from_bps((mbps * 1e6) as u64),
+            },
+            rtt: None,
+        };
+        assert!(rapid.on_estimate(&report, &open()).is_empty());
+    }
+
+    /// The rate is R over the chirp, and over it and the gap after it.
+    #[test]
+    fn the_average_rate_of_a_chirp_is_r() {
+        for segments in [2, 3, 8, 30] {
+            let mut rapid = steady(1.0, &[]);
+            let view = SenderView {
+                unsent: segments,
+                ..open()
+            };
+            let orders = rapid.on_train_over(&view);
+            let trains = orders.iter().filter_map(|(order, _)| match order {
+                Order::SendTrain(train) => Some(*train),
+                _ => None,
+            });
+            for train in trains {
+                let mut gaps = train.gaps(1500);
+                let gap = std::iter::from_fn(|| gaps.take().map(Duration::as_nanos));
+                // 12 ms for each gap, but for roundings to a bit/s and a nanosecond.
+                let expected = (segments - 1) * 12_000_000;
+                assert!(gap.sum::<u64>().abs_diff(expected) < expected / 50_000);
+                assert_eq!(train.then, Then::NextAfter(Duration::from_millis(12)));
+            }
+        }
+    }
+
+    /// Three segments, the second gap half the first: 1 + 1/2 gaps are two on average, so that the first is
+    /// at 3/4 of the rate and the second at 3/2. Four: 1 + 1/2 + 1/4 are three, from 7/12 to 7/3.
+    #[test]
+    fn the_rates_of_a_chirp_lie_around_its_average() {
+        let knobs = [("rapid_spread", "2"), ("rapid_startup", "spread")];
+        for (segments, low, high) in [(3, 750_000, 1_500_000), (4, 583_333, 2_333_333)] {
+            let mut rapid = steady(1.0, &knobs);
+            let view = SenderView {
+                unsent: segments,
+                ..open()
+            };
+            let expected = (segments as u16, low, high, 12_000_000);
+            assert_eq!(chirps(&rapid.on_train_over(&view)), [expected]);
+        }
+        // The sum of 1.2^-k for k = 0 to 28 is 5.9696694; 1.2^28 is 164.8447.
+        let (low, high) = steady(1.0, &[]).rates(30);
+        assert!((low - 205_850.7).abs() < 0.1 && (high - 33_933_400.0).abs() < 100.0);
+    }
+
+    /// A whole chirp of four with spread 2 covers a factor of 4. So do three, in one step.
+    #[test]
+    fn shorter_chirps_cover_the_range_of_a_whole_one() {
+        let knobs = [("rapid_segments", "4"), ("rapid_spread", "2")];
+        let mut rapid = steady(1.0, &knobs);
+        let view = SenderView {
+            unsent: 3,
+            ..open()
+        };
+        // 1 + 1/4 gaps are two on average: 5/8 and 5/2.
+        let expected = (3, 625_000, 2_500_000, 12_000_000);
+        assert_eq!(chirps(&rapid.on_train_over(&view)), [expected]);
+    }
+
+    /// 29 gaps at 10 Mbit/s last 34.8 ms, 0.174 of 200 ms: 10 + 0.174 x (20 - 10) = 11.74. Of 7: 10 - 3/3 = 9.
+    /// At 1 Mbit/s it lasts 348 ms, and the gain is 1.
+    #[test]
+    fn the_rate_follows_what_is_reported() {
+        for (rate, told, knobs, expected) in [
+            (10.0, 20.0, &[][..], 11.74),
+            (10.0, 7.0, &[], 9.0),
+            (10.0, 10.0, &[], 10.0),
+            (1.0, 2.0, &[], 2.0),
+            (10.0, 20.0, &[("rapid_tau", "348 ms")], 11.0),
+            (10.0, 7.0, &[("rapid_eta", "1")], 7.0),
+            // One step below 12 is 10.
+            (10.0, 12.0, &[("rapid_estimate", "below")], 10.0),
+            (10.0, 8.4, &[("rapid_estimate", "below")], 9.0),
+        ] {
+            let mut rapid = steady(rate, knobs);
+            let _ = rapid.on_train_over(&open());
+            report(&mut rapid, 1, told);
+            assert!((rapid.rate / 1e6 - expected).abs() < 1e-6, "{}", rapid.rate);
+            // Said once.
+            report(&mut rapid, 1, 1000.0);
+            assert!((rapid.rate / 1e6 - expected).abs() < 1e-6);
+        }
+        // The highest rate is not a rise.
+        let mut clean = steady(10.0, &[("rapid_estimate", "below"), ("rapid_eta", "1")]);
+        clean.tau = Duration::from_nanos(1);
+        let (_, high) = clean.rates(30);
+        let _ = clean.on_train_over(&open());
+        report(&mut clean, 1, high / 1e6);
+        assert!((clean.rate - high).abs() < 1.0);
+    }
+
+    fn started(knobs: &[(&str, &str)]) -> (Rapid, Orders) {
+        let mut rapid = knobbed(knobs);
+        let told = StartNotice {
+            link: link(50_000, 15),
+            flows: 4,
+        };
+        let syn = SenderView {
+            snd_una: 0,
+            ..open()
+        };
+        assert!(rapid.on_start(&told, &syn).is_empty() && rapid.on_ack(&syn).is_empty());
+        let orders = rapid.on_ack(&open());
+        (rapid, orders)
+    }
+
+    /// 100 kbit/s and two segments; what was ordered before a report doubles nothing. Without losses 2, 4, 8,
+    /// 16 and 30 segments, and R is what is told; from then on it follows.
+    #[test]
+    fn the_start_up_doubles_its_chirps_once_a_round_trip() {
+        let (mut rapid, first) = started(&[]);
+        assert_eq!(chirps(&first), [(2, 100_000, 100_000, 120_000_000)]);
+        assert!(first.contains(&Order::SetCwnd(5000.0)));
+        let size = |rapid: &mut Rapid| {
+            let next = chirps(&rapid.on_train_over(&open()));
+            (next[0].0, rapid.number)
+        };
+        assert_eq!(size(&mut rapid), (2, 2));
+        report(&mut rapid, 1, 0.1);
+        assert_eq!(size(&mut rapid), (4, 3));
+        report(&mut rapid, 2, 0.1);
+        assert_eq!(size(&mut rapid), (4, 4));
+        report(&mut rapid, 4, 5.0);
+        assert_eq!((rapid.rate, size(&mut rapid)), (5e6, (8, 5)));
+        // That of train 3 came too late to count.
+        report(&mut rapid, 3, 0.2);
+        report(&mut rapid, 5, 3.0);
+        assert_eq!((rapid.rate, size(&mut rapid)), (3e6, (16, 6)));
+        report(&mut rapid, 6, 30.0);
+        assert_eq!((rapid.rate, size(&mut rapid)), (30e6, (30, 7)));
+        report(&mut rapid, 7, 40.0);
+        assert_eq!((rapid.rate, rapid.jumps), (40e6, false));
+        let _ = size(&mut rapid);
+        report(&mut rapid, 8, 31.0);
+        assert_eq!(rapid.rate, 37e6);
+    }
+
+    #[test]
+    fn a_report_of_a_loss_tells_no_rate() {
+        let mut rapid = steady(8.0, &[]);
+        let _ = rapid.on_train_over(&open());
+        let estimate = Estimate {
+            train: 1,
+            rate: None,
+        };
+        let _ = rapid.on_estimate(
+            &TrainReport {
+                estimate,
+                rtt: None,
+            },
+            &open(),
+        );
+        assert_eq!((rapid.rate, rapid.chirps.len()), (8e6, 0));
+    }
+
+    /// Segments 1 to 40 are outstanding.
+    #[test]
+    fn a_loss_halves_the_rate_once_for_what_is_outstanding() {
+        let mut rapid = steady(8.0, &[]);
+        let outstanding = SenderView {
+            snd_nxt: 41,
+            snd_max: 41,
+            cwnd: 5000.0,
+            ssthresh: 2500.0,
+            ..open()
+        };
+        assert!(rapid
+            .on_recovery(&outstanding)
+            .contains(&Order::SetCwnd(40.0)));
+        assert_eq!(rapid.rate, 4e6);
+        // 4 Mbit/s for 100 ms are 33.3 segments of 12,000 bits.
+        let threshold = rapid.on_timeout(&outstanding, &outstanding);
+        assert!(threshold.contains(&Order::SetSsthresh(400_000.0 / 12_000.0)));
+        assert_eq!(rapid.rate, 4e6, "the same loss");
+        let next = SenderView {
+            snd_una: 41,
+            snd_max: 50,
+            ..outstanding
+        };
+        let _ = rapid.on_timeout(&next, &next);
+        assert_eq!(rapid.rate, 2e6);
+        // Never below a segment a second.
+        rapid.rate = 15_000.0;
+        let last = SenderView {
+            snd_una: 50,
+            ..next
+        };
+        let _ = rapid.on_recovery(&last);
+        assert_eq!(rapid.rate, 12_000.0);
+    }
+
+    #[test]
+    fn after_a_loss_no_report_sets_the_rate_and_a_timeout_may_begin_the_start_up_anew() {
+        let (mut rapid, _) = started(&[("rapid_tau", "240 ms")]);
+        let _ = rapid.on_recovery(&open());
+        assert_eq!((rapid.rate, rapid.size), (50e3, 2));
+        // The first chirp lasts 120 ms: half the way. The next is longer all the same.
+        report(&mut rapid, 1, 0.25);
+        assert!((rapid.rate - 150e3).abs() < 1e-6);
+        assert_eq!(chirps(&rapid.on_train_over(&open()))[0].0, 4);
+        let mut anew = steady(8.0, &[("rapid_timeout", "restart")]);
+        let _ = anew.on_timeout(&open(), &open());
+        assert_eq!((anew.rate, anew.size, anew.jumps), (100e3, 2, true));
+    }
+
+    #[test]
+    fn chirps_go_on_when_they_may_and_the_window_lets_nothing_else_go_before() {
+        let mut rapid = steady(1.0, &[]);
+        let resending = SenderView {
+            snd_nxt: 3,
+            snd_max: 11,
+            may_train: false,
+            cwnd: 20.0,
+            ssthresh: 30.0,
+            ..open()
+        };
+        let narrow = rapid.on_ack(&resending);
+        assert!(narrow.contains(&Order::SetCwnd(10.0)) && chirps(&narrow).is_empty());
+        let avoiding = SenderView {
+            ssthresh: 15.0,
+            ..resending
+        };
+        assert!(rapid.on_ack(&avoiding).contains(&Order::SetCwnd(15.0)));
+        let under_way = SenderView {
+            train: Some(1),
+            ..open()
+        };
+        assert!(rapid.on_ack(&under_way).is_empty());
+        let done = SenderView {
+            unsent: 0,
+            ..open()
+        };
+        assert!(rapid.on_ack(&done).is_empty());
+        let again = rapid.on_ack(&open());
+        assert_eq!(chirps(&again).len(), 1);
+        assert!(again.contains(&Order::SetCwnd(5000.0)));
+    }
+
+    #[test]
+    fn a_notice_changes_nothing_unless_so_set() {
+        let handoff = notice((6000, 50), (50_000, 15));
+        let mut deaf = steady(8.0, &[]);
+        assert!(deaf.on_notice(&handoff, &open()).is_empty());
+        assert_eq!((deaf.rate, deaf.jumps), (8e6, false));
+        let mut anew = steady(8.0, &[("rapid_notice", "restart")]);
+        let first = chirps(&anew.on_notice(&handoff, &open()));
+        assert_eq!(first, [(2, 100_000, 100_000, 120_000_000)]);
+        let mut jump = steady(8.0, &[("rapid_notice", "jump")]);
+        assert_eq!(chirps(&jump.on_notice(&handoff, &open()))[0].0, 30);
+        report(&mut jump, 1, 40.0);
+        assert_eq!((jump.rate, jump.jumps), (40e6, false));
+        // One that nobody started has nothing to do with it.
+        let mut idle = knobbed(&[("rapid_notice", "jump")]);
+        assert!(idle.on_notice(&handoff, &open()).is_empty() && !idle.watches_acks());
+        assert!(idle.on_train_over(&open()).is_empty());
+    }
+}

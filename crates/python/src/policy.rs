@@ -1,0 +1,632 @@
+//! Policies that are written in Python: what they see, what they order, and how they are asked.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midflight_control::part::PartInfo;
+use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
+use midflight_control::{Orders, Spacing, Then, Train};
+use midflight_study::{Scheme, StudyError};
+use midflight_units::{Duration, Instant, Rate};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::refuse;
+
+/// What a policy sees of its sender; windows in segments, times in nanoseconds.
+#[pyclass(frozen, module = "midflight", name = "SenderView")]
+pub(crate) struct View(midflight_control::SenderView);
+
+fn ns(duration: Duration) -> u64 {
+    duration.as_nanos()
+}
+
+#[pymethods]
+impl View {
+    /// The present.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.0.now.as_nanos()
+    }
+
+    /// First unacknowledged segment (SND.UNA).
+    #[getter]
+    fn snd_una(&self) -> u64 {
+        self.0.snd_una
+    }
+
+    /// Next segment to send (SND.NXT); falls back to `snd_una` after a timeout.
+    #[getter]
+    fn snd_nxt(&self) -> u64 {
+        self.0.snd_nxt
+    }
+
+    /// One past the highest segment ever sent.
+    #[getter]
+    fn snd_max(&self) -> u64 {
+        self.0.snd_max
+    }
+
+    /// Segments sent and not acknowledged.
+    #[getter]
+    fn flight_size(&self) -> u64 {
+        self.0.flight_size()
+    }
+
+    /// The same since the window was last rewound by a timeout.
+    #[getter]
+    fn flight_since_rewind(&self) -> u64 {
+        self.0.flight_since_rewind()
+    }
+
+    /// The recovery's estimate of segments in flight.
+    #[getter]
+    fn pipe(&self) -> u64 {
+        self.0.pipe
+    }
+
+    /// Congestion window.
+    #[getter]
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd
+    }
+
+    /// Slow-start threshold.
+    #[getter]
+    fn ssthresh(&self) -> f64 {
+        self.0.ssthresh
+    }
+
+    /// Window at the start of a connection.
+    #[getter]
+    fn initial_window(&self) -> f64 {
+        self.0.initial_window
+    }
+
+    /// Estimated bandwidth in segments a second, if the congestion controller estimates it.
+    #[getter]
+    fn bandwidth(&self) -> Option<f64> {
+        self.0.bandwidth
+    }
+
+    /// The sender is in fast recovery.
+    #[getter]
+    fn in_fast_recovery(&self) -> bool {
+        self.0.in_fast_recovery
+    }
+
+    /// A retransmission timer has expired and no ACK for new data has come since.
+    #[getter]
+    fn in_rto_recovery(&self) -> bool {
+        self.0.in_rto_recovery
+    }
+
+    /// For which segment the timer last expired, and the threshold after its first expiry.
+    #[getter]
+    fn first_timeout(&self) -> Option<(u64, f64)> {
+        self.0.first_timeout
+    }
+
+    /// When the first unacknowledged segment was sent last, if one is outstanding.
+    #[getter]
+    fn una_sent_ns(&self) -> Option<u64> {
+        self.0.una_sent.map(Instant::as_nanos)
+    }
+
+    /// Retransmission timeout with back-off.
+    #[getter]
+    fn rto_ns(&self) -> u64 {
+        ns(self.0.rto)
+    }
+
+    /// Lower bound of the retransmission timeout in force.
+    #[getter]
+    fn min_rto_ns(&self) -> u64 {
+        ns(self.0.min_rto)
+    }
+
+    /// Smoothed round-trip time, if there has been a sample.
+    #[getter]
+    fn srtt_ns(&self) -> Option<u64> {
+        self.0.srtt.map(ns)
+    }
+
+    /// Mean deviation of the round-trip time, if there has been a sample.
+    #[getter]
+    fn rttvar_ns(&self) -> Option<u64> {
+        self.0.rttvar.map(ns)
+    }
+
+    /// The ACK being processed gave an RTT sample.
+    #[getter]
+    fn rtt_sampled(&self) -> bool {
+        self.0.rtt_sampled
+    }
+
+    /// Duplicate ACKs since `snd_una` last advanced.
+    #[getter]
+    fn dupacks(&self) -> u32 {
+        self.0.dupacks
+    }
+
+    /// Duplicate ACKs that start fast retransmit.
+    #[getter]
+    fn dup_threshold(&self) -> u32 {
+        self.0.dup_threshold
+    }
+
+    /// Segments never sent before that there are to send, whatever the windows.
+    #[getter]
+    fn unsent(&self) -> u64 {
+        self.0.unsent
+    }
+
+    /// Size of a data segment on the wire, in bytes.
+    #[getter]
+    fn segment_bytes(&self) -> u32 {
+        self.0.segment_bytes
+    }
+
+    /// The receiver's window, in segments.
+    #[getter]
+    fn receiver_window(&self) -> u64 {
+        self.0.receiver_window
+    }
+
+    /// Recovery uses SACK.
+    #[getter]
+    fn sack(&self) -> bool {
+        self.0.sack
+    }
+
+    fn __repr__(&self) -> String {
+        let v = &self.0;
+        format!(
+            "<sender at {}: cwnd {}, ssthresh {}, {} in flight from segment {}>",
+            v.now,
+            v.cwnd,
+            v.ssthresh,
+            v.flight_size(),
+            v.snd_una
+        )
+    }
+}
+
+/// What a notice says of one access link.
+#[pyclass(frozen, module = "midflight")]
+pub(crate) struct LinkInfo(midflight_control::LinkInfo);
+
+#[pymethods]
+impl LinkInfo {
+    /// Rate in bit/s.
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate.as_bps()
+    }
+
+    /// One-way delay.
+    #[getter]
+    fn delay_ns(&self) -> u64 {
+        ns(self.0.delay)
+    }
+
+    /// The link's own part of the round trip: 2 delay, a data packet and an ACK.
+    #[getter]
+    fn round_trip_ns(&self) -> u64 {
+        ns(self.0.round_trip())
+    }
+
+    /// Rate times that, in whole packets of 1500 bytes.
+    #[getter]
+    fn bdp_packets(&self) -> u64 {
+        self.0.bdp_packets()
+    }
+}
+
+/// The message that tells a sender of a handoff, or before it opens of its link.
+///
+/// Of a handoff `old` is the link that the flow leaves; at the start of a connection it is None.
+#[pyclass(frozen, module = "midflight", name = "HandoffNotice")]
+pub(crate) struct Notice {
+    old: Option<midflight_control::LinkInfo>,
+    new: midflight_control::LinkInfo,
+    flows: u32,
+}
+
+#[pymethods]
+impl Notice {
+    /// The link that the flow leaves.
+    #[getter]
+    fn old(&self) -> Option<LinkInfo> {
+        self.old.map(LinkInfo)
+    }
+
+    /// The link that it moves to, or starts on.
+    #[getter(new)]
+    fn new_link(&self) -> LinkInfo {
+        LinkInfo(self.new)
+    }
+
+    /// How many flows move or start together.
+    #[getter]
+    fn flows(&self) -> u32 {
+        self.flows
+    }
+}
+
+/// What a policy asks of its sender, with the reason. Made by the functions of its class.
+#[pyclass(frozen, module = "midflight")]
+pub(crate) struct Order {
+    order: midflight_control::Order,
+    because: String,
+}
+
+fn window(segments: f64, what: &'static str) -> PyResult<f64> {
+    if segments.is_finite() && segments >= 1.0 {
+        return Ok(segments);
+    }
+    Err(refuse(StudyError::Range {
+        what,
+        value: segments.to_string(),
+        accepted: "1 segment or more",
+    }))
+}
+
+impl Order {
+    fn new(order: midflight_control::Order, because: &str) -> Self {
+        let because = because.into();
+        Self { order, because }
+    }
+}
+
+#[pymethods]
+impl Order {
+    /// Set the congestion window, in segments.
+    #[staticmethod]
+    #[pyo3(signature = (segments, *, because))]
+    fn set_cwnd(segments: f64, because: &str) -> PyResult<Self> {
+        let order = midflight_control::Order::SetCwnd(window(segments, "the congestion window")?);
+        Ok(Self::new(order, because))
+    }
+
+    /// Set the slow-start threshold, in segments.
+    #[staticmethod]
+    #[pyo3(signature = (segments, *, because))]
+    fn set_ssthresh(segments: f64, because: &str) -> PyResult<Self> {
+        let segments = window(segments, "the slow-start threshold")?;
+        let order = midflight_control::Order::SetSsthresh(segments);
+        Ok(Self::new(order, because))
+    }
+
+    /// Set the lower bound of the retransmission timeout.
+    #[staticmethod]
+    #[pyo3(signature = (min_rto_ns, *, because))]
+    fn set_min_rto(min_rto_ns: u64, because: &str) -> Self {
+        let bound = Duration::from_nanos(min_rto_ns);
+        Self::new(midflight_control::Order::SetMinRto(bound), because)
+    }
+
+    /// Re-arm the retransmission timer from now with the timeout now in force.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn restart_timer(because: &str) -> Self {
+        Self::new(midflight_control::Order::RestartTimer, because)
+    }
+
+    /// Forget the RTT estimate as for a new connection and re-arm the timer.
+    ///
+    /// The first ACK of a segment sent at `sample_since_ns` or later gives a sample at once, with
+    /// `sample_retransmitted` also of one that was sent before.
+    #[staticmethod]
+    #[pyo3(signature = (*, initial_rto_ns, sample_since_ns, sample_retransmitted = false, because))]
+    fn restart_rtt(
+        initial_rto_ns: u64,
+        sample_since_ns: u64,
+        sample_retransmitted: bool,
+        because: &str,
+    ) -> Self {
+        let order = midflight_control::Order::RestartRtt {
+            initial_rto: Duration::from_nanos(initial_rto_ns),
+            sample_since: Instant::from_nanos(sample_since_ns),
+            sample_retransmitted,
+        };
+        Self::new(order, because)
+    }
+
+    /// Retransmit the first unacknowledged segment, drop the back-off and re-arm the timer.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn retransmit_now(because: &str) -> Self {
+        Self::new(midflight_control::Order::RetransmitNow, because)
+    }
+
+    /// Retransmit everything from the first unacknowledged segment on, as after a timeout.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn go_back(because: &str) -> Self {
+        Self::new(midflight_control::Order::GoBack, because)
+    }
+
+    /// The same, but with the window as it is and out of every recovery.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn rewind(because: &str) -> Self {
+        Self::new(midflight_control::Order::Rewind, because)
+    }
+
+    /// From `on_recovery`: enter fast recovery, but leave window and threshold alone.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn keep_window(because: &str) -> Self {
+        Self::new(midflight_control::Order::KeepWindow, because)
+    }
+
+    /// Do not grow the window until a segment last sent then or later is acknowledged.
+    #[staticmethod]
+    #[pyo3(signature = (since_ns, *, because))]
+    fn hold_growth(since_ns: u64, because: &str) -> Self {
+        let since = Instant::from_nanos(since_ns);
+        Self::new(midflight_control::Order::HoldGrowth(since), because)
+    }
+
+    /// Send the next so many new segments at this rate instead of in a burst.
+    #[staticmethod]
+    #[pyo3(signature = (segments, *, rate_bps, segment_bytes, because))]
+    fn pace(segments: u16, rate_bps: u64, segment_bytes: u32, because: &str) -> PyResult<Self> {
+        let Some(rate) = Rate::from_bps(rate_bps) else {
+            return Err(refuse(StudyError::Range {
+                what: "the rate to pace at",
+                value: "0 bit/s".into(),
+                accepted: "1 bit/s or more",
+            }));
+        };
+        let gap = rate.transmission_time(segment_bytes.into());
+        let train = Train {
+            number: 0,
+            segments,
+            spacing: Spacing::Even(gap),
+            then: Then::GoOn,
+        };
+        Ok(Self::new(
+            midflight_control::Order::SendTrain(train),
+            because,
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<order: {} because {}>", self.order, self.because)
+    }
+}
+
+/// What went wrong in Python while the core ran; the first error is kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failures(Arc<Mutex<Option<PyErr>>>);
+
+impl Failures {
+    fn note(&self, error: PyErr) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    fn any(&self) -> bool {
+        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.is_some()
+    }
+
+    /// Raises what went wrong, if anything did.
+    pub(crate) fn raise(&self) -> PyResult<()> {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Which of the hooks a policy has.
+#[derive(Clone, Copy, Debug)]
+struct Hooks {
+    start: bool,
+    ack: bool,
+    timeout: bool,
+    recovery: bool,
+}
+
+/// A policy in Python: an object with the hooks `on_notice` and, if it wants them, `on_start`,
+/// `on_ack`, `on_timeout` and `on_recovery`.
+#[derive(Debug)]
+pub(crate) struct PythonPolicy {
+    object: Py<PyAny>,
+    info: PartInfo,
+    hooks: Hooks,
+    failures: Failures,
+}
+
+/// A name that lives as long as the program; the same one for equal names.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting: &'static str = Box::leak(name.to_string().into_boxed_str());
+    names.insert(lasting);
+    lasting
+}
+
+impl PythonPolicy {
+    fn ask(&self, hook: &str, call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) -> Orders {
+        if self.failures.any() {
+            return Orders::none();
+        }
+        let orders = Python::attach(|py| read_orders(py, hook, call(py)?));
+        orders.unwrap_or_else(|error| {
+            self.failures.note(error);
+            Orders::none()
+        })
+    }
+
+    fn notify(&self, hook: &str, notice: Notice, view: &midflight_control::SenderView) -> Orders {
+        self.ask(hook, |py| {
+            let arguments = (notice, View(*view));
+            self.object.call_method1(py, hook, arguments)
+        })
+    }
+
+    fn tell(&self, hook: &str, view: &midflight_control::SenderView) -> Orders {
+        self.ask(hook, |py| {
+            self.object.call_method1(py, hook, (View(*view),))
+        })
+    }
+}
+
+fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders> {
+    let mut orders = Orders::none();
+    let answer = answer.into_bound(py);
+    if answer.is_none() {
+        return Ok(orders);
+    }
+    let wrong = |what: &Bound<'_, PyAny>| {
+        let kind = what.get_type().name().map(|n| n.to_string());
+        let kind = kind.unwrap_or_default();
+        PyTypeError::new_err(format!(
+            "{hook} returned a {kind}; accepted are None and a list of midflight.Order"
+        ))
+    };
+    for order in answer.try_iter().map_err(|_| wrong(&answer))? {
+        let order = order?;
+        let order = order.cast::<Order>().map_err(|_| wrong(&order))?.get();
+        orders.push(order.order, order.because.clone());
+    }
+    Ok(orders)
+}
+
+impl HandoffPolicy for PythonPolicy {
+    fn on_notice(
+        &mut self,
+        notice: &midflight_control::Notice,
+        view: &midflight_control::SenderView,
+    ) -> Orders {
+        let notice = Notice {
+            old: Some(notice.old),
+            new: notice.new,
+            flows: notice.flows,
+        };
+        self.notify("on_notice", notice, view)
+    }
+
+    fn on_start(
+        &mut self,
+        notice: &midflight_control::StartNotice,
+        view: &midflight_control::SenderView,
+    ) -> Orders {
+        let notice = Notice {
+            old: None,
+            new: notice.link,
+            flows: notice.flows,
+        };
+        self.notify("on_start", notice, view)
+    }
+
+    fn heeds_start(&self) -> bool {
+        self.hooks.start
+    }
+
+    fn on_ack(&mut self, view: &midflight_control::SenderView) -> Orders {
+        self.tell("on_ack", view)
+    }
+
+    fn on_timeout(
+        &mut self,
+        before: &midflight_control::SenderView,
+        view: &midflight_control::SenderView,
+    ) -> Orders {
+        if !self.hooks.timeout {
+            return Orders::none();
+        }
+        self.ask("on_timeout", |py| {
+            let arguments = (View(*before), View(*view));
+            self.object.call_method1(py, "on_timeout", arguments)
+        })
+    }
+
+    fn on_recovery(&mut self, view: &midflight_control::SenderView) -> Orders {
+        if !self.hooks.recovery {
+            return Orders::none();
+        }
+        self.tell("on_recovery", view)
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.hooks.ack
+    }
+}
+
+impl ForeignPolicy for PythonPolicy {
+    fn info(&self) -> PartInfo {
+        self.info
+    }
+
+    fn copied(&self) -> Box<dyn ForeignPolicy> {
+        let copy = Python::attach(|py| -> PyResult<Py<PyAny>> {
+            let copy = py.import("copy")?.getattr("deepcopy")?;
+            Ok(copy.call1((&self.object,))?.unbind())
+        });
+        let object = copy.unwrap_or_else(|error| {
+            self.failures.note(error);
+            Python::attach(|py| self.object.clone_ref(py))
+        });
+        Box::new(Self {
+            object,
+            info: self.info,
+            hooks: self.hooks,
+            failures: self.failures.clone(),
+        })
+    }
+}
+
+/// Policies by name as Python gives them: classes, or other functions that make one.
+pub(crate) fn policies_of(
+    named: Option<&Bound<'_, PyDict>>,
+    failures: &Failures,
+) -> PyResult<Vec<Arc<dyn ForeignPolicy>>> {
+    let mut policies: Vec<Arc<dyn ForeignPolicy>> = Vec::new();
+    let Some(named) = named else {
+        return Ok(policies);
+    };
+    for (name, make) in named.iter() {
+        let name: String = name.extract()?;
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(fits) || Scheme::named(&name).is_ok() {
+            return Err(refuse(StudyError::Range {
+                what: "the name of a policy",
+                value: format!("\"{name}\""),
+                accepted: "letters, digits, - and _, and no name that a scheme has already",
+            }));
+        }
+        let object = make.call0()?;
+        let has = |hook| object.hasattr(hook);
+        if !has("on_notice")? {
+            return Err(PyTypeError::new_err(format!(
+                "the policy \"{name}\" has no on_notice(notice, view); a policy needs one"
+            )));
+        }
+        let info = PartInfo {
+            name: lasting(&name),
+            summary: "a policy in Python",
+            source: "elsewhere",
+            knobs: &[],
+        };
+        let hooks = Hooks {
+            start: has("on_start")?,
+            ack: has("on_ack")?,
+            timeout: has("on_timeout")?,
+            recovery: has("on_recovery")?,
+        };
+        policies.push(Arc::new(PythonPolicy {
+            object: object.unbind(),
+            info,
+            hooks,
+            failures: failures.clone(),
+        }));
+    }
+    Ok(policies)
+}

@@ -1,0 +1,93 @@
+"""Policies of one's own, in Python.
+
+A policy is a class. The sender that has it makes an object of it, asks it when something happens,
+and does what it orders. The object is copied where runs fork, so what it remembers must be its own.
+Before the first notice nothing is asked: without notices the sender is the plain one.
+
+    >>> from midflight import Order, Scenario
+    >>> class Half:
+    ...     def on_notice(self, notice, view):
+    ...         return [Order.set_cwnd(max(view.cwnd / 2, 1), because="the link has changed")]
+    >>> scenario = Scenario.read("wifi-to-lte", sets={"flows.download.scheme": "sack+half"},
+    ...                          policies={"half": Half})
+    >>> scenario.run(policies={"half": Half}).flows.column("scheme")
+    ['sack+half']
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from midflight._core import HandoffNotice, Order, SenderView
+
+__all__ = ["Policies", "Policy", "load_policies", "sources"]
+
+
+class Policy(Protocol):
+    """What a policy must have; `on_start`, `on_ack`, `on_timeout` and `on_recovery` are optional.
+
+    Each hook returns orders, or None for none:
+
+    - `on_notice(notice, view)`: a notice of a handoff has come
+    - `on_start(notice, view)`: the connection is about to open, and the sender is told of its link;
+      a policy that has this is asked from then on
+    - `on_ack(view)`: an ACK has been processed
+    - `on_timeout(before, view)`: the timer has expired; window and threshold are already reduced
+    - `on_recovery(view)`: the sender is about to enter fast recovery, and has not yet reduced
+    """
+
+    def on_notice(self, notice: HandoffNotice, view: SenderView) -> Iterable[Order] | None:
+        """Answer a notice."""
+
+
+Policies: TypeAlias = Mapping[str, Callable[[], Policy]]
+
+
+def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
+    """Load policies written as NAME=FILE.py:CLASS; raises `ValueError` for what is not one."""
+    found: dict[str, Callable[[], Any]] = {}
+    for word in words:
+        name, equals, where = word.partition("=")
+        file, colon, wanted = where.rpartition(":")
+        if not (equals and colon and name and file and wanted):
+            raise ValueError(f'"{word}" is not NAME=FILE.py:CLASS, such as mine=mine.py:MyPolicy')
+        path = Path(file)
+        if not path.is_file():
+            raise ValueError(f'there is no file "{file}"')
+        # The same for the same file: other processes know the policy by it.
+        module_name = f"midflight_policy_{path.stem}"
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        if spec is None or spec.loader is None:
+            raise ValueError(f'"{file}" is no Python file')
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise ValueError(f'"{file}" cannot be loaded: {error!r}') from error
+        made = getattr(module, wanted, None)
+        if not callable(made):
+            names = (
+                ", ".join(n for n, one in vars(module).items() if inspect.isclass(one)) or "none"
+            )
+            raise ValueError(f'"{file}" has no class "{wanted}"; it has {names}')
+        found[name] = made
+    return found
+
+
+def sources(policies: Policies | None) -> dict[str, str]:
+    """Return what tells policies apart from other versions of them: a hash of their source."""
+
+    def of(policy: Any) -> str:
+        try:
+            text = inspect.getsource(policy)
+        except (OSError, TypeError):
+            text = f"{getattr(policy, '__module__', '')}.{getattr(policy, '__qualname__', policy)}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    return {name: of(policy) for name, policy in sorted((policies or {}).items())}

@@ -1,0 +1,153 @@
+"""Policies in Python: the digests of Rust, a state of their own in every fork, clear errors."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from midflight import MidflightError, Order, Scenario
+from midflight.cli import main
+from midflight.executors import run_dask, run_local
+from midflight.policy import load_policies
+from midflight.sweep import Sweep
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "my_a2.py"
+SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
+
+
+def my_a2() -> Any:
+    spec = importlib.util.spec_from_file_location("my_a2", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.MyA2
+
+
+def scenario(scheme: str, policies: Any = None, **more: str) -> Scenario:
+    read = Scenario.read("wifi-to-lte", sets={"links.slow.preset": "hsdpa-2"})
+    no_gap = Scenario.from_dict(
+        {**read.to_dict(), "handoffs": [{"at": "0.3 s", "to": "slow"}], "end": "60 s"}
+    )
+    return no_gap.but({SCHEME: scheme, **more}, policies=policies)
+
+
+class Silent:
+    def on_notice(self, notice: Any, view: Any) -> None:
+        del notice, view
+
+
+def test_a2_in_python_is_a2(tmp_path: Path) -> None:
+    mine = {"mine": my_a2()}
+    assert len(EXAMPLE.read_text().splitlines()) <= 30
+    for around in ("{}", "a1+{}", "{}+a3", "dcr-frto+{}", "{}+a4"):
+        in_rust = scenario(around.format("a2")).run().digests
+        in_python = scenario(around.format("mine"), mine).run(policies=mine).digests
+        assert in_python == in_rust, around
+    assert scenario("sack").run().digests != in_rust
+    silent = {"mine": Silent}
+    assert scenario("mine", silent).run(policies=silent).digests == scenario("sack").run().digests
+    axes = {AT: "0.1 s : 0.5 s : 0.02 s"}
+    tables = []
+    for name, policies in (("a2", None), ("mine", mine)):
+        folder = tmp_path / name
+        sweep = Sweep.of(scenario(name, policies), axes, policies=policies, shard_cells=7)
+        sweep.begin(folder)
+        run_local(sweep, folder, sweep.missing(folder))
+        sweep.merge(folder)
+        tables.append((folder / "phases.csv").read_bytes())
+    assert tables[0] == tables[1]
+
+
+class Counting:
+    """Remembers what it was asked, and orders by that: copies must not share it."""
+
+    def __init__(self) -> None:
+        self.acks = 0
+        self.said = False
+
+    def on_start(self, notice: Any, view: Any) -> None:
+        assert notice.old is None
+        assert view.snd_max == 0
+
+    def on_notice(self, notice: Any, view: Any) -> list[Order]:
+        because = f"{self.acks} ACKs, {notice.old.rate_bps} bit/s, {view.dupacks} duplicates"
+        return [Order.set_cwnd(2 + self.acks % 7, because=because)]
+
+    def on_ack(self, view: Any) -> None:
+        self.acks += 1
+        assert view.flight_size >= 0
+
+
+def test_a_policy_keeps_its_own_state_in_every_fork() -> None:
+    from midflight import _core
+
+    policies = {"counting": Counting}
+    one = scenario("counting", policies, **{"flows.download.start_notice": "true"})
+    instants = [f"{0.1 + 0.03 * i:.2f} s" for i in range(12)]
+    plans = [one.plan(sets={AT: at}, policies=policies) for at in instants]
+    forked, _ = _core.run_plans(plans, fork=True)
+    whole, _ = _core.run_plans(plans, fork=False)
+    assert forked.column("digest") == whole.column("digest")
+    rows = plans[3].trace().column("detail")
+    (order,) = [detail for detail in rows if detail.startswith("counting: ")]
+    assert "54000000 bit/s" in order
+    assert "because 0 ACKs" not in order
+
+
+class Failing:
+    def on_notice(self, notice: Any, view: Any) -> None:
+        raise RuntimeError(f"no idea at {view.now_ns} of {notice.flows}")
+
+
+class Wrong:
+    def on_notice(self, notice: Any, view: Any) -> Any:
+        del notice, view
+        return [5]
+
+
+def test_errors_in_a_policy_are_raised() -> None:
+    with pytest.raises(RuntimeError, match="no idea at 300000000 of 1"):
+        scenario("failing", {"failing": Failing}).run(policies={"failing": Failing})
+    with pytest.raises(TypeError, match="on_notice returned a int; accepted are None and a list"):
+        scenario("wrong", {"wrong": Wrong}).run(policies={"wrong": Wrong})
+    with pytest.raises(MidflightError, match='the name of a policy "a2" is out of range'):
+        scenario("a2", {"a2": Wrong})
+    with pytest.raises(TypeError, match=r'the policy "x" has no on_notice\(notice, view\)'):
+        scenario("x", {"x": object})
+    with pytest.raises(MidflightError, match="the congestion window 0 is out of range"):
+        Order.set_cwnd(0, because="x")
+    with pytest.raises(MidflightError, match='there is no scheme "mine"'):
+        scenario("mine")
+
+
+def test_the_command_takes_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--policy", f"mine={EXAMPLE}:MyA2", "--set", f"{SCHEME}=mine"]
+    assert main(["run", "wifi-to-lte", *flags]) == 0
+    assert "mine" in capsys.readouterr().out
+    axes = ["--axis", f"{SCHEME}=a2,mine", "--compare", SCHEME, "--out", str(tmp_path / "out")]
+    assert main(["sweep", "wifi-to-lte", *flags[:2], *axes]) == 0
+    last = capsys.readouterr().out.split("\n")[-2].split()
+    assert last[1:4] == ["mine", "1", "0"]
+    for word, expected in (
+        ("mine", "is not NAME=FILE.py:CLASS"),
+        ("mine=none.py:X", 'there is no file "none.py"'),
+        (f"mine={EXAMPLE}:X", 'has no class "X"; it has'),
+    ):
+        assert main(["run", "wifi-to-lte", "--policy", word]) == 2
+        assert expected in capsys.readouterr().err
+
+
+def test_workers_get_policies_too(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    policies = load_policies([f"mine={EXAMPLE}:MyA2"])
+    sweep = Sweep.of(scenario("mine", policies), {"seed": "1,2"}, policies=policies, shard_cells=1)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        sweep.begin(tmp_path)
+        address = cluster.scheduler_address
+        run_dask(sweep, tmp_path, sweep.missing(tmp_path), address=address)
+    assert sweep.missing(tmp_path) == []
