@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -321,10 +322,10 @@ def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
     assert found[-1].startswith(f"when sent: cwnd {cwnd:g}, ssthresh ")
     assert f"flight {flight:g}, RTO {one.steps('rto_value').at(int(sent)):.3f} s" in found[-1]
 
-    time, segment, _ = (column[0] for column in one.lost_segments())
-    opened.run(f"midflight.look({time} - 2e7, {time} + 2e7, {segment} - 9, {segment} + 9)")
+    lost, segment, _ = (column[0] for column in one.lost_segments())
+    opened.run(f"midflight.look({lost} - 2e7, {lost} + 2e7, {segment} - 9, {segment} + 9)")
     place = opened.run(f"{at}.lost[0]")
-    assert opened.hover(0, "lost", place)[2].startswith(f"lost {time / 1e9:.6f} s at wifi")
+    assert opened.hover(0, "lost", place)[2].startswith(f"lost {lost / 1e9:.6f} s at wifi")
 
     time = int(one.times("rexmit")[-1])
     segment = int(one.values("rexmit")[-1])
@@ -398,8 +399,12 @@ def test_dark_where_dark_is_preferred(opened: Page) -> None:
     opened.drawn()
     assert colours(opened) == [[255, 255, 255, 255], "rgb(255, 255, 255)"]
     opened.browser.dark(True)
-    opened.drawn()
-    assert colours(opened) == [[20, 25, 30, 255], "rgb(20, 25, 30)"]
+    dark = [[20, 25, 30, 255], "rgb(20, 25, 30)"]
+    # The page hears of it with its next frame.
+    until = time.monotonic() + 20
+    while colours(opened) != dark and time.monotonic() < until:
+        time.sleep(0.02)
+    assert colours(opened) == dark
 
 
 def test_a_page_begins_where_it_is_told_to(browser: Browser, tmp_path: Path) -> None:
