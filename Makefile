@@ -7,7 +7,8 @@
 # make clean   remove what the others made
 #
 # Needs cargo, and Python 3.11 or later with pip and venv; for instruction counts also valgrind. Everything is
-# installed into .venv. With tshark the captures are held against its analysis too.
+# installed into .venv. With tshark the captures are held against its analysis too; with chromium the interactive page
+# is used without a window.
 
 PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 MATURIN := maturin>=1.16,<1.17

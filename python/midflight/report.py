@@ -15,17 +15,32 @@ from typing import TYPE_CHECKING, Any
 from midflight.claims import ClaimResult, Verdict
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
     from midflight.studies.study import FigureResult, Study, StudyResult
 
-__all__ = ["write_report"]
+__all__ = ["data_url", "environment", "write_report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-def _data_url(path: Path, mime: str) -> str:
-    return f"data:{mime};base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+def environment() -> Environment:
+    """What makes HTML of the templates; what is put in is text unless it says otherwise."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def data_url(content: bytes, mime: str) -> str:
+    """Return a file as the address of itself."""
+    return f"data:{mime};base64," + base64.b64encode(content).decode("ascii")
 
 
 def _markdown(text: str) -> str:
@@ -64,7 +79,7 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
         "title": drawn.figure.title,
         "caption": drawn.caption,
         "wide": drawn.figure.wide,
-        "image": _data_url(drawn.file(".svg"), "image/svg+xml"),
+        "image": data_url(drawn.file(".svg").read_bytes(), "image/svg+xml"),
         "files": [path.relative_to(root).as_posix() for path in drawn.files],
         "claims": [
             {"id": result.id, "verdict": str(result.verdict)}
@@ -76,19 +91,12 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
 
 def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str = "") -> Path:
     """Write the report of a study to `path`; `appendix` is Markdown shown after the figures."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["prose"] = _prose
+    made = environment()
+    made.filters["prose"] = _prose
     counts = Counter(str(claim.verdict) for claim in result.claims)
-    html = environment.get_template("report.html.j2").render(
+    html = made.get_template("report.html.j2").render(
         study=study,
         result=result,
         verdicts=[str(verdict) for verdict in Verdict],

@@ -20,6 +20,8 @@ from midflight.cli.flow import flow
 from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
+from midflight.cli.plot import plot
+from midflight.cli.report import report
 from midflight.cli.reproduce import reproduce
 from midflight.cli.roam import roam
 from midflight.cli.run import run
@@ -40,6 +42,8 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(sweep)
+app.command()(plot)
+app.command()(report)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +16,12 @@ from midflight.cli.captures import Captures, SnaplenOption
 from midflight.cli.flow_tables import write_trace
 from midflight.cli.input import idle_knobs, read_knobs, read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import UserError, align, note, open_result, progress_display, time_text
+from midflight.cli.output import UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, result_folder, write_manifest, write_table
+from midflight.run_tables import flow_cells, phase_cells, rows
 
 if TYPE_CHECKING:
-    from midflight._core import Plan, Table
+    from midflight._core import Plan
     from midflight.policy import Policies
     from midflight.scenario import Outcome
 
@@ -98,9 +100,18 @@ def run(
             "each base station, as pcapng files for Wireshark.",
         ),
     ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw a flow in the first run over time, as .png, .svg or .pdf; more of it with "
+            "`midflight plot`.",
+        ),
+    ] = None,
     flow: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The flow for --pcap.  [default: the first]"),
+        typer.Option(metavar="NAME", help="The flow for --pcap and --plot.  [default: the first]"),
     ] = None,
     snaplen: SnaplenOption = "128",
     as_json: Annotated[
@@ -121,6 +132,7 @@ def run(
       midflight run wifi-to-lte --set flows.download.scheme=enhanced --set runs=20
       midflight run leo-handovers --set end="30 s" --json
       midflight run wifi-to-lte --trace events --pcap captures --out results
+      midflight run wifi-to-lte --plot run.png
     """
     captures = Captures(pcap, snaplen, [])
     thread_count = read_whole("--threads", threads, 0, 1024)
@@ -132,7 +144,11 @@ def run(
 
     own = (f"--policy={one}" for one in policies or [])
     command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or []), *own])
-    with result_folder(out) as folder, trace_folder(trace) as traces:
+    with (
+        result_folder(out) as folder,
+        trace_folder(trace) as traces,
+        figure_file(plot) as figure,
+    ):
         captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
         with progress_display(lines=False) as progress:
             outcome = Outcome.of(
@@ -147,6 +163,13 @@ def run(
             write_manifest(folder, manifest)
         if traces is not None:
             write_traces(traces, plan, outcome, manifest)
+        if plot is not None and figure is not None:
+            from midflight.plot.history import histories
+            from midflight.plot.run import run_figure
+            from midflight.plot.style import check_format, figure_bytes
+
+            drawn = run_figure(histories(plan, flow=flow))
+            figure.write(figure_bytes(drawn, check_format(Path(plot))))
     if as_json:
         found = {
             "flows": list(rows(outcome.flows)),
@@ -196,6 +219,16 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
 
 
+def figure_file(name: str | None) -> Any:
+    """Return a context with the file of a figure, if one is wanted."""
+    if name is None:
+        return nullcontext(None)
+    from midflight.plot.style import check_format
+
+    check_format(Path(name))
+    return open_result(Path(name), binary=True)
+
+
 def trace_folder(name: str | None) -> Any:
     """Return a context that makes the folder of traces, if one is wanted."""
     return result_folder(name, option="--trace")
@@ -211,28 +244,6 @@ def write_traces(folder: Path, plan: Plan, outcome: Outcome, manifest: dict[str,
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
 
 
-def rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table."""
-    names = table.column_names
-    for row in zip(*(table.column(name) for name in names), strict=True):
-        yield dict(zip(names, row, strict=True))
-
-
-def mean(values: Sequence[Any]) -> float | None:
-    """Return the mean, or None if a value is missing."""
-    if not values or any(value is None for value in values):
-        return None
-    return float(sum(values)) / len(values)
-
-
-def time_cell(nanoseconds: float | None, decimals: int = 3) -> str:
-    return "-" if nanoseconds is None else f"{nanoseconds / 1e9:.{decimals}f}"
-
-
-def rate_cell(bits_per_second: float) -> str:
-    return f"{bits_per_second / 1e6:.3f}"
-
-
 def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
     """Return what was measured as text."""
     runs = scenario["runs"]
@@ -244,78 +255,17 @@ def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
         + ("." if runs == 1 else "; means per run.")
     )
-    lines += ["", flow_table(outcome, runs)]
-    phases = phase_table(outcome)
+    lines += ["", align(flow_cells(outcome))]
+    phases = phase_cells(outcome)
     if phases is not None:
         lines += [
             "",
             "From each handoff or change on: seconds until the first and until "
             f"{scenario['packets']} new packets are acknowledged.",
             "",
-            phases,
+            align(phases[: MOST_LINES + 1]),
         ]
+        left = len(phases) - 1 - MOST_LINES
+        if left > 0:
+            lines.append(f"... and {left} more; --out DIR and --json give all")
     return "\n".join(lines)
-
-
-def flow_table(outcome: Outcome, runs: int) -> str:
-    """Return a line for each flow."""
-    by_flow: dict[str, list[dict[str, Any]]] = {}
-    for row in rows(outcome.flows):
-        by_flow.setdefault(row["flow"], []).append(row)
-    head = "flow scheme seconds goodput stall timeouts spurious rexmits queue down radio"
-    cells = [head.split()]
-    for name, found in by_flow.items():
-        unfinished = sum(one["finished_ns"] is None for one in found)
-        took = time_cell(mean([one["duration_ns"] for one in found]))
-        if unfinished and unfinished < runs:
-            took = f"{runs - unfinished} of {runs}"
-        counts = (
-            "timeouts",
-            "spurious_timeouts",
-            "rexmits",
-            "drops_queue",
-            "drops_break",
-            "drops_radio",
-        )
-        cells.append(
-            [
-                name,
-                found[0]["scheme"],
-                took,
-                rate_cell(mean([one["goodput_bps"] for one in found]) or 0.0),
-                time_cell(mean([one["stall_ns"] for one in found])),
-                *(f"{mean([one[count] for one in found]):.12g}" for count in counts),
-            ]
-        )
-    return align(cells)
-
-
-def phase_table(outcome: Outcome) -> str | None:
-    """Return a line for each handoff or change and flow of the mobile node; None without any."""
-    moving = {row["flow"] for row in rows(outcome.flows) if row["moves"]}
-    by_phase: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    for row in rows(outcome.phases):
-        if row["flow"] in moving and row["phase"] > 0:
-            by_phase.setdefault((row["phase"], row["flow"]), []).append(row)
-    if not by_phase:
-        return None
-    cells = ["at link flow first all acked timeouts spurious rexmits queue down radio".split()]
-    counts = ("timeouts", "spurious_timeouts", "rexmits")
-    drops = ("drops_queue", "drops_break", "drops_radio")
-    for (_, name), found in sorted(by_phase.items())[:MOST_LINES]:
-        cells.append(
-            [
-                time_text(found[0]["from_ns"]),
-                found[0]["link"],
-                name,
-                time_cell(mean([one["first_new_ns"] for one in found])),
-                time_cell(mean([one["all_new_ns"] for one in found])),
-                *(
-                    f"{mean([one[key] for one in found]):.12g}"
-                    for key in ("acked", *counts, *drops)
-                ),
-            ]
-        )
-    left = len(by_phase) - MOST_LINES
-    more = f"\n... and {left} more; --out DIR and --json give all" if left > 0 else ""
-    return align(cells) + more

@@ -1,4 +1,7 @@
-"""Figures for papers, one file for each kind.
+"""Figures for papers, one file for each kind, and pictures of one's own runs.
+
+`plot_run` draws a flow of a scenario over time, `plot_page` writes the page to look into it, and
+`plot_axis` draws what a sweep measured.
 
 Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
 kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
@@ -8,11 +11,14 @@ dates or random identifiers: the same data gives the same bytes with the same ve
 matplotlib is imported when the first figure is drawn, not before.
 """
 
+from midflight.plot.axis import plot_axis
 from midflight.plot.bars import BarPanel, Bars, bar_panels, bar_plot
 from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
 from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
+from midflight.plot.page import plot_page
 from midflight.plot.quartiles import Series, quartile_plot
+from midflight.plot.run import plot_run
 from midflight.plot.states import State, Transition, state_plot
 from midflight.plot.style import (
     COLUMN_IN,
@@ -55,6 +61,9 @@ __all__ = [
     "bar_plot",
     "indicator_plot",
     "line_plot",
+    "plot_axis",
+    "plot_page",
+    "plot_run",
     "quartile_plot",
     "sequence_plot",
     "state_plot",

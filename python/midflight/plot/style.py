@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ __all__ = [
     "COLUMN_IN",
     "DARK",
     "FILLS",
+    "FORMATS",
     "LIGHT",
     "LOOKS",
     "MIDDLE",
@@ -24,6 +26,8 @@ __all__ = [
     "Drawing",
     "Fill",
     "Look",
+    "check_format",
+    "figure_bytes",
     "save",
     "style",
     "text_width",
@@ -173,6 +177,44 @@ def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
     figure.savefig(png, metadata={"Software": None})
     return [svg, png]
+
+
+#: The formats of single figures by the suffix of a file, and what would tell one drawing of it from
+#: the next.
+FORMATS: Mapping[str, Mapping[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def check_format(path: Path, others: Sequence[str] = ()) -> str:
+    """The suffix of a file that a figure can be written to; raises `MidflightError` for others."""
+    suffix, accepted = path.suffix.lower(), [*FORMATS, *others]
+    if suffix not in accepted:
+        from midflight import MidflightError
+
+        raise MidflightError(
+            f'"{path}" is not the name of a figure; it may end in '
+            f"{', '.join(accepted[:-1])} or {accepted[-1]}"
+        )
+    return suffix
+
+
+def figure_bytes(figure: Figure, suffix: str) -> bytes:
+    """Lay a figure out and return it as a file of this suffix would hold it."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    file = io.BytesIO()
+    with style():
+        ConstrainedLayoutEngine().execute(figure)
+        # The solver's last digits differ from process to process, and names in an SVG with them.
+        for axes in figure.axes:
+            left, low, width, height = (round(one, 9) for one in axes.get_position().bounds)
+            axes.set_position((left, low, width, height))
+        metadata: Any = FORMATS[suffix]
+        figure.savefig(file, format=suffix[1:], metadata=metadata)
+    return file.getvalue()
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:

@@ -1,0 +1,239 @@
+"""`midflight plot`: pictures of runs and of sweeps."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.input import read, read_whole
+from midflight.cli.output import UserError, note, open_result
+from midflight.cli.run import PoliciesOption, SetsOption, own_policies, scenario_plan
+
+if TYPE_CHECKING:
+    from midflight.policy import Policies
+
+__all__ = ["plot", "write_figure"]
+
+PAGE = ".html"
+
+
+def plot(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO|DIR",
+            help="A scenario in TOML or the name of a starter; or a folder of results, or a CSV "
+            "or Parquet file.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="A figure (.png, .svg, .pdf), or the interactive page (.html).",
+        ),
+    ],
+    sets: SetsOption = None,
+    policies: PoliciesOption = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="time-sequence, window, or both.  [default: both]"),
+    ] = None,
+    schemes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheme",
+            metavar="NAME",
+            help="A sender in place of the flow's own; repeated, all of them side by side.",
+        ),
+    ] = None,
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The flow.  [default: the first]")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="N", help="The number of the run.  [default: 0]")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Show what happens from then on.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Show what happens before.")
+    ] = None,
+    segments: Annotated[
+        str | None, typer.Option(metavar="A:B", help="Show the segments of these numbers.")
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", metavar="COLUMN", help="Of results: the axis, such as handoffs.0.at."),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="COLUMN", help="Of results: what was measured, duration_ns."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by", metavar="COLUMN", help="Of results: a line for each value. May be repeated."
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="COLUMN=VALUE",
+            help="Of results: only the rows with this value. May be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Draw a run over time, or the results of a sweep over one of its axes.
+
+    Of a scenario: segments, ACKs and losses over time, the window, and the timer, with handoffs
+    marked; as a figure, or with a name in .html as a page to zoom and look into, which opens
+    without a network. Of a folder of results: median and quartiles of a measurement.
+
+    \b
+    Examples:
+      midflight plot wifi-to-lte --out run.png
+      midflight plot wifi-to-lte --scheme sack --scheme enhanced --from "0.2 s" --out both.pdf
+      midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
+      midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
+        --out sweep.svg
+    """
+    of_runs = {
+        "--set": sets,
+        "--policy": policies,
+        "--kind": kind,
+        "--scheme": schemes,
+        "--flow": flow,
+        "--run": run,
+        "--from": start,
+        "--until": until,
+        "--segments": segments,
+    }
+    of_results = {"--x": x, "--y": y, "--by": by, "--where": where}
+    from midflight.plot.style import check_format
+    from midflight.scenario import starter_names
+
+    place = Path(source)
+    is_table = place.is_dir() or place.suffix in (".csv", ".parquet")
+    suffix = check_format(Path(out), () if is_table else (PAGE,))
+    if is_table:
+        refuse(of_runs, f'"{source}" holds results', "is for a scenario")
+        plot_results(source, out, x=x, y=y, by=by or (), where=where or ())
+        return
+    if not place.exists() and source not in starter_names() and any(of_results.values()):
+        raise UserError(f'there is no folder and no table "{source}"')
+    refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
+    plan = scenario_plan(source, sets, own_policies(policies))
+    number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
+    from_s = None if start is None else read_time("--from", start)
+    until_s = None if until is None else read_time("--until", until)
+    shown = None if segments is None else read_segments(segments)
+    how: dict[str, Any] = {"flow": flow, "run": number, "schemes": schemes or ()}
+    how["policies"] = own_policies(policies)
+    if suffix == PAGE:
+        if kind is not None:
+            raise UserError("--kind is for figures; a page shows both")
+        from midflight.plot.page import page_html
+
+        given = [
+            (option, one)
+            for option, values in of_runs.items()
+            for one in (values if isinstance(values, list) else [values])
+            if one is not None
+        ]
+        words = ["midflight", "plot", source, *(w for pair in given for w in pair), "--out", out]
+        html = page_html(plan, view=(from_s, until_s, shown), command=shlex.join(words), **how)
+        with open_result(Path(out)) as file:
+            file.write(html)
+    else:
+        write_figure(
+            plan, out, kind=kind or "both", from_s=from_s, until_s=until_s, segments=shown, **how
+        )
+    note(f"written to {out}")
+
+
+def write_figure(
+    plan: Any,
+    out: str,
+    *,
+    flow: str | None,
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies,
+    **how: Any,
+) -> None:
+    """Write the figure of a run."""
+    from midflight.plot.history import histories
+    from midflight.plot.run import run_figure
+    from midflight.plot.style import check_format, figure_bytes
+
+    suffix = check_format(Path(out))
+    figure = run_figure(
+        histories(plan, flow=flow, run=run, schemes=schemes, policies=policies), **how
+    )
+    with open_result(Path(out), binary=True) as file:
+        file.write(figure_bytes(figure, suffix))
+
+
+def plot_results(
+    source: str,
+    out: str,
+    *,
+    x: str | None,
+    y: str | None,
+    by: Sequence[str],
+    where: Sequence[str],
+) -> None:
+    """Write the figure of a folder of results."""
+    from midflight.plot.axis import axis_data, axis_figure, read_columns
+    from midflight.plot.style import check_format, figure_bytes
+
+    if x is None or y is None:
+        raise UserError(
+            f'"{source}" holds results: give --x, the axis, and --y, the measurement, '
+            "such as --x handoffs.0.at --y duration_ns"
+        )
+    kept = {}
+    for word in where:
+        key, equals, value = word.partition("=")
+        if not (equals and key):
+            raise UserError(f'--where "{word}" is not column=value; write for example run=0')
+        kept[key] = value
+    try:
+        columns = read_columns(source, y)
+    except OSError as error:
+        raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=kept))
+    with open_result(Path(out), binary=True) as file:
+        file.write(figure_bytes(figure, check_format(Path(out))))
+    note(f"written to {out}")
+
+
+def refuse(options: dict[str, Any], why: str, what: str) -> None:
+    """Refuse options that are for something else."""
+    for option, value in options.items():
+        if value is not None:
+            raise UserError(f"{why}, and {option} {what}")
+
+
+def read_time(option: str, text: str) -> float:
+    """Read a time as seconds."""
+    from midflight import parse_duration
+
+    return float(read(option, parse_duration, text)) / 1e9
+
+
+def read_segments(text: str) -> tuple[int, int]:
+    """Read a range of segment numbers."""
+    low, colon, high = text.partition(":")
+    if not (colon and low.strip().isdigit() and high.strip().isdigit() and int(low) < int(high)):
+        raise UserError(
+            f'--segments "{text}" is not a range of segments; write for example 100:250'
+        )
+    return int(low), int(high)

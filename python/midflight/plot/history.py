@@ -1,0 +1,269 @@
+"""What pictures of a run show: packets, window and timer of one flow, and the handoffs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from midflight._core import Plan, Table
+    from midflight.policy import Policies
+    from midflight.scenario import Scenario
+
+__all__ = ["History", "Moment", "Moments", "Order", "Source", "histories", "plan_of"]
+
+NS_PER_S = 1e9
+
+#: What the functions here take as a scenario: one, a checked one, a file, or the name of a starter.
+Source: TypeAlias = "Scenario | Plan | str | Path"
+
+Times: TypeAlias = NDArray[np.int64]
+Values: TypeAlias = NDArray[np.float64]
+
+
+class Moment(NamedTuple):
+    """Something that happens to the path at an instant, in nanoseconds.
+
+    A `break` takes the link away or stops it, a `make` is the link in use from then on, a `notice`
+    is what the sender hears of it. `label` names the link.
+    """
+
+    time_ns: int
+    kind: Literal["break", "make", "notice"]
+    label: str
+
+
+class Order(NamedTuple):
+    """What a policy ordered at an instant in nanoseconds, who did, and why."""
+
+    time_ns: int
+    author: str
+    order: str
+    reason: str
+
+
+class Moments:
+    """The names of what happens to the path of a scenario, by when it happens, and its end."""
+
+    def __init__(self, scenario: Mapping[str, Any]) -> None:
+        from midflight import _core
+
+        self.end_ns = _core.parse_duration(scenario["end"])
+        self.breaks: dict[int, str] = {}
+        self.makes: dict[int, str] = {}
+        on = scenario.get("start") or next(iter(scenario["links"]))
+        for handoff in scenario.get("handoffs", ()):
+            to = handoff["to"]
+            names = [to] if isinstance(to, str) else list(to)
+            gap = handoff.get("gap")
+            for turn, at in enumerate(sorted(_core.parse_instants(handoff["at"]))):
+                target = names[turn % len(names)]
+                if gap is not None:
+                    self.breaks[at] = f"{on} lost"
+                make = at + (_core.parse_duration(gap) if gap is not None else 0)
+                self.makes[make] = f"{on} is back" if target == on else f"to {target}"
+                on = target
+        for change in scenario.get("changes", ()):
+            pause = _core.parse_duration(change.get("pause") or "0 s")
+            for at in _core.parse_instants(change["at"]):
+                self.breaks[at] = f"{change['link']} pauses"
+                self.makes[at + pause] = f"{change['link']} changes"
+
+    def of(self, kind: str, time_ns: int) -> Moment:
+        """The event of a trace with its name."""
+        if kind == "break":
+            return Moment(time_ns, "break", self.breaks.get(time_ns, "link lost"))
+        if kind == "make":
+            return Moment(time_ns, "make", self.makes.get(time_ns, "link in use"))
+        return Moment(time_ns, "notice", "notice")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A value that holds from each time, in nanoseconds, to the next."""
+
+    time_ns: Times
+    value: Values
+
+    def at(self, time_ns: int) -> float:
+        """The value at an instant; nan before the first."""
+        place = int(np.searchsorted(self.time_ns, time_ns, side="right")) - 1
+        return float(self.value[place]) if place >= 0 else float("nan")
+
+
+class History:
+    """One flow in one run.
+
+    Segment numbers are the simulator's: the SYN is 0, data begin at 1, and an ACK carries the
+    number of the last segment that has arrived in order. Times are nanoseconds from the start of
+    the run, windows segments, the timer's seconds.
+    """
+
+    def __init__(self, label: str, table: Table, moments: Moments) -> None:
+        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario."""
+        self.label = label
+        self.digest = table.digest
+        self._time: Times = table.numpy("time_ns")
+        self._value: Values = table.numpy("value")
+        self._detail = table.numpy("detail")
+        events = table.numpy("event")
+        #: The rows of each event.
+        self._rows: dict[str, NDArray[np.int64]] = {}
+        names, code = np.unique(events.astype(str), return_inverse=True)
+        for number, name in enumerate(names):
+            self._rows[str(name)] = np.flatnonzero(code == number)
+        self._moments = moments
+
+    def __len__(self) -> int:
+        return len(self._time)
+
+    def rows(self, *events: str) -> NDArray[np.int64]:
+        """The places of these events in the trace, in the order of time."""
+        none = np.empty(0, np.int64)
+        return np.sort(np.concatenate([none, *(self._rows.get(one, none) for one in events)]))
+
+    def times(self, *events: str) -> Times:
+        """When these events happen."""
+        return self._time[self.rows(*events)]
+
+    def values(self, *events: str) -> Values:
+        """Their values."""
+        return self._value[self.rows(*events)]
+
+    def details(self, *events: str) -> list[str]:
+        """What is said of them besides."""
+        return [str(one) for one in self._detail[self.rows(*events)]]
+
+    def steps(self, event: str) -> Steps:
+        """The values that an event tells of, each until the next; infinite ones left out."""
+        rows = self.rows(event)
+        rows = rows[np.isfinite(self._value[rows])]
+        return Steps(self._time[rows], self._value[rows])
+
+    @cached_property
+    def end_ns(self) -> int:
+        """When the flow is done; the end of the run if something is outstanding to the last."""
+        waits = len(self.flight.value) > 0 and self.flight.value[-1] > 0
+        last = int(self._time[-1]) if len(self) else 0
+        return max(last, self._moments.end_ns) if waits else last
+
+    @cached_property
+    def flight(self) -> Steps:
+        """Segments outstanding: the highest one sent less the highest one acknowledged.
+
+        What the receiver has beyond that counts as outstanding too, and so does what a timeout has
+        given up; the sender's own count (FlightSize, pipe) depends on its kind of recovery.
+        """
+        rows = self.rows("send", "ack")
+        is_ack = np.isin(rows, self._rows.get("ack", np.empty(0, np.int64)), assume_unique=True)
+        value = self._value[rows]
+        sent = np.maximum.accumulate(np.where(is_ack, -1.0, value))
+        acked = np.maximum.accumulate(np.where(is_ack, value, -1.0))
+        return Steps(self._time[rows], np.maximum(0.0, sent - acked))
+
+    @cached_property
+    def lost(self) -> NDArray[np.int64]:
+        """The places of lost data segments in the trace."""
+        rows = self._rows.get("drop", np.empty(0, np.int64))
+        mask = [str(self._detail[row]).startswith("data ") for row in rows]
+        found: NDArray[np.int64] = rows[np.array(mask, dtype=bool)]
+        return found
+
+    def lost_segments(self) -> tuple[Times, Values, list[str]]:
+        """When data segments are lost, their numbers, and where and why (`lte queue`)."""
+        why = [str(self._detail[row]).removeprefix("data ") for row in self.lost]
+        return self._time[self.lost], self._value[self.lost], why
+
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """Breaks, makes and notices."""
+        rows = self.rows("break", "make", "notice")
+        kind = {
+            int(row): name
+            for name in ("break", "make", "notice")
+            for row in self._rows.get(name, np.empty(0, np.int64))
+        }
+        return [self._moments.of(kind[int(row)], int(self._time[row])) for row in rows]
+
+    @cached_property
+    def orders(self) -> list[Order]:
+        """What policies ordered."""
+        found = []
+        for time_ns, text in zip(self.times("order"), self.details("order"), strict=True):
+            author, _, rest = text.partition(": ")
+            order, _, reason = rest.partition(" because ")
+            found.append(Order(int(time_ns), author, order, reason))
+        return found
+
+
+def plan_of(
+    source: Source, sets: Mapping[str, Any] | None = None, policies: Policies | None = None
+) -> Plan:
+    """The checked scenario of whatever names one, with `sets` over its values."""
+    from midflight import _core
+    from midflight.scenario import Scenario, read_plan, set_texts
+
+    if isinstance(source, Scenario):
+        return source.plan(sets=sets, policies=policies)
+    if isinstance(source, _core.Plan):
+        if not sets:
+            return source
+        texts = set_texts(sets)
+        return _core.Plan(source.canonical, name=None, sets=texts, policies=policies)
+    return read_plan(source, sets=sets, policies=policies)
+
+
+def histories(
+    source: Source,
+    *,
+    flow: str | None = None,
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+) -> list[History]:
+    """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
+    `policies` are those of one's own that schemes name.
+
+    `flow` is the flow's name, the first one's if it is left out. A history is named by its scheme.
+    Raises `MidflightError` for what is not accepted.
+    """
+    plan = plan_of(source, policies=policies)
+    values = json.loads(plan.canonical)
+    moments = Moments(values)
+    key = flow_key(values["flows"], flow)
+    found = []
+    for scheme, one in planned(plan, key, schemes, policies):
+        found.append(History(scheme, one.trace(run=run, flow=flow), moments))
+    return found
+
+
+def planned(
+    plan: Plan, key: str | None, schemes: Iterable[str], policies: Policies | None = None
+) -> Iterator[tuple[str, Plan]]:
+    """Yield each scheme with the scenario in which a flow has it."""
+    flows = json.loads(plan.canonical)["flows"]
+    key = key if key is not None else next(iter(flows))
+    alone = True
+    for scheme in dict.fromkeys(schemes):
+        alone = False
+        yield scheme, plan_of(plan, {f"flows.{key}.scheme": scheme}, policies)
+    if alone:
+        yield flows[key]["scheme"], plan
+
+
+def flow_key(flows: Mapping[str, Any], name: str | None) -> str | None:
+    """The key of a flow in a scenario by its name, which has a number where there are several.
+
+    None for the first one, and for a name that is no flow's: the core has the sentence for that.
+    """
+    if name is None or name in flows:
+        return name
+    key, _, number = name.rpartition("-")
+    return key if key in flows and number.isdigit() else None

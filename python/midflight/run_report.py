@@ -1,0 +1,208 @@
+"""One self-contained HTML report of a scenario: what it is, what it gave, how to repeat it.
+
+The file holds everything it shows (figures as SVG data) and loads nothing from the network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from midflight.report import data_url, environment
+from midflight.run_tables import flow_cells, phase_cells, rows
+
+if TYPE_CHECKING:
+    from midflight.scenario import Outcome
+
+__all__ = ["MOST_FIGURES", "report_html", "report_run"]
+
+#: Flows that are drawn.
+MOST_FIGURES = 4
+
+Cells = Sequence[Sequence[str]]
+
+#: What the columns of results are called in full.
+_HEADS = {
+    "seconds": "time (s)",
+    "goodput": "goodput (Mbit/s)",
+    "stall": "longest stall (s)",
+    "spurious": "of them spurious",
+    "rexmits": "retransmissions",
+    "queue": "lost to full queues",
+    "down": "lost to links down",
+    "radio": "lost by the radio",
+    "first": "first new packet (s)",
+    "all": "all new packets (s)",
+    "acked": "segments acknowledged",
+}
+
+
+def report_run(
+    source: Any,
+    path: str | Path,
+    *,
+    threads: int = 0,
+    command: str = "",
+    progress: Callable[[int, int], object] | None = None,
+) -> Path:
+    """Run a scenario and write its report to a file; return the path.
+
+    `source` is a `Scenario`, a `Plan`, a file, the name of a starter, or the `Outcome` of runs that
+    were made. `command` is what repeats it, as the report says; `threads` and `progress` are as for
+    `Outcome.of`. Raises `MidflightError` for what is not accepted, `OSError` for a place that
+    cannot be written.
+    """
+    from midflight.plot.history import plan_of
+    from midflight.scenario import Outcome
+
+    if isinstance(source, Outcome):
+        outcome = source
+    else:
+        outcome = Outcome.of(plan_of(source), threads=threads, progress=progress)
+    path = Path(path)
+    path.write_text(report_html(outcome, command=command), encoding="utf-8")
+    return path
+
+
+def report_html(outcome: Outcome, *, command: str = "") -> str:
+    """Return the report of runs that were made."""
+    scenario = json.loads(outcome.plan.canonical)
+    manifest = outcome.manifest(command)
+    moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]
+    return (
+        environment()
+        .get_template("run_report.html.j2")
+        .render(
+            title=scenario.get("title") or "A scenario",
+            description=" ".join((scenario.get("description") or "").split()),
+            scenario=scenario,
+            links=link_cells(scenario["links"]),
+            flows=flow_settings(scenario["flows"]),
+            events=event_cells(scenario),
+            settings=scenario.get("set", {}),
+            results=headed(flow_cells(outcome)),
+            phases=headed(phase_cells(outcome) or []),
+            figures=list(figures(outcome, moving[:MOST_FIGURES])),
+            left_out=moving[MOST_FIGURES:],
+            manifest={key: value for key, value in manifest.items() if key != "scenario"},
+            document=json.dumps(manifest, indent=2, allow_nan=False),
+            command=command,
+        )
+    )
+
+
+def headed(cells: Cells) -> Cells:
+    """Results with the heads of their columns in full."""
+    return [[_HEADS.get(one, one) for one in cells[0]], *cells[1:]] if cells else []
+
+
+def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Draw flows in the first run."""
+    from midflight.plot.history import histories
+    from midflight.plot.run import run_figure
+    from midflight.plot.style import figure_bytes
+
+    for name in names:
+        runs = histories(outcome.plan, flow=name)
+        yield {
+            "flow": name,
+            "scheme": runs[0].label,
+            "image": data_url(figure_bytes(run_figure(runs), ".svg"), "image/svg+xml"),
+            "digest": runs[0].digest,
+        }
+
+
+def link_cells(links: Mapping[str, Any]) -> Cells:
+    """The links' parameters, with what a preset says of them."""
+    from midflight import link_presets
+
+    presets = {one["name"]: one for one in link_presets()}
+    keys = ("preset", "rate", "up", "delay", "queue", "loss", "reorder")
+    lines = []
+    for name, link in links.items():
+        known = presets.get(link.get("preset") or "")
+        usual = (
+            {}
+            if known is None
+            else {
+                "rate": f"{known['down_bps'] / 1e6:.12g} Mbit/s",
+                "up": f"{known['up_bps'] / 1e6:.12g} Mbit/s",
+                "delay": f"{known['delay_ns'] / 1e6:.12g} ms",
+            }
+        )
+        up = link.get("up") or {}
+        own = {key: link[key] for key in keys if key != "up" and link.get(key)}
+        if up:
+            own["up"] = ", ".join(
+                f"{value}" if key in ("rate", "delay") else f"{key} {value}"
+                for key, value in up.items()
+            )
+        elif link.get("rate"):
+            own["up"] = link["rate"]
+        queue = "bdp" if known is None else "the preset's"
+        lines.append((name, {"queue": queue, **usual, **own}))
+    used = [key for key in keys if any(key in line for _, line in lines)]
+    return [
+        ["link", *used],
+        *([name, *(line.get(key, "-") for key in used)] for name, line in lines),
+    ]
+
+
+def flow_settings(flows: Mapping[str, Any]) -> Cells:
+    """What the flows are."""
+    keys = ("scheme", "direction", "size", "start", "count", "stagger", "on")
+    usual = {"start": "0 s", "count": "1", "stagger": "0 s", "on": "None"}
+    used = [
+        key for key in keys if any(str(flow.get(key)) != usual.get(key) for flow in flows.values())
+    ]
+    lines = []
+    for name, flow in flows.items():
+        more = ", ".join(f"{key}={value}" for key, value in (flow.get("set") or {}).items())
+        lines.append([name, *(str(flow.get(key) or "-") for key in used), more])
+    if any(line[-1] for line in lines):
+        return [["flow", *used, "settings"], *lines]
+    return [["flow", *used], *(line[:-1] for line in lines)]
+
+
+def event_cells(scenario: Mapping[str, Any]) -> Cells:
+    """Handoffs and changes in the order of time, by the first of several alike."""
+    from midflight import parse_instants
+
+    lines = []
+    for handoff in scenario.get("handoffs", ()):
+        to = handoff["to"] if isinstance(handoff["to"], str) else ", ".join(handoff["to"])
+        what = (
+            f"break before make, {handoff['gap']} without a link"
+            if handoff.get("gap")
+            else ("make before break")
+        )
+        lines.append([handoff["at"], f"handoff to {to}", what, notice_text(handoff, scenario)])
+    for change in scenario.get("changes", ()):
+        keys = ("rate", "delay", "queue", "loss", "reorder")
+        new = ", ".join(f"{key} {change[key]}" for key in keys if change.get(key))
+        pause = change.get("pause")
+        waits = f"after a pause of {pause}" if pause and not pause.startswith("0 ") else ""
+        what = " ".join(filter(None, (new, waits)))
+        lines.append(
+            [change["at"], f"{change['link']} changes", what, notice_text(change, scenario)]
+        )
+    lines.sort(key=lambda line: min(parse_instants(line[0])))
+    return [["at", "what", "how", "senders are told"], *lines] if lines else []
+
+
+def notice_text(event: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
+    """When and what senders are told."""
+    notice = event.get("notice")
+    if notice is None or not scenario.get("notices", True):
+        return "nothing"
+    delay = notice.get("delay") or "0 s"
+    words = ["at once" if delay.startswith("0 ") else f"{delay} later"]
+    for key, text in (("says_rate", "a rate of"), ("says_delay", "a delay of")):
+        if notice.get(key):
+            words.append(f"{text} {notice[key]}")
+    lost = notice.get("lost")
+    if lost and lost != "0%":
+        words.append(f"lost in {lost}")
+    return ", ".join(words)

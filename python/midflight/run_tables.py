@@ -1,0 +1,97 @@
+"""What the runs of a scenario gave, as the cells of tables: means if there are several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from midflight._core import Table
+    from midflight.scenario import Outcome
+
+__all__ = ["flow_cells", "phase_cells", "rows"]
+
+
+def rows(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table."""
+    names = table.column_names
+    for row in zip(*(table.column(name) for name in names), strict=True):
+        yield dict(zip(names, row, strict=True))
+
+
+def mean(values: Sequence[Any]) -> float | None:
+    """Return the mean, or None if a value is missing."""
+    if not values or any(value is None for value in values):
+        return None
+    return float(sum(values)) / len(values)
+
+
+def time_cell(nanoseconds: float | None, decimals: int = 3) -> str:
+    return "-" if nanoseconds is None else f"{nanoseconds / 1e9:.{decimals}f}"
+
+
+def rate_cell(bits_per_second: float) -> str:
+    return f"{bits_per_second / 1e6:.3f}"
+
+
+def flow_cells(outcome: Outcome) -> list[list[str]]:
+    """Return a head, and a line for each flow: means per run."""
+    by_flow: dict[str, list[dict[str, Any]]] = {}
+    for row in rows(outcome.flows):
+        by_flow.setdefault(row["flow"], []).append(row)
+    head = "flow scheme seconds goodput stall timeouts spurious rexmits queue down radio"
+    cells = [head.split()]
+    for name, found in by_flow.items():
+        runs = len(found)
+        unfinished = sum(one["finished_ns"] is None for one in found)
+        took = time_cell(mean([one["duration_ns"] for one in found]))
+        if unfinished and unfinished < runs:
+            took = f"{runs - unfinished} of {runs}"
+        counts = (
+            "timeouts",
+            "spurious_timeouts",
+            "rexmits",
+            "drops_queue",
+            "drops_break",
+            "drops_radio",
+        )
+        cells.append(
+            [
+                name,
+                found[0]["scheme"],
+                took,
+                rate_cell(mean([one["goodput_bps"] for one in found]) or 0.0),
+                time_cell(mean([one["stall_ns"] for one in found])),
+                *(f"{mean([one[count] for one in found]):.12g}" for count in counts),
+            ]
+        )
+    return cells
+
+
+def phase_cells(outcome: Outcome) -> list[list[str]] | None:
+    """Return a head, and a line for each handoff or change and flow of the mobile node, or None."""
+    moving = {row["flow"] for row in rows(outcome.flows) if row["moves"]}
+    by_phase: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for row in rows(outcome.phases):
+        if row["flow"] in moving and row["phase"] > 0:
+            by_phase.setdefault((row["phase"], row["flow"]), []).append(row)
+    if not by_phase:
+        return None
+    cells = ["at link flow first all acked timeouts spurious rexmits queue down radio".split()]
+    counts = ("timeouts", "spurious_timeouts", "rexmits")
+    drops = ("drops_queue", "drops_break", "drops_radio")
+    for (_, name), found in sorted(by_phase.items()):
+        cells.append(
+            [
+                f"{found[0]['from_ns'] / 1e9:.12g} s",
+                found[0]["link"],
+                name,
+                time_cell(mean([one["first_new_ns"] for one in found])),
+                time_cell(mean([one["all_new_ns"] for one in found])),
+                *(
+                    f"{mean([one[key] for one in found]):.12g}"
+                    for key in ("acked", *counts, *drops)
+                ),
+            ]
+        )
+    return cells

@@ -1,0 +1,742 @@
+"use strict";
+(() => {
+const $ = id => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+const canvas = $("graph"), g = canvas.getContext("2d"), tip = $("tip");
+const S = 1e9;
+
+// ---- data -----------------------------------------------------------------------------------
+
+/** Bytes of base64. */
+function bytes(text) {
+  const raw = atob(text), found = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
+  return found;
+}
+
+/** Whole numbers from deltas: seven bits to a byte, the sign in the lowest bit. */
+function unpack(text) {
+  const raw = bytes(text);
+  let count = 0;
+  for (const byte of raw) if (byte < 128) count++;
+  const found = new Float64Array(count);
+  let value = 0, delta = 0, scale = 1, place = 0;
+  for (const byte of raw) {
+    delta += (byte & 127) * scale;
+    scale *= 128;
+    if (byte > 127) continue;
+    value += delta % 2 ? -(delta + 1) / 2 : delta / 2;
+    found[place++] = value;
+    delta = 0; scale = 1;
+  }
+  return found;
+}
+
+function steps([times, values]) {
+  return { t: unpack(times), v: new Float32Array(bytes(values).buffer) };
+}
+
+/** The first place in ascending numbers that is not below `value`. */
+function lower(ascending, value) {
+  let low = 0, high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < value) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+const upper = (ascending, value) => lower(ascending, value + 1);
+
+/** What a value is at an instant; undefined before the first. */
+const at = (series, time) => series.v[upper(series.t, time) - 1];
+
+/** Segments outstanding: the highest one sent less the highest one acknowledged. */
+function flight(run) {
+  const t = [], v = [];
+  let sent = -1, acked = -1, a = 0, k = 0;
+  while (a < run.sent.length || k < run.ack.length) {
+    const segment = k >= run.ack.length || run.sent[a] < run.ack[k];
+    // At one instant the ACK comes first: it is what lets a segment go.
+    const time = segment ? run.sent[a] : run.ack[k];
+    if (!segment) acked = Math.max(acked, run.acked[k++]);
+    else if (run.kind[a]) { a++; continue; }
+    else sent = Math.max(sent, run.segment[a++]);
+    t.push(time); v.push(Math.max(0, sent - acked));
+  }
+  return { t: Float64Array.from(t), v: Float32Array.from(v) };
+}
+
+const runs = data.runs.map((raw, number) => {
+  const run = { number, label: raw.label, end: raw.end, shown: true, ends: raw.ends, said: raw.said, ackSaid: raw.ackSaid,
+    ackLost: raw.ackLost, notes: raw.notes, orders: raw.orders, moments: raw.moments };
+  for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked"]) run[key] = unpack(raw[key]);
+  for (const key of ["cwnd", "ssthresh", "rto", "rtt"]) run[key] = steps(raw[key]);
+  run.unsure = new Set(unpack(raw.unsure));
+  run.flight = flight(run);
+  // The highest number acknowledged so far, in which the time of a segment's ACK is found.
+  run.covered = run.acked.slice();
+  for (let i = 1; i < run.covered.length; i++) run.covered[i] = Math.max(run.covered[i], run.covered[i - 1]);
+  run.lost = [];
+  for (let i = 0; i < run.sent.length; i++) {
+    if (run.how[i] >= 0 && run.ends[run.how[i]].startsWith("lost ")) run.lost.push(i);
+  }
+  run.lost.sort((a, b) => run.sent[a] + run.after[a] - run.sent[b] - run.after[b]);
+  run.lostAt = Float64Array.from(run.lost, i => run.sent[i] + run.after[i]);
+  run.copies = new Map();
+  for (let i = 0; i < run.sent.length; i++) {
+    if (run.kind[i] === 1) run.copies.set(run.segment[i], (run.copies.get(run.segment[i]) || 1) + 1);
+  }
+  run.timeouts = run.notes.filter(n => n[1] === "rto");
+  return run;
+});
+const shown = () => runs.filter(run => run.shown);
+
+/** What happens to the path in any run that is shown; the same thing once. */
+function moments() {
+  const found = new Map();
+  for (const run of shown()) {
+    for (const [time, kind, label] of run.moments) found.set(`${time} ${kind} ${label}`, { time, kind, label });
+  }
+  return [...found.values()].sort((a, b) => a.time - b.time);
+}
+
+// ---- looks ----------------------------------------------------------------------------------
+
+const LIGHT = ["#08417a", "#c96a00", "#1f7a5c", "#7a3d91", "#5c4a1e", "#a3262a", "#2a7f9e", "#4a5560"];
+const DARK = ["#7db4ee", "#f3a545", "#64c9a2", "#cf9be6", "#d2bd85", "#f0898c", "#7fd3ee", "#b9c4cf"];
+const SHAPES = ["circle", "square", "diamond", "triangle"];
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let css = {};
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["ink", "soft", "line", "grid", "back", "gap"]) css[name] = style.getPropertyValue(`--${name}`).trim();
+}
+const colour = run => (dark.matches ? DARK : LIGHT)[run.number % LIGHT.length];
+const shape = run => SHAPES[run.number % SHAPES.length];
+
+/** Adds a shape around a point to the path. */
+function trace(kind, x, y, r) {
+  if (kind === "circle") { g.moveTo(x + r, y); g.arc(x, y, r, 0, 2 * Math.PI); }
+  else if (kind === "square") g.rect(x - .9 * r, y - .9 * r, 1.8 * r, 1.8 * r);
+  else if (kind === "diamond") {
+    g.moveTo(x, y - 1.25 * r); g.lineTo(x + 1.25 * r, y); g.lineTo(x, y + 1.25 * r); g.lineTo(x - 1.25 * r, y); g.closePath();
+  } else if (kind === "triangle") {
+    g.moveTo(x, y - 1.2 * r); g.lineTo(x + 1.15 * r, y + .85 * r); g.lineTo(x - 1.15 * r, y + .85 * r); g.closePath();
+  } else if (kind === "cross") {
+    g.moveTo(x - r, y - r); g.lineTo(x + r, y + r); g.moveTo(x - r, y + r); g.lineTo(x + r, y - r);
+  } else if (kind === "dash") { g.moveTo(x - 1.2 * r, y); g.lineTo(x + 1.2 * r, y); }
+  else if (kind === "down") {
+    g.moveTo(x, y + r); g.lineTo(x - r, y - .8 * r); g.lineTo(x + r, y - .8 * r); g.closePath();
+  }
+}
+
+/** The same as SVG, for the legend. */
+function icon(kind, fill, stroke) {
+  const paths = { circle: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z", square: "M3.5 3.5h7v7h-7z", diamond: "M7 2l5 5-5 5-5-5z",
+    triangle: "M7 2.2l4.6 8.2H2.4z", cross: "M3.5 3.5l7 7M3.5 10.5l7-7", dash: "M2 7h10", down: "M7 11.5L3 4h8z" };
+  return `<svg width="14" height="14" aria-hidden="true"><path d="${paths[kind]}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
+}
+
+// ---- view -----------------------------------------------------------------------------------
+
+const last = Math.max(1, ...runs.map(run => run.end));
+const most = Math.max(1, ...runs.map(run => run.segment.reduce((a, b) => Math.max(a, b), 0)));
+const whole = { t0: -.01 * last, t1: 1.01 * last, s0: -.03 * most - 1, s1: 1.03 * most + 1 };
+const view = { ...whole };
+let below = "window", boxMode = false, box = null, pointer = null, picked = null, waiting = 0;
+// Where the panels are, in CSS pixels.
+const area = { left: 64, right: 14, top: 34, gap: 26, bottom: 38, w: 0, h1: 0, y2: 0, h2: 0, width: 0, height: 0 };
+
+const X = time => area.left + (time - view.t0) / (view.t1 - view.t0) * area.w;
+const Y = segment => area.top + (view.s1 - segment) / (view.s1 - view.s0) * area.h1;
+const timeAt = x => view.t0 + (x - area.left) / area.w * (view.t1 - view.t0);
+const segmentAt = y => view.s1 - (y - area.top) / area.h1 * (view.s1 - view.s0);
+
+/** Looks at these times and segments, no closer than makes sense and no further than there is. */
+function look(t0, t1, s0, s1) {
+  const clip = (low, high, least, from, to) => {
+    const size = Math.min(Math.max(high - low, least), to - from), middle = (low + high) / 2;
+    const start = Math.min(Math.max(middle - size / 2, from), to - size);
+    return [start, start + size];
+  };
+  [view.t0, view.t1] = clip(t0, t1, 1000, whole.t0, whole.t1);
+  [view.s0, view.s1] = clip(s0, s1, 4, whole.s0, whole.s1);
+  later();
+}
+function zoom(factor, x, y, times = true, segments = true) {
+  const t = timeAt(x), s = segmentAt(y), f = times ? factor : 1, k = segments ? factor : 1;
+  look(t - (t - view.t0) * f, t + (view.t1 - t) * f, s - (s - view.s0) * k, s + (view.s1 - s) * k);
+}
+const move = (dt, ds) => look(view.t0 + dt, view.t1 + dt, view.s0 + ds, view.s1 + ds);
+function reset() { look(whole.t0, whole.t1, whole.s0, whole.s1); }
+
+/** Fits the axis of segments to what is shown of the time. */
+function fit() {
+  let low = Infinity, high = -Infinity;
+  for (const run of shown()) {
+    for (const [times, values] of [[run.sent, run.segment], [run.ack, run.acked]]) {
+      for (let i = lower(times, view.t0), end = upper(times, view.t1); i < end; i++) {
+        low = Math.min(low, values[i]); high = Math.max(high, values[i]);
+      }
+    }
+  }
+  if (low > high) return;
+  const margin = Math.max(2, .05 * (high - low));
+  look(view.t0, view.t1, low - margin, high + margin);
+}
+
+/** Goes to the next or the previous handoff. */
+function handoff(forward) {
+  const makes = moments().filter(m => m.kind !== "notice"), middle = (view.t0 + view.t1) / 2;
+  const slack = (view.t1 - view.t0) * 1e-6 + 1;
+  const found = forward ? makes.find(m => m.time > middle + slack) || makes[0]
+    : makes.findLast(m => m.time < middle - slack) || makes[makes.length - 1];
+  if (!found) return say("There is no handoff in the runs shown.");
+  const half = Math.min((view.t1 - view.t0) / 2, .1 * (whole.t1 - whole.t0));
+  look(found.time - half, found.time + half, view.s0, view.s1);
+  fit();
+  say(`${found.label} at ${seconds(found.time)}`);
+}
+
+// ---- drawing --------------------------------------------------------------------------------
+
+function later() { if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; draw(); }); }
+
+function resize() {
+  const ratio = devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
+  canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  Object.assign(area, { width, height, left: 34 + 7 * Math.max(4, String(Math.round(most)).length) });
+  area.w = Math.max(10, width - area.left - area.right);
+  const room = Math.max(40, height - area.top - area.gap - area.bottom);
+  area.h1 = Math.round(room * .68); area.h2 = room - area.h1;
+  area.y2 = area.top + area.h1 + area.gap;
+  later();
+}
+
+/** Round numbers in a range, about so many. */
+function ticks(low, high, count) {
+  const rough = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find(f => f * power >= rough * .999);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step);
+  return [found, step];
+}
+const digits = step => Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
+
+/** Ones and threes of each power of ten in a range. */
+function powers(low, high) {
+  const found = [];
+  for (let k = Math.floor(Math.log10(low)); 10 ** k <= high; k++) {
+    for (const factor of [1, 3]) if (factor * 10 ** k >= low && factor * 10 ** k <= high) found.push(+(factor * 10 ** k).toPrecision(1));
+  }
+  return [found, 0];
+}
+
+function frame(y, height, low, high, title, yOf, isLog) {
+  g.strokeStyle = css.grid; g.fillStyle = css.soft; g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
+  const [found, step] = isLog ? powers(low, high) : ticks(low, high, height / 42);
+  g.beginPath();
+  for (const value of found) {
+    const at = Math.round(yOf(value)) + .5;
+    g.moveTo(area.left, at); g.lineTo(area.left + area.w, at);
+    if (isLog) g.fillText(String(value), area.left - 6, at);
+    else if (step >= 1 || title === "seconds") g.fillText(value.toFixed(digits(step)), area.left - 6, at);
+  }
+  g.stroke();
+  g.save();
+  g.translate(12, y + height / 2); g.rotate(-Math.PI / 2); g.textAlign = "center";
+  g.fillText(title, 0, 0);
+  g.restore();
+}
+
+function timeAxis() {
+  const [found, step] = ticks(view.t0 / S, view.t1 / S, area.w / 95);
+  g.textAlign = "center"; g.textBaseline = "top"; g.fillStyle = css.soft; g.strokeStyle = css.grid;
+  g.beginPath();
+  for (const value of found) {
+    const x = Math.round(X(value * S)) + .5;
+    for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) { g.moveTo(x, y); g.lineTo(x, y + h); }
+    g.fillText(value.toFixed(digits(step)), x, area.y2 + area.h2 + 5);
+  }
+  g.stroke();
+  g.fillText("time (s)", area.left + area.w / 2, area.y2 + area.h2 + 20);
+}
+
+/** Calls for each dot of a run that is seen, of those that cover each other once. */
+function each(times, values, from, to, cell, put) {
+  const columns = Math.ceil(area.w / cell) + 3, lines = Math.ceil(area.h1 / cell) + 3;
+  const taken = to - from > 3000 ? new Uint8Array(columns * lines) : null;
+  let count = 0;
+  for (let i = from; i < to; i++) {
+    const v = values[i];
+    if (v < view.s0 || v > view.s1) continue;
+    const x = X(times[i]), y = Y(v);
+    if (taken) {
+      const place = Math.floor((y - area.top) / cell + 1) * columns + Math.floor((x - area.left) / cell + 1);
+      if (taken[place]) continue;
+      taken[place] = 1;
+    }
+    put(x, y, i);
+    count++;
+  }
+  return count;
+}
+
+function clipped(y, height, what) {
+  g.save();
+  g.beginPath(); g.rect(area.left, y, area.w, height); g.clip();
+  what();
+  g.restore();
+}
+
+let drawn = {};
+function packets(run) {
+  const range = times => [lower(times, view.t0), upper(times, view.t1)];
+  const [a, b] = range(run.sent), many = b - a > 2500, of = colour(run);
+  // Runs that do the same cover each other: the first ones are a little larger.
+  const whole = 1.15 - .15 * Math.min(3, shown().indexOf(run)), r = whole * (many ? 1.5 : b - a > 700 ? 2.2 : 3.1);
+  const count = drawn[run.label] = { segments: 0, retransmissions: 0, acks: 0, lost: 0 };
+  g.strokeStyle = of; g.lineWidth = 1; g.globalAlpha = .55;
+  g.beginPath();
+  count.acks = each(run.ack, run.acked, ...range(run.ack), many ? 2 : 1, (x, y) => trace("dash", x, y, many ? 1.6 : r));
+  g.stroke();
+  g.globalAlpha = .35; g.beginPath();
+  for (const [time, number] of run.ackLost) if (time >= view.t0 && time <= view.t1) trace("cross", X(time), Y(number), 2);
+  g.stroke();
+  g.globalAlpha = 1; g.fillStyle = of;
+  g.beginPath();
+  each(run.sent, run.segment, a, b, many ? 2 : 1, (x, y, i) => {
+    if (run.kind[i]) return;
+    trace(many ? "square" : shape(run), x, y, r);
+    count.segments++;
+  });
+  g.fill();
+  // What was sent again and what was lost is what one looks for: larger and above.
+  g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
+  const size = whole * (many ? 2.6 : 4);
+  for (let i = a; i < b; i++) {
+    if (!run.kind[i] || run.segment[i] < view.s0 || run.segment[i] > view.s1) continue;
+    trace(shape(run), X(run.sent[i]), Y(run.segment[i]), size);
+    count.retransmissions++;
+  }
+  g.fill(); g.stroke();
+  g.lineWidth = 1.6; g.beginPath();
+  for (let k = lower(run.lostAt, view.t0), end = upper(run.lostAt, view.t1); k < end; k++) {
+    trace("cross", X(run.lostAt[k]), Y(run.segment[run.lost[k]]), many ? 2.4 : 3.6);
+    count.lost++;
+  }
+  g.stroke();
+  g.fillStyle = of; g.textAlign = "left"; g.textBaseline = "middle";
+  const named = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
+  if (named.length <= 16) {
+    for (const [time, event, segment] of named) g.fillText(event === "rto" ? "RTO" : "FR", X(time) + 8, Y(segment) + 13);
+  }
+}
+
+/** A step line; of many steps in a pixel the least and the greatest. */
+function line(series, end, yOf, dash, width) {
+  const from = Math.max(0, upper(series.t, view.t0) - 1), to = upper(series.t, view.t1);
+  if (to <= from) return;
+  g.setLineDash(dash); g.lineWidth = width;
+  g.beginPath();
+  let pixel = -Infinity, low = 0, high = 0, y = yOf(series.v[from]);
+  g.moveTo(X(Math.max(series.t[from], view.t0)), y);
+  const close = () => { if (low !== high) { g.lineTo(pixel, low); g.lineTo(pixel, high); g.lineTo(pixel, y); } };
+  const thin = to - from > 3 * area.w;
+  for (let i = from + 1; i < to; i++) {
+    const x = X(series.t[i]), next = yOf(series.v[i]);
+    if (!thin) { g.lineTo(x, y); g.lineTo(x, next); y = next; continue; }
+    if (Math.floor(x) !== pixel) {
+      close();
+      pixel = Math.floor(x); g.lineTo(pixel, y); low = high = next; g.lineTo(pixel, next);
+    }
+    low = Math.min(low, next); high = Math.max(high, next); y = next;
+  }
+  close();
+  g.lineTo(X(Math.min(view.t1, Math.max(series.t[series.t.length - 1], end))), y);
+  g.stroke();
+  g.setLineDash([]);
+}
+
+/** The least and the greatest of some series in the time shown. */
+function reach(names) {
+  let low = Infinity, high = 0;
+  for (const run of shown()) {
+    for (const { t, v } of names.map(name => run[name])) {
+      for (let i = Math.max(0, upper(t, view.t0) - 1), end = upper(t, view.t1); i < end; i++) {
+        low = Math.min(low, v[i]); high = Math.max(high, v[i]);
+      }
+    }
+  }
+  return [low, high];
+}
+
+function lowerPanel() {
+  const windows = below === "window", [least, most] = reach(windows ? ["cwnd", "flight"] : ["rto", "rtt"]);
+  // RTT samples are a small part of most timeouts.
+  const isLog = !windows && least > 0 && most > 12 * least;
+  const low = isLog ? least / 1.4 : 0, high = isLog ? most * 1.6 : 1.1 * Math.max(windows ? 4 : .01, most);
+  const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
+  const yOf = value => area.y2 + area.h2 * (1 - share(value));
+  frame(area.y2, area.h2, low, high, windows ? "segments" : "seconds", yOf, isLog);
+  clipped(area.y2 - 1, area.h2 + 2, () => {
+    for (const run of shown()) {
+      g.strokeStyle = g.fillStyle = colour(run);
+      if (below === "window") {
+        g.globalAlpha = .5; line(run.flight, run.end, yOf, [1.5, 2], 1.2);
+        g.globalAlpha = 1; line(run.ssthresh, run.end, yOf, [7, 4], 1.2); line(run.cwnd, run.end, yOf, [], 1.7);
+        continue;
+      }
+      line(run.rto, run.end, yOf, [], 1.7);
+      g.beginPath();
+      const from = lower(run.rtt.t, view.t0), to = upper(run.rtt.t, view.t1);
+      let lastX = -1, lastY = -1;
+      for (let i = from; i < to; i++) {
+        const x = Math.round(X(run.rtt.t[i])), y = Math.round(yOf(run.rtt.v[i]));
+        if (x === lastX && y === lastY) continue;
+        trace(shape(run), lastX = x, lastY = y, 1.6);
+      }
+      g.fill();
+      g.fillStyle = css.back; g.lineWidth = 1.5; g.beginPath();
+      for (const [time] of run.timeouts) if (time >= view.t0 && time <= view.t1) trace("down", X(time), yOf(at(run.rto, time - 1)), 4);
+      g.fill(); g.stroke();
+    }
+  });
+  for (const run of shown()) {
+    g.strokeStyle = colour(run); g.fillStyle = css.back; g.lineWidth = 1.4; g.beginPath();
+    for (const [time] of run.orders) if (time >= view.t0 && time <= view.t1) trace("diamond", X(time), orderY(run), 3.4);
+    g.fill(); g.stroke();
+  }
+}
+const orderY = run => area.y2 - 4 - 8 * shown().indexOf(run) % 20;
+
+function path() {
+  const found = moments();
+  let broken = null;
+  g.fillStyle = css.gap;
+  const band = (from, to) => {
+    const a = Math.max(X(from), area.left), b = Math.min(X(to), area.left + area.w);
+    if (b > a) for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.fillRect(a, y, b - a, h);
+  };
+  for (const m of found) {
+    if (m.kind === "break" && broken === null) broken = m.time;
+    if (m.kind === "make" && broken !== null) { band(broken, m.time); broken = null; }
+  }
+  if (broken !== null) band(broken, whole.t1);
+  const levels = [[], []];
+  drawn.moments = [];
+  g.textBaseline = "bottom"; g.textAlign = "center"; g.strokeStyle = css.soft; g.fillStyle = css.ink;
+  for (const kind of ["make", "break", "notice"]) {
+    for (const m of found) {
+      if (m.kind !== kind || m.time < view.t0 || m.time > view.t1) continue;
+      const x = Math.round(X(m.time)) + .5;
+      g.setLineDash({ make: [], break: [6, 3], notice: [2, 3] }[kind]); g.lineWidth = kind === "make" ? 1.4 : 1;
+      g.beginPath(); g.moveTo(x, area.top); g.lineTo(x, area.top + area.h1); g.moveTo(x, area.y2); g.lineTo(x, area.y2 + area.h2);
+      g.stroke();
+      const half = g.measureText(m.label).width / 2 + 4;
+      const middle = Math.min(Math.max(x, half), area.width - half);
+      const level = levels.findIndex(l => l.every(([a, b]) => middle + half < a || middle - half > b));
+      drawn.moments.push(m.label);
+      if (level < 0) continue;
+      levels[level].push([middle - half, middle + half]);
+      g.fillText(m.label, middle, area.top - 3 - 14 * level);
+    }
+  }
+  g.setLineDash([]);
+}
+
+function draw() {
+  drawn = {};
+  g.fillStyle = css.back; g.fillRect(0, 0, area.width + 1, area.height + 1);
+  g.font = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
+  path();
+  frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
+  timeAxis();
+  clipped(area.top - 1, area.h1 + 2, () => shown().forEach(packets));
+  lowerPanel();
+  g.strokeStyle = css.line; g.lineWidth = 1;
+  for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.strokeRect(area.left + .5, y + .5, area.w, h);
+  if (pointer && !box) {
+    g.strokeStyle = css.soft; g.globalAlpha = .5; g.beginPath();
+    const x = Math.round(pointer.x) + .5;
+    if (x > area.left && x < area.left + area.w) { g.moveTo(x, area.top); g.lineTo(x, area.y2 + area.h2); }
+    g.stroke(); g.globalAlpha = 1;
+  }
+  if (box) {
+    g.strokeStyle = css.ink; g.setLineDash([4, 3]);
+    g.strokeRect(Math.min(box.x0, box.x1), Math.min(box.y0, box.y1), Math.abs(box.x1 - box.x0), Math.abs(box.y1 - box.y0));
+    g.setLineDash([]);
+  }
+  if (picked) {
+    const [x, y] = placeOf(picked);
+    if (x >= area.left && x <= area.left + area.w) {
+      g.strokeStyle = css.ink; g.lineWidth = 2; g.beginPath(); g.arc(x, y, 8, 0, 2 * Math.PI); g.stroke();
+    }
+  }
+}
+
+// ---- what a thing is ------------------------------------------------------------------------
+
+const seconds = time => `${(time / S).toFixed(6)} s`;
+const number = value => value === undefined ? "-" : value >= 1e5 ? value.toExponential(1) : String(+value.toFixed(2));
+const CAUSES = { queue: "its queue was full", break: "the link was down", radio: "the radio lost it" };
+function lostWhere(text) {
+  const place = text.lastIndexOf(" ");
+  return `${text.slice(0, place)}: ${CAUSES[text.slice(place + 1)] || text.slice(place + 1)}`;
+}
+function stateAt(run, time) {
+  const rto = at(run.rto, time);
+  return `cwnd ${number(at(run.cwnd, time))}, ssthresh ${number(at(run.ssthresh, time))}, flight ${number(at(run.flight, time))}, `
+    + `RTO ${rto === undefined ? "-" : rto.toFixed(3) + " s"}`;
+}
+
+function placeOf({ run, kind, i }) {
+  if (kind === "segment") return [X(run.sent[i]), Y(run.segment[i])];
+  if (kind === "lost") return [X(run.sent[i] + run.after[i]), Y(run.segment[i])];
+  if (kind === "ack") return [X(run.ack[i]), Y(run.acked[i])];
+  if (kind === "ackLost") return [X(run.ackLost[i][0]), Y(run.ackLost[i][1])];
+  if (kind === "order") return [X(run.orders[i][0]), orderY(run)];
+  return [X(moments()[i].time), area.top + 8];
+}
+
+function describe({ run, kind, i }) {
+  if (kind === "moment") {
+    const m = moments()[i];
+    return [m.label, `${m.kind} at ${seconds(m.time)}`];
+  }
+  if (kind === "order") {
+    const [time, author, order, reason] = run.orders[i];
+    return [`${author}: ${order}`, `because ${reason}`, `at ${seconds(time)}, ${run.label}`, stateAt(run, time)];
+  }
+  if (kind === "ackLost") {
+    const [time, acked, where] = run.ackLost[i];
+    return [`ACK ${acked} (${run.label})`, `lost ${seconds(time)} at ${lostWhere(where)}`];
+  }
+  if (kind === "ack") {
+    let first = i;
+    while (first > 0 && run.acked[first - 1] === run.acked[i]) first--;
+    const what = first < i ? `, duplicate ${i - first}` : run.acked[i] < run.covered[i] ? ", late" : "";
+    const lines = [`ACK ${run.acked[i]}${what} (${run.label})`, `reached the sender ${seconds(run.ack[i])}`];
+    if (run.ackSaid[i]) lines.push(run.ackSaid[i]);
+    return [...lines, ...told(run, run.ack[i]), stateAt(run, run.ack[i])];
+  }
+  const segment = run.segment[i], copies = run.copies.get(segment) || 1;
+  let copy = 0;
+  if (copies > 1) for (let k = 0; k <= i; k++) if (run.segment[k] === segment && run.kind[k] < 2) copy++;
+  const what = ["new", "retransmission", "window probe"][run.kind[i]];
+  const lines = [`Segment ${segment}, ${what}${copies > 1 ? `, copy ${copy} of ${copies}` : ""} (${run.label})`];
+  lines.push(`sent ${seconds(run.sent[i])}`);
+  if (run.said[i]) lines.push(run.said[i]);
+  if (run.how[i] >= 0) {
+    const end = run.ends[run.how[i]], time = seconds(run.sent[i] + run.after[i]), lost = end.startsWith("lost ");
+    lines.push((lost ? `lost ${time} at ${lostWhere(end.slice(5))}` : `received ${time} over ${end.slice(9)}`)
+      + (run.unsure.has(i) ? " (it or another copy)" : ""));
+  } else lines.push("still under way at the end");
+  const k = lower(run.covered, segment);
+  lines.push(k < run.ack.length ? `acknowledged ${seconds(run.ack[k])}` : "not acknowledged");
+  return [...lines, ...told(run, run.sent[i]), `when sent: ${stateAt(run, run.sent[i])}`];
+}
+
+/** What else the sender found or did at this instant. */
+function told(run, time) {
+  const words = { rto: "timeout", fast_retransmit: "fast retransmit", recovery_exit: "recovery ends", judge: "loss taken for",
+    reordered: "reordered", spurious: "found spurious:", min_rto: "minimum RTO" };
+  const found = run.notes.filter(n => n[0] === time).map(([, event, value, detail]) => event === "min_rto"
+    ? `${words.min_rto} ${value} s` : `${words[event]}${detail ? ` ${event === "rto" ? `(${detail})` : detail}` : ""}`);
+  for (const [when, author, order, reason] of run.orders) if (when === time) found.push(`${author}: ${order} because ${reason}`);
+  return [...new Set(found)];
+}
+
+/** The thing nearest to a point, no further than a finger's tip. */
+function nearest(x, y) {
+  const reach = 12, from = timeAt(x - reach), to = timeAt(x + reach);
+  let best = null, least = reach;
+  const offer = (thing, times, values, a, b) => {
+    for (let i = a; i < b; i++) {
+      const far = Math.hypot(X(times[i]) - x, Y(values[i]) - y);
+      if (far < least - (thing.kind === "ack" ? .5 : 0)) { least = far; best = { ...thing, i }; }
+    }
+  };
+  if (y < area.top + area.h1 + 4) {
+    for (const run of shown()) {
+      offer({ run, kind: "segment" }, run.sent, run.segment, lower(run.sent, from), upper(run.sent, to));
+      offer({ run, kind: "ack" }, run.ack, run.acked, lower(run.ack, from), upper(run.ack, to));
+      for (let k = lower(run.lostAt, from), end = upper(run.lostAt, to); k < end; k++) {
+        const far = Math.hypot(X(run.lostAt[k]) - x, Y(run.segment[run.lost[k]]) - y);
+        if (far < least) { least = far; best = { run, kind: "lost", i: run.lost[k] }; }
+      }
+      run.ackLost.forEach(([time, acked], i) => {
+        const far = Math.hypot(X(time) - x, Y(acked) - y);
+        if (far < least - 1) { least = far; best = { run, kind: "ackLost", i }; }
+      });
+    }
+  }
+  for (const run of shown()) {
+    run.orders.forEach(([time], i) => {
+      const far = Math.hypot(X(time) - x, orderY(run) - y);
+      if (far < least) { least = far; best = { run, kind: "order", i }; }
+    });
+  }
+  if (!best) {
+    const near = moments().map((m, i) => [Math.abs(X(m.time) - x), i]).filter(([far]) => far < 5).sort((a, b) => a[0] - b[0]);
+    if (near.length) best = { run: null, kind: "moment", i: near[0][1] };
+  }
+  return best;
+}
+
+function say(text) { $("status").textContent = text; }
+
+function show(thing, x, y) {
+  picked = thing;
+  if (!thing) { tip.hidden = true; return later(); }
+  const [head, ...rest] = describe(thing);
+  tip.replaceChildren(Object.assign(document.createElement("b"), { textContent: head }), rest.join("\n"));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(0, x + 16 + width > area.width ? x - 16 - width : x + 16)}px`;
+  tip.style.top = `${Math.max(0, Math.min(y + 14, area.height - height))}px`;
+  later();
+}
+
+function hover(x, y) {
+  const inside = x >= area.left && x <= area.left + area.w && y >= area.top && y <= area.y2 + area.h2;
+  pointer = inside ? { x, y } : null;
+  show(inside ? nearest(x, y) : null, x, y);
+  if (inside) say([seconds(timeAt(x)), ...shown().map(run => `${run.label}: ${stateAt(run, timeAt(x))}`)].join("  |  "));
+}
+
+// ---- hands ----------------------------------------------------------------------------------
+
+const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
+let drag = null;
+const place = event => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
+
+canvas.addEventListener("wheel", event => {
+  event.preventDefault();
+  const [x, y] = place(event), delta = event.deltaY || event.deltaX;
+  const inLower = y > area.top + area.h1;
+  zoom(Math.exp(Math.max(-1, Math.min(1, delta / 300))), x, y, !event.altKey, !event.shiftKey && !inLower);
+}, { passive: false });
+canvas.addEventListener("pointerdown", event => {
+  const [x, y] = place(event);
+  canvas.setPointerCapture(event.pointerId);
+  drag = { x, y, ...view };
+  if (boxMode || event.shiftKey) box = { x0: x, y0: y, x1: x, y1: y };
+});
+canvas.addEventListener("pointermove", event => {
+  const [x, y] = place(event);
+  if (!drag) return hover(x, y);
+  show(null);
+  if (box) { box.x1 = x; box.y1 = y; return later(); }
+  const dt = (drag.x - x) / area.w * (drag.t1 - drag.t0), ds = (y - drag.y) / area.h1 * (drag.s1 - drag.s0);
+  look(drag.t0 + dt, drag.t1 + dt, drag.s0 + ds, drag.s1 + ds);
+});
+canvas.addEventListener("pointerup", () => {
+  if (box && Math.abs(box.x1 - box.x0) > 5) {
+    const top = Math.min(box.y0, box.y1), bottom = Math.max(box.y0, box.y1), inLower = top > area.top + area.h1;
+    const flat = inLower || bottom - top < 6;
+    look(timeAt(Math.min(box.x0, box.x1)), timeAt(Math.max(box.x0, box.x1)),
+      flat ? view.s0 : segmentAt(bottom), flat ? view.s1 : segmentAt(top));
+  }
+  box = drag = null;
+  later();
+});
+canvas.addEventListener("pointercancel", () => { box = drag = null; later(); });
+canvas.addEventListener("pointerleave", () => { if (!drag) { pointer = null; show(null); } });
+canvas.addEventListener("dblclick", reset);
+
+/** Picks the next or the previous packet of the run that one was picked of, or of the first. */
+function step(forward) {
+  const run = picked && picked.run && picked.run.shown ? picked.run : shown()[0];
+  if (!run || !run.sent.length) return;
+  let i = picked && picked.run === run && (picked.kind === "segment" || picked.kind === "lost")
+    ? picked.i + (forward ? 1 : -1) : lower(run.sent, Math.max(view.t0, picked ? -Infinity : view.t0));
+  i = Math.min(Math.max(i, 0), run.sent.length - 1);
+  const thing = { run, kind: "segment", i };
+  const time = run.sent[i], segment = run.segment[i];
+  if (time < view.t0 || time > view.t1 || segment < view.s0 || segment > view.s1) {
+    const t = (view.t1 - view.t0) / 2, s = (view.s1 - view.s0) / 2;
+    look(time - t, time + t, segment - s, segment + s);
+  }
+  pointer = null;
+  show(thing, ...placeOf(thing));
+  say(describe(thing).join(". "));
+}
+
+function toggleBox(on = !boxMode) { boxMode = on; pressed($("box"), on); }
+function press(key) {
+  const dt = (view.t1 - view.t0) / 10, ds = (view.s1 - view.s0) / 10;
+  const middle = [area.left + area.w / 2, area.top + area.h1 / 2];
+  const actions = {
+    ArrowLeft: () => move(-dt, 0), ArrowRight: () => move(dt, 0), ArrowUp: () => move(0, ds), ArrowDown: () => move(0, -ds),
+    "+": () => zoom(1 / 1.5, ...middle), "=": () => zoom(1 / 1.5, ...middle), "-": () => zoom(1.5, ...middle),
+    0: reset, Home: reset, f: fit, b: () => toggleBox(), h: () => handoff(true), H: () => handoff(false),
+    n: () => step(true), p: () => step(false), Escape: () => { toggleBox(false); box = drag = null; show(null); },
+  };
+  if (!actions[key]) return false;
+  actions[key]();
+  return true;
+}
+canvas.addEventListener("keydown", event => {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey && press(event.key)) event.preventDefault();
+});
+for (const [id, key] of [["in", "+"], ["out", "-"], ["fit", "f"], ["next", "h"], ["reset", "0"], ["box", "b"]]) {
+  $(id).addEventListener("click", () => press(key));
+}
+for (const button of document.querySelectorAll("[data-below]")) {
+  button.addEventListener("click", () => {
+    below = button.dataset.below;
+    document.querySelectorAll("[data-below]").forEach(b => pressed(b, b === button));
+    legend(); later();
+  });
+}
+
+// ---- legend ---------------------------------------------------------------------------------
+
+function toggle(run, on = !run.shown) {
+  run.shown = on;
+  if (picked && picked.run === run) show(null);
+  legend(); later();
+  say(`${run.label} is ${on ? "shown" : "hidden"}.`);
+}
+function legend() {
+  const box = $("runs");
+  if (!box.children.length) {
+    for (const run of runs) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.addEventListener("click", () => toggle(run));
+      box.append(button);
+    }
+  }
+  runs.forEach((run, i) => {
+    const button = box.children[i];
+    button.innerHTML = icon(shape(run), colour(run), colour(run));
+    button.append(run.label);
+    pressed(button, run.shown);
+  });
+  const ink = "currentColor";
+  const marks = [[icon("circle", ink, ink), "segment sent (its shape and colour: the scheme)"], [icon("circle", "none", ink), "sent again"],
+    [icon("dash", "none", ink), "ACK"], [icon("cross", "none", ink), "lost"], [icon("diamond", "none", ink), "order of a policy"]];
+  const lines = below === "window" ? "Below: cwnd (line), ssthresh (dashes), flight (dots)."
+    : "Below: RTO (line), RTT samples (marks), timeouts (triangles).";
+  $("marks").innerHTML = marks.map(([svg, text]) => `<span>${svg}${text}</span>`).join("") + `<span>${lines}</span>`;
+}
+
+function recolour() { readColours(); legend(); later(); }
+dark.addEventListener("change", recolour);
+addEventListener("resize", resize);
+readColours();
+legend();
+resize();
+const limit = (value, instead) => value === null ? instead : value;
+look(limit(data.from, whole.t0 / S) * S, limit(data.until, whole.t1 / S) * S,
+  ...(data.segments || [whole.s0, whole.s1]));
+if (!data.segments && (data.from !== null || data.until !== null)) fit();
+draw();
+
+// What tests ask.
+window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
+  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode };
+})();

@@ -1,0 +1,507 @@
+"""The interactive page and the report: read back, opened without a network, and used."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import midflight
+from browser import Browser, find_chromium
+from midflight import Change, Flow, Handoff, Link, MidflightError, Notice, Scenario
+from midflight.cli import main
+from midflight.plot import page, plot_page
+from midflight.plot.history import History, histories
+from midflight.plot.page import packed
+from midflight.run_report import report_run
+
+SCHEMES = ("sack", "enhanced", "freeze")
+
+
+def moving(**more: Any) -> Scenario:
+    return Scenario(
+        title="Away </script><b>& back",
+        links={
+            "wifi": Link(preset="wifi"),
+            "lte": Link(rate="4 Mbit/s", delay="60 ms", loss="uniform 0.5%"),
+        },
+        flows={"download": Flow(scheme="sack", size="1 MB")},
+        handoffs=[Handoff(at="0.15 s", to="lte", gap="100 ms")],
+        end="20 s",
+        seed=3,
+        **more,
+    )
+
+
+def unpacked(text: str) -> list[int]:
+    """What `packed` packs."""
+    found, value, delta, shift = [], 0, 0, 0
+    for byte in base64.b64decode(text):
+        delta |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            value += (delta >> 1) ^ -(delta & 1)
+            found.append(value)
+            delta = shift = 0
+    return found
+
+
+def test_numbers_survive_packing() -> None:
+    rng = np.random.Generator(np.random.PCG64(1))
+    numbers = [0, 0, 1, -1, 63, 64, -64, -65, 2**31, -(2**31), 2**53, 5]
+    assert unpacked(packed(np.array(numbers))) == numbers
+    many = rng.integers(-(2**40), 2**40, 10_000)
+    assert unpacked(packed(many)) == many.tolist()
+    assert packed(np.empty(0)) == ""
+
+
+def data_of(html: str) -> dict[str, Any]:
+    """What is embedded in a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    assert found
+    values: dict[str, Any] = json.loads(found[1])
+    return values
+
+
+def test_every_segment_has_its_fate(tmp_path: Path) -> None:
+    html = plot_page(moving(), tmp_path / "a.html", schemes=SCHEMES).read_text()
+    runs = histories(moving(), schemes=SCHEMES)
+    for found, one in zip(data_of(html)["runs"], runs, strict=True):
+        assert found["label"] == one.label
+        sent, segment = unpacked(found["sent"]), unpacked(found["segment"])
+        after, how = unpacked(found["after"]), unpacked(found["how"])
+        assert len(sent) == len(one.rows("send", "rexmit", "window_probe"))
+        # Each arrival and each loss is of one copy, which was sent before.
+        ends = [
+            (at + took, number, found["ends"][place])
+            for at, number, took, place in zip(sent, segment, after, how, strict=True)
+            if place >= 0
+        ]
+        lost = zip(*one.lost_segments(), strict=True)
+        said = [(int(at), int(number), f"lost {why}") for at, number, why in lost]
+        rcv = zip(one.times("rcv"), one.values("rcv"), one.details("rcv"), strict=True)
+        said += [(int(at), int(number), f"received {link}") for at, number, link in rcv]
+        assert sorted(ends) == sorted(said)
+        assert all(took > 0 for took, place in zip(after, how, strict=True) if place >= 0)
+        copies = {number: segment.count(number) for number in segment}
+        assert all(copies[segment[place]] > 1 for place in unpacked(found["unsure"]))
+        assert len(found["orders"]) == len(one.orders)
+
+
+def test_copies_that_were_not_under_way_together_are_told_apart() -> None:
+    times = {"sent": [0, 10, 20, 100], "segment": [1, 2, 1, 1], "rcv": [5, 12, 130, 140]}
+
+    class Log(History):
+        def __init__(self) -> None:
+            rows = [
+                (t, "send", s, "") for t, s in zip(times["sent"], times["segment"], strict=True)
+            ]
+            numbers = [1, 2, 1, 1]
+            rows += [(t, "rcv", s, "x") for t, s in zip(times["rcv"], numbers, strict=True)]
+            rows.sort()
+            self._time = np.array([row[0] for row in rows])
+            self._value = np.array([float(row[2]) for row in rows])
+            self._detail = np.array([row[3] for row in rows], dtype=object)
+            self._rows = {
+                name: np.flatnonzero([row[1] == name for row in rows]) for name in ("send", "rcv")
+            }
+
+    found = page._fates(Log())
+    assert unpacked(found["after"]) == [5, 2, 110, 40]
+    # The copies sent at 20 and 100 were both under way until 130.
+    assert unpacked(found["unsure"]) == [2, 3]
+
+
+class Reader(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: dict[str, list[str]] = {}
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, []).append(value or "")
+
+
+@pytest.mark.parametrize("kind", ["page", "report"])
+def test_nothing_is_loaded_from_elsewhere(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    html = (plot_page if kind == "page" else report_run)(moving(), path).read_text()
+    found = Reader(html)
+    for name in ("src", "href"):
+        assert all(one.startswith(("data:", "#")) for one in found.attributes.get(name, []))
+    assert "link" not in found.tags
+    assert "@import" not in html
+    assert "url(" not in re.sub(r'"data:[^"]*"', "", html)
+    assert found.attributes["lang"] == ["en"]
+    assert "<title>" in html
+    # A title is text.
+    assert "b" not in found.tags or "<b>& back" not in html
+    assert "Away &lt;/script&gt;&lt;b&gt;&amp; back" in html
+
+
+def test_a_page_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MOST_EVENTS", 100)
+    with pytest.raises(MidflightError, match=r"events are too many for a page, which holds 100;"):
+        page.page_html(moving())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    found = Browser(program)
+    yield found
+    found.close()
+
+
+class Page:
+    """The page of a scenario in a browser."""
+
+    def __init__(self, browser: Browser, file: Path) -> None:
+        self.browser = browser
+        browser.requests.clear()
+        browser.complaints.clear()
+        browser.dark(False)
+        browser.open(file)
+        self.left, self.top = self.run(
+            "(r => [r.left, r.top])(document.getElementById('graph').getBoundingClientRect())"
+        )
+
+    def run(self, expression: str) -> Any:
+        return self.browser.run(expression)
+
+    def view(self) -> dict[str, float]:
+        found: dict[str, float] = self.run("midflight.view()")
+        return found
+
+    def drawn(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.run("(midflight.draw(), midflight.drawn())")
+        return found
+
+    def point(self, run: int, kind: str, place: int) -> tuple[float, float]:
+        x, y = self.run(f"midflight.point({run}, '{kind}', {place})")
+        return self.left + x, self.top + y
+
+    def under(self, x: float, y: float) -> list[float]:
+        """The time and the segment at a place in the window."""
+        x, y = x - self.left, y - self.top
+        found: list[float] = self.run(
+            f"(({{t0, t1, s0, s1}}, a) => [t0 + ({x} - a.left) / a.w * (t1 - t0),"
+            f" s1 - ({y} - a.top) / a.h1 * (s1 - s0)])(midflight.view(), midflight.area)"
+        )
+        return found
+
+    def hover(self, run: int, kind: str, place: int) -> list[str]:
+        self.browser.mouse("Moved", *self.point(run, kind, place))
+        found: list[str] = self.run("midflight.picked()")
+        assert self.run("!document.getElementById('tip').hidden")
+        tip = self.run("document.getElementById('tip').textContent")
+        assert all(one in tip for one in found)
+        return found
+
+    def click(self, selector: str) -> None:
+        x, y = self.run(
+            f"(r => [r.x + r.width / 2, r.y + r.height / 2])"
+            f"(document.querySelector('{selector}').getBoundingClientRect())"
+        )
+        for kind in ("Pressed", "Released"):
+            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+
+
+@pytest.fixture(scope="module")
+def shown(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    file = plot_page(moving(), tmp_path_factory.mktemp("page") / "page.html", schemes=SCHEMES)
+    return Page(browser, file)
+
+
+@pytest.fixture
+def opened(shown: Page) -> Iterator[Page]:
+    """The page as it was when it was opened."""
+    shown.browser.ask("Page.reload")
+    file = Path(shown.browser.requests[-1].removeprefix("file://"))
+    page = Page(shown.browser, file)
+    yield page
+    assert page.browser.complaints == []
+    assert all(one.startswith("file://") for one in page.browser.requests)
+
+
+def test_the_page_shows_what_the_runs_did(opened: Page) -> None:
+    runs = histories(moving(), schemes=SCHEMES)
+    assert opened.run("document.documentElement.lang") == "en"
+    assert opened.run("document.title").startswith("Away </script><b>& back")
+    for number, one in enumerate(runs):
+        at = f"midflight.runs[{number}]"
+        assert opened.run(f"{at}.label") == one.label
+        sent = ("send", "rexmit", "window_probe")
+        assert opened.run(f"[...{at}.sent]") == one.times(*sent).tolist()
+        assert opened.run(f"[...{at}.segment]") == one.values(*sent).tolist()
+        assert opened.run(f"[...{at}.acked]") == one.values("ack").tolist()
+        cwnd = opened.run(f"[...{at}.cwnd.v]")
+        assert np.array_equal(cwnd, one.values("cwnd").astype(np.float32))
+        for instant in (10_000_000, 150_000_000, 400_000_000, 1_500_000_000):
+            assert opened.run(f"midflight.flightAt({number}, {instant})") == one.flight.at(instant)
+    drawn = opened.drawn()
+    assert set(drawn) == {*SCHEMES, "moments"}
+    assert sorted(drawn["moments"]) == ["notice", "to lte", "wifi lost"]
+    assert drawn["sack"]["segments"] == len(runs[0].rows("send"))
+    assert drawn["sack"]["retransmissions"] == len(runs[0].rows("rexmit"))
+    assert drawn["sack"]["lost"] == len(runs[0].lost)
+
+
+def test_schemes_are_toggled(opened: Page) -> None:
+    pressed = "[...document.querySelectorAll('#runs button')].map(b => b.ariaPressed)"
+    assert opened.run(pressed) == ["true"] * 3
+    opened.click("#runs button:nth-child(2)")
+    assert opened.run(pressed) == ["true", "false", "true"]
+    assert set(opened.drawn()) == {"sack", "freeze", "moments"}
+    assert opened.run("document.getElementById('status').textContent") == "enhanced is hidden."
+    opened.click("#runs button:nth-child(2)")
+    assert set(opened.drawn()) == {*SCHEMES, "moments"}
+
+
+def test_zoom_move_and_reset(opened: Page) -> None:
+    whole = opened.view()
+    # Pixels are whole to a page.
+    x, y = (int(one) for one in opened.point(0, "segment", 100))
+    before = opened.under(x, y)
+    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300)
+    near = opened.view()
+    for low, high in (("t0", "t1"), ("s0", "s1")):
+        assert near[high] - near[low] == pytest.approx((whole[high] - whole[low]) / np.e, rel=0.01)
+    # What was under the pointer still is.
+    assert opened.under(x, y) == pytest.approx(before)
+    opened.browser.mouse("Wheel", x, y, deltaX=0, deltaY=-300, modifiers=8)
+    flat = opened.view()
+    assert (flat["s0"], flat["s1"]) == (near["s0"], near["s1"])
+    assert flat["t1"] - flat["t0"] < 0.4 * (near["t1"] - near["t0"])
+    before = opened.under(x, y)
+    opened.browser.drag(x, y, x + 80, y + 30)
+    assert opened.under(x + 80, y + 30) == pytest.approx(before)
+    opened.click("#reset")
+    assert opened.view() == whole
+    left, top = opened.left, opened.top
+    opened.browser.drag(left + 200, top + 100, left + 400, top + 250, shift=True)
+    box = opened.view()
+    assert whole["t0"] < box["t0"] < box["t1"] < whole["t1"]
+    assert (box["t1"] - box["t0"]) / (whole["t1"] - whole["t0"]) == pytest.approx(
+        200 / opened.run("midflight.area.w"), rel=0.02
+    )
+    opened.run("document.getElementById('graph').focus()")
+    opened.browser.press("0")
+    assert opened.view() == whole
+
+
+def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
+    (one,) = histories(moving())
+    at = "midflight.runs[0]"
+    opened.run("midflight.look(0, 0.1e9, 0, 60)")
+    place = opened.run(f"{at}.segment.indexOf(20)")
+    found = opened.hover(0, "segment", place)
+    assert found[0].startswith("Segment 20, new (")
+    sent = one.times("send")[list(one.values("send")).index(20)]
+    received = one.times("rcv")[list(one.values("rcv")).index(20)]
+    covered = one.times("ack")[np.argmax(one.values("ack") >= 20)]
+    assert found[1] == f"sent {sent / 1e9:.6f} s"
+    assert found[2] == f"received {received / 1e9:.6f} s over wifi-mobile"
+    assert found[3] == f"acknowledged {covered / 1e9:.6f} s"
+    cwnd, flight = one.steps("cwnd").at(int(sent)), one.flight.at(int(sent))
+    assert found[-1].startswith(f"when sent: cwnd {cwnd:g}, ssthresh ")
+    assert f"flight {flight:g}, RTO {one.steps('rto_value').at(int(sent)):.3f} s" in found[-1]
+
+    lost, segment, _ = (column[0] for column in one.lost_segments())
+    opened.run(f"midflight.look({lost} - 2e7, {lost} + 2e7, {segment} - 9, {segment} + 9)")
+    place = opened.run(f"{at}.lost[0]")
+    assert opened.hover(0, "lost", place)[2].startswith(f"lost {lost / 1e9:.6f} s at wifi")
+
+    time = int(one.times("rexmit")[-1])
+    segment = int(one.values("rexmit")[-1])
+    opened.run(f"midflight.look({time} - 2e7, {time} + 2e7, {segment} - 9, {segment} + 9)")
+    place = opened.run(f"{at}.kind.lastIndexOf(1)")
+    assert re.match(
+        rf"Segment {segment}, retransmission, copy (\d) of \1 \(sack\)",
+        opened.hover(0, "segment", place)[0],
+    )
+
+
+def test_hovering_tells_of_acks_orders_and_handoffs(opened: Page) -> None:
+    runs = histories(moving(), schemes=SCHEMES)
+    duplicate = int(np.flatnonzero(np.diff(runs[0].values("ack")) == 0)[0]) + 1
+    time, number = runs[0].times("ack")[duplicate], runs[0].values("ack")[duplicate]
+    for button in (2, 3):
+        opened.click(f"#runs button:nth-child({button})")
+    opened.run(f"midflight.look({time} - 3e5, {time} + 3e5, {number} - 20, {number} + 20)")
+    found = opened.hover(0, "ack", duplicate)
+    assert found[0] == f"ACK {number:g}, duplicate 1 (sack)"
+    assert found[1] == f"reached the sender {time / 1e9:.6f} s"
+    for button in (2, 3):
+        opened.click(f"#runs button:nth-child({button})")
+    opened.click("#reset")
+    order = runs[1].orders[0]
+    found = opened.hover(1, "order", 0)
+    assert found[0] == f"{order.author}: {order.order}"
+    assert found[1] == f"because {order.reason}"
+    opened.browser.mouse("Moved", opened.left + opened.run("midflight.area.width") - 5, opened.top)
+    assert opened.run("midflight.picked()") is None
+    x = opened.point(0, "moment", 0)[0]
+    opened.browser.mouse("Moved", x, opened.top + opened.run("midflight.area.top") + 12)
+    assert opened.run("midflight.picked()")[0] == "wifi lost"
+    assert "sack: cwnd" in opened.run("document.getElementById('status').textContent")
+
+
+def test_keys_do_what_the_mouse_does(opened: Page) -> None:
+    opened.run("document.getElementById('graph').focus()")
+    whole = opened.view()
+    opened.browser.press("+")
+    near = opened.view()
+    assert near["t1"] - near["t0"] == pytest.approx((whole["t1"] - whole["t0"]) / 1.5)
+    opened.browser.press("ArrowRight")
+    assert opened.view()["t0"] > near["t0"]
+    opened.browser.press("h")
+    said = opened.run("document.getElementById('status').textContent")
+    assert said == "wifi lost at 0.150000 s"
+    assert opened.view()["t0"] < 150e6 < opened.view()["t1"] < near["t1"]
+    opened.browser.press("n")
+    assert opened.run("midflight.picked()")[0].startswith("Segment ")
+    first = opened.run("document.getElementById('status').textContent")
+    opened.browser.press("n")
+    assert opened.run("document.getElementById('status').textContent") != first
+    opened.browser.press("b")
+    assert opened.run("document.getElementById('box').ariaPressed") == "true"
+    opened.browser.press("Escape")
+    assert opened.run("midflight.boxMode") is not None
+    assert opened.run("document.getElementById('box').ariaPressed") == "false"
+    assert opened.run("midflight.picked()") is None
+
+
+def colours(page: Page) -> Any:
+    """The colours of the middle of the graph's upper left corner, and of the letters."""
+    return page.run(
+        "[[...document.getElementById('graph').getContext('2d').getImageData(2, 2, 1, 1).data],"
+        " getComputedStyle(document.body).backgroundColor]"
+    )
+
+
+def test_dark_where_dark_is_preferred(opened: Page) -> None:
+    opened.drawn()
+    assert colours(opened) == [[255, 255, 255, 255], "rgb(255, 255, 255)"]
+    opened.browser.dark(True)
+    dark = [[20, 25, 30, 255], "rgb(20, 25, 30)"]
+    # The page hears of it with its next frame.
+    until = time.monotonic() + 20
+    while colours(opened) != dark and time.monotonic() < until:
+        time.sleep(0.02)
+    assert colours(opened) == dark
+
+
+def test_a_page_begins_where_it_is_told_to(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "zoomed.html"
+    args = ["--from", "0.1 s", "--until", "0.3 s", "--segments", "50:300"]
+    assert main(["plot", "wifi-to-lte", *args, "--out", str(file)]) == 0
+    opened = Page(browser, file)
+    found = opened.view()
+    assert (found["t0"], found["t1"]) == (pytest.approx(1e8), pytest.approx(3e8))
+    assert (found["s0"], found["s1"]) == (50, 300)
+    opened.click("[data-below=timer]")
+    opened.drawn()
+    assert browser.complaints == []
+    assert "--from '0.1 s' --until '0.3 s' --segments 50:300" in file.read_text().replace(
+        "&#39;", "'"
+    )
+
+
+def test_a_hundred_thousand_segments_are_thinned(browser: Browser, tmp_path: Path) -> None:
+    long = Scenario(
+        links={"fast": Link(rate="100 Mbit/s", delay="10 ms")},
+        flows={"bulk": Flow()},
+        changes=[Change(at="3 s", link="fast", pause="50 ms", notice=Notice())],
+        end="15 s",
+    )
+    opened = Page(browser, plot_page(long, tmp_path / "long.html"))
+    assert opened.run("midflight.runs[0].sent.length") > 100_000
+    drawn = opened.drawn()["sack"]
+    assert 500 < drawn["segments"] < 20_000
+    assert opened.run("midflight.drawn().moments.length") == 3
+    opened.run("midflight.look(5e9, 5.01e9, 0, 1e7)")
+    opened.click("#fit")
+    near = opened.drawn()["sack"]
+    seen = opened.run("midflight.runs[0].sent.filter(t => t >= 5e9 && t <= 5.01e9).length")
+    assert near["segments"] == seen > 50
+    assert browser.complaints == []
+
+
+def test_the_report_has_the_scenario_its_results_and_how_to_repeat_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.html"
+    args = ["report", "wifi-to-lte", "--set", "flows.download.scheme=enhanced", "--out", str(out)]
+    assert main(args) == 0
+    assert capsys.readouterr().out == ""
+    html = out.read_text()
+    outcome = Scenario.read("wifi-to-lte", sets={"flows.download.scheme": "enhanced"}).run()
+    figures = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]*)"', html)
+    assert len(figures) == 1
+    svg = base64.b64decode(figures[0]).decode()
+    assert svg.startswith("<?xml")
+    manifest = re.search(r'<pre id="manifest">(.*?)</pre>', html, re.S)
+    assert manifest
+    import html as markup
+
+    again = json.loads(markup.unescape(manifest[1]))
+    assert again["digests"] == outcome.digests
+    assert Scenario.from_dict(again["scenario"]).run().digests == outcome.digests
+    assert "midflight report wifi-to-lte --set=flows.download.scheme=enhanced --out" in html
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", html)
+    took = outcome.flows.column("duration_ns")[0] / 1e9
+    for expected in ("wifi", "lte", "download", "3 MB", "handoff to lte", f"{took:.3f}"):
+        assert expected in cells, expected
+    assert cells.count("at once") == 1
+
+
+def test_a_report_of_several_runs_and_flows(tmp_path: Path) -> None:
+    one = moving(runs=3)
+    flows = {"bulk": Flow(size="300 kB", count=6), "cross": Flow(on="lte", size="300 kB")}
+    many = midflight.Scenario.from_dict({**one.to_dict(), "flows": {}, "runs": 3})
+    many = Scenario(**{**vars(many), "flows": flows, "notices": False})
+    html = report_run(many.run(), tmp_path / "r.html").read_text()
+    assert html.count("<img ") == 4
+    assert "Not drawn: bulk-4, bulk-5." in html
+    assert "Means per run" in html
+    assert "<td>nothing</td>" in html
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["report", "nothing", "--out", "r.html"], 'there is no file "nothing"'),
+        (["report", "wifi-to-lte", "--out", "/proc/r.html"], 'cannot write "/proc/r.html"'),
+        (["report", "wifi-to-lte", "--set", "x", "--out", "r.html"], '--set "x" is not key=value'),
+        (["report", "wifi-to-lte"], "--out"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    args: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(args) == 2
+    said = capsys.readouterr()
+    assert expected in said.err
+    assert said.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
