@@ -72,7 +72,7 @@ $(BIN)/python:
 .venv/dependencies: pyproject.toml | $(BIN)/python
 	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "midflight needs Python 3.11 or later")'
 	$(BIN)/pip install --quiet '$(MATURIN)'
-	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]))' > $@.txt
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print("\n".join(project["dependencies"] + project["optional-dependencies"]["plots"]))' > $@.txt
 	$(BIN)/pip install --quiet --requirement $@.txt
 	touch $@
 

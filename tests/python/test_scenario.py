@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,16 @@ def test_the_shell_completes_names(
         with pytest.raises(SystemExit, match="0"):
             main([])
         assert expected in capsys.readouterr().out.split()
+
+
+def test_what_is_not_installed_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [one for one in sys.modules if one.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["run", "wifi-to-lte", "--plot", str(tmp_path / "x.png")]) == 2
+    assert capsys.readouterr().err.endswith(
+        "this needs matplotlib: pip install 'midflight[plots]'\n"
+    )
+    assert not list(tmp_path.iterdir())

@@ -30,6 +30,13 @@ from midflight.cli.sweep import sweep
 
 __all__ = ["main"]
 
+# What is installed on request only, and with which extra.
+EXTRAS = {
+    "jinja2": "plots",
+    "markdown_it": "plots",
+    "matplotlib": "plots",
+    "pyarrow": "parquet",
+}
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -112,6 +119,12 @@ def main(args: Sequence[str] | None = None) -> int:
         complain(f"cannot write to standard output: {error.strerror or error}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        complain(f"this needs {error.name}: pip install 'midflight[{extra}]'")
+        return 2
     except ValueError as error:
         from midflight import MidflightError
 
