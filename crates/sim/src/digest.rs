@@ -113,6 +113,7 @@ impl Observer for Digest {
                 | SenderEvent::SpuriousTimeout
                 | SenderEvent::SpuriousRetransmit
                 | SenderEvent::Indicators(_)
+                | SenderEvent::Rto(_)
                 | SenderEvent::State(_),
             )
             | Event::TimeoutJudged { .. }

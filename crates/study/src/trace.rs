@@ -328,6 +328,7 @@ impl Observer for Recorder {
                 SenderEvent::Ssthresh(w) => self.push(now, "ssthresh", *w, ""),
                 SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
+                SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::Timeout(seq) => {
                     if now >= self.from && self.lists("rto") {

@@ -42,6 +42,9 @@ pub enum SenderEvent<'a> {
     SpuriousRetransmit,
     /// What the loss classifier measures, after an ACK; told where [`Log::DETAILED`].
     Indicators(Indicators),
+    /// The retransmission timeout is another, back-off and bounds included, or the connection
+    /// begins with it; told where [`Log::DETAILED`].
+    Rto(Duration),
     /// The sender went from one state to another; told where [`Log::DETAILED`].
     State(Transition),
     /// A policy's order was applied.

@@ -161,6 +161,7 @@ struct Watch {
     state: State,
     /// New segments since the last order to probe.
     probed: u32,
+    rto: Option<Duration>,
 }
 
 impl Log for Watch {
@@ -180,6 +181,7 @@ impl Log for Watch {
                 order: Order::Probe(_),
                 ..
             } => self.probed = 0,
+            SenderEvent::Rto(rto) => self.rto = Some(rto),
             _ => {}
         }
     }
@@ -202,6 +204,7 @@ impl Bench {
         let mut watch = Watch {
             state: State::SlowStart,
             probed: 0,
+            rto: None,
         };
         sender.set_end(FLOW_END);
         let notice = StartNotice {
@@ -228,6 +231,7 @@ impl Bench {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let v = self.sender.view();
             let c = self.sender.config();
+            assert_eq!(self.watch.rto, Some(v.rto), "the log has another RTO");
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
             let probe = segment.seq + 1 == v.snd_una && segment.retransmission;
             assert!(

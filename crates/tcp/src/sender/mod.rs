@@ -5,7 +5,7 @@ mod core;
 use educe::Educe;
 use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView, StartNotice};
-use midflight_units::{Instant, Seq};
+use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Core, Turn};
 use crate::config::SenderConfig;
@@ -60,9 +60,12 @@ impl Sender {
     }
 
     /// Starts the connection: the SYN may go.
-    pub fn open(&mut self, now: Instant, log: &mut impl Log) {
+    pub fn open<L: Log>(&mut self, now: Instant, log: &mut L) {
         self.core.open(now, log);
         self.recovery.on_open(&self.core);
+        if L::DETAILED {
+            log.record(now, SenderEvent::Rto(self.core.rto.timeout()));
+        }
     }
 
     /// An ACK has arrived.
@@ -222,8 +225,20 @@ impl Sender {
         self.core.deadline()
     }
 
-    /// Tells how the state has changed from `from` by `trigger`.
+    /// Tells how state and timeout have changed from `from` and `rto` by `trigger`.
     #[cold]
+    fn tell_changes<L: Log>(
+        &mut self,
+        (from, rto): (State, Duration),
+        trigger: Trigger,
+        log: &mut L,
+    ) {
+        self.tell_transition(from, trigger, log);
+        if self.core.rto.timeout() != rto {
+            log.record(self.core.now, SenderEvent::Rto(self.core.rto.timeout()));
+        }
+    }
+
     fn tell_transition<L: Log>(&mut self, from: State, trigger: Trigger, log: &mut L) {
         let (now, to) = (self.core.now, self.core.state());
         let mut tell = |from, trigger, to| {
@@ -280,21 +295,21 @@ impl Sender {
     }
 }
 
-/// The state before something happens, for a log that wants to know.
+/// State and timeout before something happens, for a log that wants to know.
 #[derive(Clone, Copy)]
-struct States(Option<State>);
+struct States(Option<(State, Duration)>);
 
 impl States {
     #[inline(always)]
     fn before<L: Log>(sender: &Sender) -> Self {
-        Self(L::DETAILED.then(|| sender.core.state()))
+        Self(L::DETAILED.then(|| (sender.core.state(), sender.core.rto.timeout())))
     }
 
-    /// Tells how the state has changed; `trigger` is what happened.
+    /// Tells what has changed; `trigger` is what happened.
     #[inline(always)]
     fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
-        if let Some(from) = self.0 {
-            sender.tell_transition(from, trigger, log);
+        if let Some(before) = self.0 {
+            sender.tell_changes(before, trigger, log);
         }
     }
 }
