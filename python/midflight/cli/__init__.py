@@ -15,7 +15,9 @@ from typing import Annotated
 import typer
 
 from midflight.cli.calibrate import calibrate
+from midflight.cli.diff import diff
 from midflight.cli.drill import drill
+from midflight.cli.explain import explain
 from midflight.cli.flow import flow
 from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
@@ -40,6 +42,8 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(sweep)
+app.command()(explain)
+app.command()(diff)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)
