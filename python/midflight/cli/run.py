@@ -64,6 +64,15 @@ def run(
             "each base station, as pcapng files for Wireshark.",
         ),
     ] = None,
+    qlog: Annotated[
+        str | None,
+        typer.Option(
+            "--qlog",
+            metavar="DIR",
+            help="Write the recovery of each flow in the first run as qlog's events to "
+            "DIR/FLOW.qlog.jsonl.",
+        ),
+    ] = None,
     flow: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The flow for --pcap.  [default: the first]"),
@@ -97,7 +106,11 @@ def run(
     from midflight.scenario import Outcome
 
     command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or [])])
-    with result_folder(out) as folder, trace_folder(trace) as traces:
+    with (
+        result_folder(out) as folder,
+        trace_folder(trace) as traces,
+        result_folder(qlog, option="--qlog") as qlogs,
+    ):
         captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
         with progress_display(lines=False) as progress:
             outcome = Outcome.of(
@@ -112,6 +125,8 @@ def run(
             write_manifest(folder, manifest)
         if traces is not None:
             write_traces(traces, plan, outcome, manifest)
+        if qlogs is not None:
+            write_qlogs(qlogs, plan, outcome)
     if as_json:
         found = {
             "flows": list(rows(outcome.flows)),
@@ -164,6 +179,17 @@ def write_traces(folder: Path, plan: Plan, outcome: Outcome, manifest: dict[str,
             write_trace(plan.trace(flow=name), file)
     write_manifest(folder, manifest)
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
+
+
+def write_qlogs(folder: Path, plan: Plan, outcome: Outcome) -> None:
+    """Write the recovery of each flow in the first run."""
+    from midflight.qlog import write_qlog
+
+    names = dict.fromkeys(outcome.flows.column("flow"))
+    for name in names:
+        with open_result(folder / f"{name}.qlog.jsonl") as file:
+            write_qlog(plan, name, file)
+    note(f"qlog in {folder}: {', '.join(f'{name}.qlog.jsonl' for name in names)}")
 
 
 def rows(table: Table) -> Iterator[dict[str, Any]]:
