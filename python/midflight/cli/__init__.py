@@ -27,6 +27,7 @@ from midflight.cli.roam import roam
 from midflight.cli.run import run
 from midflight.cli.startup import startup
 from midflight.cli.sweep import sweep
+from midflight.cli.verify import verify
 
 __all__ = ["main"]
 
@@ -44,6 +45,7 @@ app.command()(run)
 app.command()(sweep)
 app.command()(explain)
 app.command()(diff)
+app.command()(verify)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)
