@@ -636,6 +636,50 @@ def run_startups(
     """
 
 @final
+@type_check_only
+class SenderThen(TypedDict):
+    """A sender at some instant."""
+
+    snd_una: int
+    snd_nxt: int
+    snd_max: int
+    flight_size: int
+    cwnd: float
+    ssthresh: float
+    rto_ns: int
+    min_rto_ns: int
+    backoff: int
+    srtt_ns: int | None
+    dupacks: int
+    dup_threshold: int
+    in_fast_recovery: bool
+    in_rto_recovery: bool
+    window_closed: bool
+    state: str
+
+@type_check_only
+class FlowTold(TypedDict):
+    """What a reader of results needs to know of a flow."""
+
+    name: str
+    scheme: str
+    direction: str
+    moves: bool
+    payload_bytes: int
+
+@type_check_only
+class Occasion(TypedDict):
+    """A handoff, or a change of the link that the mobile node is on."""
+
+    kind: str
+    from_link: str
+    to_link: str
+    at_ns: int
+    make_ns: int
+    breaks: bool
+    told_ns: int | None
+    told_wrong: bool
+
 class Plan:
     """A scenario that can be run: read, checked, and with everything that its text leaves out.
 
@@ -664,6 +708,12 @@ class Plan:
         from_ns: int = 0,
         only: Sequence[str] = ...,
     ) -> Table: ...
+    def causes(self, *, run: int = 0, flow: str | None = None) -> Table: ...
+    def sender(self, at_ns: int, *, run: int = 0, flow: str | None = None) -> SenderThen: ...
+    @property
+    def flows(self) -> list[FlowTold]: ...
+    @property
+    def occasions(self) -> list[Occasion]: ...
     def capture(
         self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
     ) -> dict[str, bytes]: ...

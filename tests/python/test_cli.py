@@ -226,7 +226,7 @@ def test_reproduce_json_is_all_of_standard_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["handoff"], ["flow"], ["reproduce"], ["list"]],
+    [[], *([name] for name in "handoff flow reproduce list explain diff verify".split())],
     ids=lambda words: " ".join(words) or "-",
 )
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ use crate::estimation::{run_probes, Probe};
 use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
 use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
 use crate::startup::{run_all_startups, Startup};
-use crate::table::Table;
+use crate::table::{Table, TableBuilder};
 
 create_exception!(
     midflight,
@@ -539,6 +539,11 @@ fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
 }
 
 fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
+    trace_columns(rows, digest).build()
+}
+
+/// The columns of a trace, to which others may be added.
+fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
     let mut t = Table::builder();
     t.int(
         "time_ns",
@@ -548,7 +553,7 @@ fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
     t.real("value", rows.iter().map(|r| r.value).collect());
     t.text("detail", rows.iter().map(|r| r.detail.clone()).collect());
     t.digest(digest);
-    t.build()
+    t
 }
 
 /// Return the states that a sender can be in.

@@ -1,8 +1,8 @@
 //! `Plan` and what runs it: scenarios of a user's own.
 
 use midflight_study::scenario::{
-    capture_scenario, read_scenario, run_scenarios, scenario_schema, trace_scenario, Direction,
-    FlowOutcome, Origin, Phase, ScenarioRun, PRESETS,
+    capture_scenario, explain_scenario, read_scenario, run_scenarios, scenario_schema, sender_of,
+    trace_scenario, Direction, FlowOutcome, Origin, Phase, ScenarioRun, PRESETS,
 };
 use midflight_study::Execution;
 use midflight_units::Instant;
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::policy::{policies_of, Failures};
 use crate::table::Table;
-use crate::{captures, nanos, refuse, trace_table, with_progress};
+use crate::{captures, nanos, refuse, trace_columns, trace_table, with_progress};
 
 /// A scenario that can be run: read, checked, and with everything that its text leaves out.
 ///
@@ -83,6 +83,96 @@ impl Plan {
         trace_table(&rows, &digest)
     }
 
+    /// Return every event of a flow in one run with what led to it, for `midflight.explain`.
+    ///
+    /// Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of a
+    /// segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the receiver
+    /// or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last". Events beside
+    /// those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no arrival sent it
+    /// at once; "wake", when a deadline of the sender comes, with whose it is; "dupacks", as the sender counts them; "srtt".
+    #[pyo3(signature = (*, run = 0, flow = None))]
+    fn causes(&self, py: Python<'_>, run: u64, flow: Option<&str>) -> PyResult<Table> {
+        let found = py.detach(|| explain_scenario(&self.plan, run, flow));
+        let (rows, of, digest) = found.map_err(refuse)?;
+        let at = |at: Option<Instant>| at.map(|at| at.as_nanos() as i64);
+        let mut t = trace_columns(&rows, &digest);
+        let segments = of.iter().map(|b| b.segment.map(|s| s as i64));
+        t.maybe_int("segment", segments.collect());
+        t.maybe_int("sent_ns", of.iter().map(|b| at(b.sent)).collect());
+        t.maybe_int("since_ns", of.iter().map(|b| at(b.since)).collect());
+        t.text("sack", of.iter().map(|b| b.sack.clone()).collect());
+        t.build()
+    }
+
+    /// Return the sender of a flow in one run as it is after everything before `at_ns`.
+    #[pyo3(signature = (at_ns, *, run = 0, flow = None))]
+    fn sender<'py>(
+        &self,
+        py: Python<'py>,
+        at_ns: u64,
+        run: u64,
+        flow: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let at = Instant::from_nanos(at_ns);
+        let then = py.detach(|| sender_of(&self.plan, run, flow, at));
+        let then = then.map_err(refuse)?;
+        let view = then.view;
+        let entry = PyDict::new(py);
+        entry.set_item("snd_una", view.snd_una)?;
+        entry.set_item("snd_nxt", view.snd_nxt)?;
+        entry.set_item("snd_max", view.snd_max)?;
+        entry.set_item("flight_size", view.flight_size())?;
+        entry.set_item("cwnd", view.cwnd)?;
+        entry.set_item("ssthresh", view.ssthresh)?;
+        entry.set_item("rto_ns", view.rto.as_nanos())?;
+        entry.set_item("min_rto_ns", view.min_rto.as_nanos())?;
+        entry.set_item("backoff", then.backoff)?;
+        entry.set_item("srtt_ns", nanos(view.srtt))?;
+        entry.set_item("dupacks", view.dupacks)?;
+        entry.set_item("dup_threshold", view.dup_threshold)?;
+        entry.set_item("in_fast_recovery", view.in_fast_recovery)?;
+        entry.set_item("in_rto_recovery", view.in_rto_recovery)?;
+        entry.set_item("window_closed", then.is_window_closed)?;
+        entry.set_item("state", then.state.name())?;
+        Ok(entry)
+    }
+
+    /// The flows, each with its name, scheme and direction, whether it is the mobile node's, and the
+    /// bytes of data in a full segment.
+    #[getter]
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for flow in self.plan.flows_told() {
+            let entry = PyDict::new(py);
+            entry.set_item("name", flow.name)?;
+            entry.set_item("scheme", flow.scheme)?;
+            entry.set_item("direction", direction_name(flow.direction))?;
+            entry.set_item("moves", flow.moves)?;
+            entry.set_item("payload_bytes", flow.payload_bytes)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// The handoffs, and the changes of the link that the mobile node is on.
+    #[getter]
+    fn occasions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for one in self.plan.occasions() {
+            let entry = PyDict::new(py);
+            entry.set_item("kind", if one.is_change { "change" } else { "handoff" })?;
+            entry.set_item("from_link", one.links.0)?;
+            entry.set_item("to_link", one.links.1)?;
+            entry.set_item("at_ns", one.at.as_nanos())?;
+            entry.set_item("make_ns", one.make.as_nanos())?;
+            entry.set_item("breaks", one.breaks)?;
+            entry.set_item("told_ns", one.told.map(Instant::as_nanos))?;
+            entry.set_item("told_wrong", one.told_wrong)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
     /// Return what one run looks like on the wire: pcapng files by the place of the capture.
     ///
     /// The places are "sender" and "receiver" of the flow, and the base station of each link by the
@@ -98,6 +188,13 @@ impl Plan {
         let captured = py.detach(|| capture_scenario(&self.plan, run, flow, snaplen));
         self.failures.raise()?;
         captures(py, captured)
+    }
+}
+
+fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Down => "down",
+        Direction::Up => "up",
     }
 }
 
@@ -217,11 +314,10 @@ fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table
     t.int("run", integers(rows, |r| r.run.run));
     t.text("flow", text(&|r| of(r).name.into()));
     t.text("scheme", text(&|r| of(r).scheme.into()));
-    let direction = |d| match d {
-        Direction::Down => "down".into(),
-        Direction::Up => "up".into(),
-    };
-    t.text("direction", text(&|r| direction(of(r).direction)));
+    t.text(
+        "direction",
+        text(&|r| direction_name(of(r).direction).into()),
+    );
     t.int("moves", integers(rows, |r| of(r).moves.into()));
     t.int("opened_ns", integers(rows, |r| r.of.opened.as_nanos()));
     let finished = |r: &Row<'_, &FlowOutcome>| r.of.finished.map(|at| at.as_nanos() as i64);

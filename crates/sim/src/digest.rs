@@ -114,6 +114,9 @@ impl Observer for Digest {
                 | SenderEvent::SpuriousRetransmit
                 | SenderEvent::Indicators(_)
                 | SenderEvent::Rto(_)
+                | SenderEvent::Smoothed(_)
+                | SenderEvent::Duplicates(_)
+                | SenderEvent::Woken { .. }
                 | SenderEvent::State(_),
             )
             | Event::TimeoutJudged { .. }

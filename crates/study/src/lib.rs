@@ -2,6 +2,7 @@
 //! many instants and with many schemes, measured; or one run, traced.
 
 mod capture;
+mod causes;
 mod drill;
 mod error;
 mod estimation;
@@ -19,6 +20,7 @@ mod sweep;
 mod trace;
 
 pub use capture::Capture;
+pub use causes::Because;
 pub use drill::{
     drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
     Note as DrillNote,

@@ -149,6 +149,14 @@ impl Recorder {
         }
     }
 
+    /// The same with opinions on losses and timeouts told of every sender.
+    pub(crate) fn with_opinions(self) -> Self {
+        Self {
+            opinions: true,
+            ..self
+        }
+    }
+
     /// The same with the flow of this number watched.
     pub(crate) fn of(self, flow: usize) -> Self {
         Self { flow, ..self }
@@ -157,6 +165,11 @@ impl Recorder {
     /// What was listed.
     pub(crate) fn into_rows(self) -> Vec<TraceRow> {
         self.rows
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
     }
 
     fn lists(&self, event: &str) -> bool {
@@ -206,7 +219,13 @@ impl Recorder {
         }
     }
 
-    fn push(&mut self, at: Instant, event: &'static str, value: f64, detail: impl Into<String>) {
+    pub(crate) fn push(
+        &mut self,
+        at: Instant,
+        event: &'static str,
+        value: f64,
+        detail: impl Into<String>,
+    ) {
         if at < self.from || !self.lists(event) {
             return;
         }
@@ -328,6 +347,10 @@ impl Observer for Recorder {
                 SenderEvent::Ssthresh(w) => self.push(now, "ssthresh", *w, ""),
                 SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
+                // Told where causes are.
+                SenderEvent::Smoothed(_)
+                | SenderEvent::Duplicates(_)
+                | SenderEvent::Woken { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::Timeout(seq) => {

@@ -45,6 +45,17 @@ pub enum SenderEvent<'a> {
     /// The retransmission timeout is another, back-off and bounds included, or the connection
     /// begins with it; told where [`Log::DETAILED`].
     Rto(Duration),
+    /// The smoothed round-trip time is another; told where [`Log::DETAILED`].
+    Smoothed(Duration),
+    /// So many duplicate ACKs are counted now; told where [`Log::DETAILED`].
+    Duplicates(u32),
+    /// A deadline has come, before anything follows from it; told where [`Log::DETAILED`].
+    Woken {
+        /// Whose deadline.
+        by: Wake,
+        /// When it was set.
+        set: Instant,
+    },
     /// The sender went from one state to another; told where [`Log::DETAILED`].
     State(Transition),
     /// A policy's order was applied.
@@ -56,6 +67,31 @@ pub enum SenderEvent<'a> {
         /// Why it was given.
         reason: &'a str,
     },
+}
+
+/// What may wake a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// The retransmission timer.
+    Retransmission,
+    /// The persist timer.
+    Persist,
+    /// The deadline of a delayed response to duplicate ACKs.
+    Delay,
+    /// The end of expected reordering, of some segments or of all.
+    Patience,
+}
+
+impl Wake {
+    /// Its name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retransmission => "retransmission",
+            Self::Persist => "persist",
+            Self::Delay => "delay",
+            Self::Patience => "patience",
+        }
+    }
 }
 
 /// Takes the events of a sender. Implementations that ignore them cost nothing.

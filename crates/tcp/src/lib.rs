@@ -19,7 +19,7 @@ pub use config::{
     profile, ConfigError, Profile, ReceiverConfig, RecoveryKind, ResponseLoad, RtoRecoveryEnd,
     RttSampling, SenderConfig, PROFILES, SETTINGS,
 };
-pub use event::{Log, SenderEvent};
+pub use event::{Log, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use segment::{
     Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,

@@ -162,6 +162,7 @@ struct Watch {
     /// New segments since the last order to probe.
     probed: u32,
     rto: Option<Duration>,
+    duplicates: u32,
 }
 
 impl Log for Watch {
@@ -182,6 +183,7 @@ impl Log for Watch {
                 ..
             } => self.probed = 0,
             SenderEvent::Rto(rto) => self.rto = Some(rto),
+            SenderEvent::Duplicates(count) => self.duplicates = count,
             _ => {}
         }
     }
@@ -219,6 +221,7 @@ impl Bench {
             state: State::SlowStart,
             probed: 0,
             rto: None,
+            duplicates: 0,
         };
         sender.set_end(FLOW_END);
         let notice = StartNotice {
@@ -247,6 +250,10 @@ impl Bench {
             let v = self.sender.view();
             let c = self.sender.config();
             assert_eq!(self.watch.rto, Some(v.rto), "the log has another RTO");
+            assert_eq!(
+                self.watch.duplicates, v.dupacks,
+                "the log has another count"
+            );
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
             let probe = segment.seq + 1 == v.snd_una && segment.retransmission;
             assert!(

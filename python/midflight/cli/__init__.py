@@ -15,7 +15,9 @@ from typing import Annotated
 import typer
 
 from midflight.cli.calibrate import calibrate
+from midflight.cli.diff import diff
 from midflight.cli.drill import drill
+from midflight.cli.explain import explain
 from midflight.cli.flow import flow
 from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
@@ -27,6 +29,7 @@ from midflight.cli.roam import roam
 from midflight.cli.run import run
 from midflight.cli.startup import startup
 from midflight.cli.sweep import sweep
+from midflight.cli.verify import verify
 
 __all__ = ["main"]
 
@@ -51,6 +54,9 @@ app.command()(run)
 app.command()(sweep)
 app.command()(plot)
 app.command()(report)
+app.command()(explain)
+app.command()(diff)
+app.command()(verify)
 app.command()(handoff)
 app.command()(startup)
 app.command()(flow)

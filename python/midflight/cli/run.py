@@ -109,6 +109,15 @@ def run(
             "`midflight plot`.",
         ),
     ] = None,
+    qlog: Annotated[
+        str | None,
+        typer.Option(
+            "--qlog",
+            metavar="DIR",
+            help="Write the recovery of each flow in the first run as qlog's events to "
+            "DIR/FLOW.qlog.jsonl.",
+        ),
+    ] = None,
     flow: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The flow for --pcap and --plot.  [default: the first]"),
@@ -148,6 +157,7 @@ def run(
         result_folder(out) as folder,
         trace_folder(trace) as traces,
         figure_file(plot) as figure,
+        result_folder(qlog, option="--qlog") as qlogs,
     ):
         captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
         with progress_display(lines=False) as progress:
@@ -170,6 +180,8 @@ def run(
 
             drawn = run_figure(histories(plan, flow=flow))
             figure.write(figure_bytes(drawn, check_format(Path(plot))))
+        if qlogs is not None:
+            write_qlogs(qlogs, plan, outcome)
     if as_json:
         found = {
             "flows": list(rows(outcome.flows)),
@@ -242,6 +254,17 @@ def write_traces(folder: Path, plan: Plan, outcome: Outcome, manifest: dict[str,
             write_trace(plan.trace(flow=name), file)
     write_manifest(folder, manifest)
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
+
+
+def write_qlogs(folder: Path, plan: Plan, outcome: Outcome) -> None:
+    """Write the recovery of each flow in the first run."""
+    from midflight.qlog import write_qlog
+
+    names = dict.fromkeys(outcome.flows.column("flow"))
+    for name in names:
+        with open_result(folder / f"{name}.qlog.jsonl") as file:
+            write_qlog(plan, name, file)
+    note(f"qlog in {folder}: {', '.join(f'{name}.qlog.jsonl' for name in names)}")
 
 
 def summary(scenario: dict[str, Any], outcome: Outcome) -> str:

@@ -17,8 +17,8 @@ pub use file::{
     ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
     WayFile, WiredFile,
 };
-pub use one_run::{capture_scenario, trace_scenario};
-pub use plan::{FlowTold, Plan, Problem};
+pub use one_run::{capture_scenario, explain_scenario, sender_of, trace_scenario, SenderThen};
+pub use plan::{FlowTold, Occasion, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
 pub use run::{run_scenarios, FlowOutcome, Phase, ScenarioRun};

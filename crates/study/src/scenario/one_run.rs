@@ -1,11 +1,14 @@
 //! One run of a scenario, told in full.
 
+use midflight_control::SenderView;
 use midflight_sim::{Digest, Event, FlowId, LinkId, Observer, World};
+use midflight_tcp::State;
 use midflight_units::Instant;
 
 use super::plan::Plan;
 use super::run::Ends;
 use crate::capture::{Capture, Capturing};
+use crate::causes::{Because, Causes};
 use crate::error::StudyError;
 use crate::trace::{play, Goal, Recorder, TraceRow, Watching};
 
@@ -78,6 +81,59 @@ pub fn trace_scenario(
     let recorder = Recorder::new(&built.profile, plan.link_names(), from, only).of(flow);
     let (recorder, digest) = plan.watched(run, recorder)?;
     Ok((recorder.into_rows(), digest))
+}
+
+/// Every event of a flow in one run with what led to it, and the digest of the run.
+///
+/// # Errors
+/// As [`trace_scenario`].
+pub fn explain_scenario(
+    plan: &Plan,
+    run: u64,
+    flow: Option<&str>,
+) -> Result<(Vec<TraceRow>, Vec<Because>, String), StudyError> {
+    let flow = plan.flow_of_name(flow)?;
+    let profile = &plan.built[plan.flows[flow].built].profile;
+    let causes = Causes::new(profile, plan.link_names(), flow);
+    let (causes, digest) = plan.watched(run, causes)?;
+    let (rows, of) = causes.into_rows();
+    Ok((rows, of, digest))
+}
+
+/// A sender at some instant.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderThen {
+    /// As a policy sees it.
+    pub view: SenderView,
+    /// Its state.
+    pub state: State,
+    /// The timer's back-off factor.
+    pub backoff: u32,
+    /// The receiver advertises a zero window.
+    pub is_window_closed: bool,
+}
+
+/// The sender of a flow in one run after everything before `at`.
+///
+/// # Errors
+/// [`StudyError::UnknownFlow`].
+pub fn sender_of(
+    plan: &Plan,
+    run: u64,
+    flow: Option<&str>,
+    at: Instant,
+) -> Result<SenderThen, StudyError> {
+    let flow = plan.flow_of_name(flow)?;
+    let mut world: World<()> = plan.world(run, ())?;
+    plan.timeline(&mut world, run)?;
+    world.run_before(at.min(plan.end()))?;
+    let sender = world.sender(World::<()>::flow_id(flow as u32));
+    Ok(SenderThen {
+        view: sender.view(),
+        state: sender.state(),
+        backoff: sender.backoff(),
+        is_window_closed: sender.is_window_closed(),
+    })
 }
 
 /// What is seen of a flow in one run at its sender, its receiver and the base

@@ -143,6 +143,25 @@ pub(super) struct Change {
     pub(super) telling: Option<Telling>,
 }
 
+/// A handoff or a change of the mobile node's link, as it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// A link changes; otherwise the mobile node changes its link.
+    pub is_change: bool,
+    /// The links before and after.
+    pub links: (String, String),
+    /// When it begins.
+    pub at: Instant,
+    /// When the new link is in use, or the changed one again.
+    pub make: Instant,
+    /// There is a time in between without a link.
+    pub breaks: bool,
+    /// When senders hear of it that are told and that the notice reaches.
+    pub told: Option<Instant>,
+    /// The notice says another rate or delay than the new link has.
+    pub told_wrong: bool,
+}
+
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -637,6 +656,36 @@ impl Plan {
             moves: flow.on.is_none(),
             payload_bytes: payload_bytes(&self.built[flow.built].profile).unwrap_or(0),
         })
+    }
+
+    /// The handoffs, and the changes of the link that the mobile node is on, in the
+    /// order in which they begin.
+    pub fn occasions(&self) -> Vec<Occasion> {
+        let name = |link: usize| self.access[link].name.clone();
+        let wrong = |t: Telling| t.rate.is_some() || t.says_delay.is_some();
+        let occasion =
+            |at: Instant, make: Instant, (from, to), telling: Option<Telling>| Occasion {
+                is_change: false,
+                links: (name(from), name(to)),
+                at,
+                make,
+                breaks: false,
+                told: telling.map(|t| make + t.delay),
+                told_wrong: telling.is_some_and(wrong),
+            };
+        let moves = self.moves.iter().map(|m| Occasion {
+            breaks: m.gap.is_some(),
+            ..occasion(m.at, m.make(), (m.from, m.to), m.telling)
+        });
+        let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
+        let changes = self.changes.iter().filter(on).map(|c| Occasion {
+            is_change: true,
+            breaks: c.pause > Duration::ZERO,
+            ..occasion(c.at, c.at + c.pause, (c.link, c.link), c.telling)
+        });
+        let mut all: Vec<_> = moves.chain(changes).collect();
+        all.sort_by_key(|one| one.at);
+        all
     }
 
     /// When the run ends at the latest.

@@ -9,7 +9,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Core, Turn};
 use crate::config::SenderConfig;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::Recovery;
 use crate::segment::{Ack, Says, Segment};
 use crate::state::{State, Transition, Trigger};
@@ -118,6 +118,7 @@ impl Sender {
     pub fn on_timer<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
         if self.core.patience_is_over(now) {
             let states = States::before::<L>(self);
+            tell_wake(now, Wake::Patience, self.core.wake_set(), log);
             if self.core.end_patience(now) {
                 self.recovery.retransmit(&mut self.core, log);
                 self.core.end_duplicates();
@@ -129,9 +130,13 @@ impl Sender {
         if self.core.delay_is_over(now) && self.core.is_closed() {
             self.core.end_delay(now);
             self.core.end_duplicates();
+            if L::DETAILED && self.core.dupacks > 0 {
+                log.record(now, SenderEvent::Duplicates(0));
+            }
             self.core.dupacks = 0;
         } else if self.core.delay_is_over(now) {
             let states = States::before::<L>(self);
+            tell_wake(now, Wake::Delay, self.core.wake_set(), log);
             self.core.end_delay(now);
             self.recovery.retransmit(&mut self.core, log);
             self.core.end_duplicates();
@@ -143,10 +148,13 @@ impl Sender {
         if !self.core.timer_is_due(now) {
             return false;
         }
+        let set = self.core.timer.map(|(_, set)| set);
         if self.core.is_closed() {
+            tell_wake(now, Wake::Persist, set, log);
             self.core.probe_window(now);
             return false;
         }
+        tell_wake(now, Wake::Retransmission, set, log);
         let states = States::before::<L>(self);
         let before = SenderView {
             now,
@@ -228,17 +236,20 @@ impl Sender {
         self.core.deadline()
     }
 
-    /// Tells how state and timeout have changed from `from` and `rto` by `trigger`.
+    /// Tells what has changed by `trigger`.
     #[cold]
-    fn tell_changes<L: Log>(
-        &mut self,
-        (from, rto): (State, Duration),
-        trigger: Trigger,
-        log: &mut L,
-    ) {
-        self.tell_transition(from, trigger, log);
-        if self.core.rto.timeout() != rto {
-            log.record(self.core.now, SenderEvent::Rto(self.core.rto.timeout()));
+    fn tell_changes<L: Log>(&mut self, before: &Before, trigger: Trigger, log: &mut L) {
+        let now = Before::of(&self.core);
+        self.tell_transition(before.state, trigger, log);
+        let mut tell = |event| log.record(self.core.now, event);
+        if now.duplicates != before.duplicates {
+            tell(SenderEvent::Duplicates(now.duplicates));
+        }
+        if let Some(srtt) = now.srtt.filter(|_| now.srtt != before.srtt) {
+            tell(SenderEvent::Smoothed(srtt));
+        }
+        if now.rto != before.rto {
+            tell(SenderEvent::Rto(now.rto));
         }
     }
 
@@ -298,21 +309,49 @@ impl Sender {
     }
 }
 
-/// State and timeout before something happens, for a log that wants to know.
+/// Tells a log that wants to know what has woken the sender.
+#[inline(always)]
+fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) {
+    if let Some(set) = set.filter(|_| L::DETAILED) {
+        log.record(now, SenderEvent::Woken { by, set });
+    }
+}
+
+/// What a log that wants to know is told of when it changes.
 #[derive(Clone, Copy)]
-struct States(Option<(State, Duration)>);
+struct Before {
+    state: State,
+    duplicates: u32,
+    srtt: Option<Duration>,
+    rto: Duration,
+}
+
+impl Before {
+    fn of(core: &Core) -> Self {
+        Self {
+            state: core.state(),
+            duplicates: core.dupacks,
+            srtt: core.rto.srtt(),
+            rto: core.rto.timeout(),
+        }
+    }
+}
+
+/// The same before something happens, for such a log.
+#[derive(Clone, Copy)]
+struct States(Option<Before>);
 
 impl States {
     #[inline(always)]
     fn before<L: Log>(sender: &Sender) -> Self {
-        Self(L::DETAILED.then(|| (sender.core.state(), sender.core.rto.timeout())))
+        Self(L::DETAILED.then(|| Before::of(&sender.core)))
     }
 
     /// Tells what has changed; `trigger` is what happened.
     #[inline(always)]
     fn after<L: Log>(self, sender: &mut Sender, trigger: Trigger, log: &mut L) {
         if let Some(before) = self.0 {
-            sender.tell_changes(before, trigger, log);
+            sender.tell_changes(&before, trigger, log);
         }
     }
 }

@@ -205,6 +205,11 @@ impl Core {
             .is_some_and(|(due, _)| due <= now && self.is_before_timer(due))
     }
 
+    /// When what may wake the sender besides the timer was decided.
+    pub(crate) fn wake_set(&self) -> Option<Instant> {
+        self.wake.map(|(_, set)| set)
+    }
+
     /// The wait is over now.
     pub(crate) fn end_delay(&mut self, now: Instant) {
         self.now = now;

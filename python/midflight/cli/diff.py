@@ -1,0 +1,212 @@
+"""`midflight diff`: the first event at which two runs part."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.explain import RunOption, read_run, row_values
+from midflight.cli.output import UserError, align
+from midflight.cli.run import FileArgument, SetsOption, scenario_plan
+
+if TYPE_CHECKING:
+    from midflight.parting import Comparison, Parting, Side
+
+__all__ = ["diff"]
+
+#: What is shown of a sender.
+SHOWN = (
+    "snd_una",
+    "snd_nxt",
+    "snd_max",
+    "flight_size",
+    "cwnd",
+    "ssthresh",
+    "rto_ns",
+    "min_rto_ns",
+    "backoff",
+    "srtt_ns",
+    "dupacks",
+    "dup_threshold",
+    "in_fast_recovery",
+    "in_rto_recovery",
+    "window_closed",
+    "state",
+)
+
+
+def diff(
+    file: FileArgument,
+    other: Annotated[
+        str | None,
+        typer.Argument(metavar="[OTHER]", help="The second scenario.  [default: the same]"),
+    ] = None,
+    of_a: Annotated[
+        list[str] | None,
+        typer.Option("--a", metavar="KEY=VALUE", help="Set a value in the first run only."),
+    ] = None,
+    of_b: Annotated[
+        list[str] | None,
+        typer.Option("--b", metavar="KEY=VALUE", help="Set a value in the second run only."),
+    ] = None,
+    sets: SetsOption = None,
+    flow: Annotated[
+        str | None,
+        typer.Option("--flow", metavar="NAME", help="Compare this flow.  [default: all]"),
+    ] = None,
+    run: RunOption = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> int:
+    """Find the first event at which two runs part, and why.
+
+    The runs are of one scenario with other values set in each, or of two scenarios. Tells how many
+    events are the same, the last of them, what each run does then, its sender before and after, the
+    orders that only it was given, and what led to its event. Exit status as of diff: 0 if the runs
+    are identical, 1 if they part, 2 for a mistake.
+
+    \b
+    Examples:
+      midflight diff wifi-to-lte --a flows.download.scheme=sack --b flows.download.scheme=enhanced
+      midflight diff a.toml b.toml --set seed=7
+    """
+    from midflight.parting import compare
+
+    common = list(sets or [])
+    if other is None and not (of_a or of_b):
+        raise UserError(
+            "there is nothing to tell the runs apart; give values with --a and --b, or two files"
+        )
+    plans = (
+        scenario_plan(file, [*common, *(of_a or [])]),
+        scenario_plan(other or file, [*common, *(of_b or [])]),
+    )
+    found = compare(*plans, run=read_run(run), flow=flow)
+    if as_json:
+        json.dump(values(found), sys.stdout, indent=2, allow_nan=False)
+        print()
+    else:
+        print(text(found))
+    return 0 if found.identical else 1
+
+
+def text(found: Comparison) -> str:
+    """Return a comparison as text."""
+    total = sum(found.same.values())
+    if found.identical and found.digests[0] != found.digests[1]:
+        return (
+            f"The runs of {found.of_flow} are identical: {total} events; those of other flows are "
+            f"not, digests {found.digests[0]} and {found.digests[1]}."
+        )
+    if found.identical:
+        return f"The runs are identical: {total} events, digest {found.digests[0]}."
+    lines = []
+    for name, only in zip("AB", found.only, strict=True):
+        if only:
+            lines.append(f"Only {name} has the flows {', '.join(only)}.")
+    if found.parting is None:
+        lines.append(
+            f"The runs have other digests, {found.digests[0]} and {found.digests[1]}, but every "
+            f"event of the flows compared is the same ({total}): what differs is another flow's, "
+            "or the order of events at one instant."
+        )
+        return "\n".join(lines)
+    return "\n".join([*lines, *parting_lines(found.parting)])
+
+
+def parting_lines(parting: Parting) -> list[str]:
+    from midflight.explain import neighbour_lines
+    from midflight.telling import clock
+
+    lines = [
+        f"The runs of {parting.flow} part at {clock(parting.time_ns)}, after {parting.common} "
+        "events that are the same.",
+        "",
+        "The last of them:",
+        *(f"  {line}" for line in neighbour_lines(parting.before)),
+    ]
+    for name, side in zip("AB", parting.sides, strict=True):
+        lines += ["", *side_lines(name, side)]
+    lines += ["", f"The senders before {clock(parting.time_ns)}, and after that instant:", ""]
+    return lines + ["  " + line for line in state_table(parting).splitlines()]
+
+
+def side_lines(name: str, side: Side) -> list[str]:
+    """Return what one of the runs does."""
+    from midflight.explain import neighbour_lines
+    from midflight.telling import clock, order_text
+
+    if side.event is None:
+        return [f"{name} has no more events."]
+    first, *others = neighbour_lines([side.event, *side.after])
+    lines = [f"{name} then:", f"> {first}", *(f"  {line}" for line in others)]
+    lines.append("  because:")
+    lines += [f"    {clock(step.time_ns):>12}  {step.text}" for step in side.why]
+    if side.orders:
+        lines.append(f"  Orders that only {name} was given so far:")
+        lines += [f"    {clock(row.time_ns):>12}  {order_text(row)}" for row in side.orders]
+    return lines
+
+
+def state_table(parting: Parting) -> str:
+    """Return the senders before and after; one column before where they are the same."""
+    a, b = parting.sides
+    columns = [("before", a.before), ("A", a.then), ("B", b.then)]
+    if a.before != b.before:
+        columns = [("A before", a.before), ("B before", b.before), *columns[1:]]
+    cells = [["", *(name for name, _ in columns)]]
+    for shown in SHOWN:
+        name = shown.removesuffix("_ns")
+        cells.append([name, *(cell(shown, values[shown]) for _, values in columns)])
+    return align(cells)
+
+
+def cell(name: str, value: Any) -> str:
+    """Return a value of a sender as text."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_ns"):
+        return f"{value / 1e9:.6g} s"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def values(found: Comparison) -> dict[str, Any]:
+    """Return a comparison as values for JSON."""
+    parting = found.parting
+    return {
+        "identical": found.identical,
+        "digests": list(found.digests),
+        "same_events": found.same,
+        "only": [list(names) for names in found.only],
+        "parting": None
+        if parting is None
+        else {
+            "flow": parting.flow,
+            "time_ns": parting.time_ns,
+            "common": parting.common,
+            "before": [row_values(row) for row in parting.before],
+            "a": side_values(parting.sides[0]),
+            "b": side_values(parting.sides[1]),
+        },
+    }
+
+
+def side_values(side: Side) -> dict[str, Any]:
+    """Return what one of the runs does as values for JSON."""
+
+    def rows(some: Sequence[Any]) -> list[dict[str, Any]]:
+        return [row_values(row) for row in some]
+
+    return {
+        "event": None if side.event is None else row_values(side.event),
+        "after": rows(side.after),
+        "sender_before": side.before,
+        "sender_after": side.then,
+        "orders": rows(side.orders),
+        "why": [{"time_ns": step.time_ns, "text": step.text} for step in side.why],
+    }

@@ -1,0 +1,149 @@
+"""`midflight verify`: whether results come out again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.input import read_whole
+from midflight.cli.options import ThreadsOption
+from midflight.cli.output import UserError, note, progress_display
+from midflight.cli.result_files import MANIFEST
+
+if TYPE_CHECKING:
+    from midflight.verify import Verified
+
+__all__ = ["verify"]
+
+SWEEP = "sweep.json"
+
+
+def verify(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="MANIFEST",
+            help="A manifest, the folder it is in, or the folder of a sweep or its sweep.json.",
+        ),
+    ],
+    cells: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Of a sweep, repeat so many cells, from the first to the last, or all.  "
+            "[default: 10]",
+        ),
+    ] = None,
+    threads: ThreadsOption = "0",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
+) -> int:
+    """Repeat results and compare their digests: of `midflight run --out` or of a sweep.
+
+    Prints a line for each run. Exit status 0 if all came out the same, 1 if not, 2 for a mistake.
+    Another version of the model may give other digests; a note says so.
+
+    \b
+    Examples:
+      midflight verify results/manifest.json
+      midflight verify sweep --cells all
+    """
+    from midflight.verify import models, verify_manifest, verify_sweep
+
+    thread_count = read_whole("--threads", threads, 0, 1024)
+    file = find(path)
+    of = read_json(file)
+    is_sweep = file.name == SWEEP or "axes" in of
+    wanted = read_cells(cells, is_sweep=is_sweep)
+    was, now = models(of)
+    if "model" in of and was != now:
+        note(
+            f"{file} is of model {was}, and this is model {now}: other digests would not be "
+            "surprising"
+        )
+    with progress_display(lines=False) as progress:
+
+        def show(done: int, total: int) -> None:
+            progress("cells" if is_sweep else "runs", done, total)
+
+        if is_sweep:
+            try:
+                found = list(verify_sweep(file.parent, wanted, threads=thread_count, progress=show))
+            except (OSError, ValueError, KeyError) as error:
+                raise unreadable(file.parent, error) from error
+        else:
+            found = verify_manifest(of, threads=thread_count, progress=show)
+    same = all(one.same for one in found)
+    if as_json:
+        runs = [{**asdict(one), "same": one.same} for one in found]
+        json.dump({"same": same, "model": was, "runs": runs}, sys.stdout, indent=2)
+        print()
+    else:
+        print("\n".join(lines(found)))
+    return 0 if same else 1
+
+
+def find(path: str) -> Path:
+    """Return the file that says what results are of."""
+    given = Path(path)
+    if given.is_dir():
+        for name in (MANIFEST, SWEEP):
+            if (given / name).is_file():
+                return given / name
+        raise UserError(f'"{path}" has neither {MANIFEST} nor {SWEEP}; give a folder with results')
+    return given
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a manifest."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f'cannot read "{file}": {error.strerror or error}') from error
+    except ValueError as error:
+        raise UserError(f'"{file}" is no manifest: it is not JSON in UTF-8') from error
+    if not isinstance(found, dict):
+        raise UserError(f'"{file}" is no manifest: it holds no object')
+    return found
+
+
+def read_cells(text: str | None, *, is_sweep: bool) -> int | None:
+    """Read --cells; None for all."""
+    if text is not None and not is_sweep:
+        raise UserError("--cells is for sweeps; a manifest is repeated as a whole")
+    if text == "all":
+        return None
+    return read_whole("--cells", text or "10", 1, 100_000_000)
+
+
+def unreadable(folder: Path, error: Exception) -> Exception:
+    """Return what to say when a sweep cannot be repeated."""
+    from midflight import MidflightError
+
+    if isinstance(error, MidflightError):
+        return error
+    if isinstance(error, OSError):
+        return UserError(
+            f'cannot read "{error.filename}": {error.strerror}; a sweep is verified when it is '
+            "put together"
+        )
+    return UserError(f'"{folder}" is no sweep: {error!r} is wrong in sweep.json or flows.csv')
+
+
+def lines(found: Iterable[Verified]) -> list[str]:
+    """Return a line for each run and one for all."""
+    result, wrong, total = [], 0, 0
+    for one in found:
+        where = f"run {one.run}" if one.cell is None else f"cell {one.cell} run {one.run}"
+        verdict = "the same" if one.same else f"differs: now {one.found}"
+        result.append(f"{where}  {one.expected}  {verdict}")
+        wrong += not one.same
+        total += 1
+    runs = "1 run" if total == 1 else f"{total} runs"
+    result.append(f"{runs} repeated, {'all the same' if not wrong else f'{wrong} differ'}.")
+    return result

@@ -1,0 +1,197 @@
+"""Why something happened: from an event of a run back to what set it off, a sentence for each step.
+
+>>> import midflight
+>>> from midflight.explain import explain
+>>> from midflight.scenario import Scenario
+>>> plan = Scenario.read("wifi-to-lte").plan(sets={"flows.download.scheme": "enhanced"})
+>>> told = explain(plan, at_ns=midflight.parse_duration("0.8 s"))
+>>> told.steps[-1].text
+'the handoff from wifi to lte began; there was no link until 0.8 s'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from midflight.history import History, Row
+from midflight.telling import Steps, Where, clock, row_text
+
+if TYPE_CHECKING:
+    from midflight._core import Plan
+
+__all__ = ["CHOICES", "Explanation", "Step", "chain", "choose", "explain"]
+
+#: Steps of a chain at most.
+MOST_STEPS = 12
+#: Without --what the event is looked for in this time up to the instant that was asked for.
+LOOK_BACK_NS = 100_000_000
+NEIGHBOURS = 6
+
+#: Turning points, the most telling first: one of these is chosen before anything else.
+TURNS = (
+    "rto",
+    "fast_retransmit",
+    "jump",
+    "ssthresh",
+    "spurious",
+    "order",
+    "min_rto",
+    "recovery_exit",
+    "window_probe",
+    "judge",
+    "reordered",
+    "drop",
+    "notice",
+    "break",
+    "make",
+)
+#: Then these, and then everything else.
+SECOND = ("rexmit", "backoff", "state")
+#: Other names for events.
+ALIASES = {
+    "timeout": "rto",
+    "retransmission": "rexmit",
+    "loss": "drop",
+    "arrival": "rcv",
+    "rtt": "rtt_sample",
+}
+CHOICES = (
+    "cwnd",
+    "ssthresh",
+    "rto",
+    "rto_value",
+    "min_rto",
+    "backoff",
+    "rtt_sample",
+    "srtt",
+    "dupacks",
+    "send",
+    "rexmit",
+    "window_probe",
+    "ack",
+    "ack_sent",
+    "rcv",
+    "drop",
+    "fast_retransmit",
+    "recovery_exit",
+    "spurious",
+    "suspect",
+    "judge",
+    "reordered",
+    "state",
+    "order",
+    "notice",
+    "break",
+    "make",
+    "wake",
+    "ld_rtt",
+    "ld_threshold",
+    "ld_min",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A sentence on an event, and the row that it is about."""
+
+    time_ns: int
+    text: str
+    row: int | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An event, why it was chosen, what led to it, and what happened around it."""
+
+    chosen: Row
+    why_chosen: str
+    steps: Sequence[Step]
+    before: Sequence[Row]
+    after: Sequence[Row]
+    digest: str
+
+
+def explain(
+    plan: Plan,
+    *,
+    at_ns: int,
+    run: int = 0,
+    flow: str | None = None,
+    what: str | None = None,
+) -> Explanation | None:
+    """Explain the most telling event at or just before an instant; None if there is none."""
+    history = History(plan, run=run, flow=flow)
+    found = choose(history, at_ns, what)
+    if found is None:
+        return None
+    row, why = found
+    return Explanation(
+        row,
+        why,
+        list(chain(history, row.index)),
+        history.rows[max(0, row.index - NEIGHBOURS) : row.index],
+        history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS],
+        history.digest,
+    )
+
+
+def choose(history: History, at_ns: int, what: str | None = None) -> tuple[Row, str] | None:
+    """Return the event to explain, and why it is that one."""
+    rows = history.rows[: history.at(at_ns)]
+    if not rows:
+        return None
+    if what is not None:
+        name = ALIASES.get(what, what)
+        last = next((row for row in reversed(rows) if row.event == name), None)
+        return None if last is None else (last, f"the last {name} at or before {clock(at_ns)}")
+    since = min(at_ns - LOOK_BACK_NS, rows[-1].time_ns)
+    near = [row for row in rows[history.at(since - 1) :] if row.time_ns >= since]
+    for names, words in ((TURNS, "turning point"), (SECOND, "change")):
+        found = [row for row in near if rank(history, row, names) is not None]
+        if found:
+            last_ns = found[-1].time_ns
+            together = [row for row in found if row.time_ns == last_ns]
+            best = min(together, key=lambda row: rank(history, row, names) or 0)
+            others = len(together) - 1
+            why = f"the last {words} in the 0.1 s up to {clock(at_ns)}"
+            if others:
+                why += f", and of the {others + 1} at that instant the most telling"
+            return best, why
+    return near[-1], f"the last event at or before {clock(at_ns)}, near which nothing special was"
+
+
+def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
+    """Return the place of an event among these names, the most telling first; None without one."""
+    event = row.event
+    if event == "cwnd":
+        before = history.standings[row.index].cwnd
+        # What an ACK adds is no turn.
+        if before is None or before <= row.value <= before + 2:
+            return None
+        event = "jump"
+    if event == "ssthresh" and history.standings[row.index].ssthresh is None:
+        return None
+    return names.index(event) if event in names else None
+
+
+def chain(history: History, index: int, most: int = MOST_STEPS) -> Iterator[Step]:
+    """Yield what led to an event, the event itself first, up to something from outside."""
+    steps = Steps(history)
+    where: Where | None = ("row", index)
+    told = 0
+    seen: set[Where] = set()
+    while where is not None and where not in seen and told < most:
+        seen.add(where)
+        sentences, where = steps.of(where, first=told == 0)
+        for time_ns, text, row in sentences:
+            yield Step(time_ns, text, row)
+            told += 1
+            if told == most:
+                return
+
+
+def neighbour_lines(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each event."""
+    return [f"{clock(row.time_ns):>12}  {row_text(row)}" for row in rows]

@@ -1,0 +1,221 @@
+"""A flow's recovery as qlog: a header and then an event on each line, as JSON.
+
+The events are those of draft-ietf-quic-qlog-quic-events where they fit TCP, in the file schema of
+draft-ietf-quic-qlog-main-schema; what qlog has no word for is in the namespace `midflight:`.
+docs/explain.md says what differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from midflight.history import History, Row
+
+if TYPE_CHECKING:
+    from midflight._core import Plan
+
+__all__ = ["events", "header", "write_qlog"]
+
+FLIGHT = ("bytes_in_flight", "packets_in_flight")
+EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]
+
+
+def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
+    """Write the events of a flow in one run."""
+    history = History(plan, run=run, flow=flow)
+    lines = [header(history), *events(history)]
+    for line in lines:
+        file.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
+
+
+def header(history: History) -> dict[str, Any]:
+    """Return the first line."""
+    import midflight
+
+    told = next(one for one in history.plan.flows if one["name"] == history.flow)
+    return {
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/x-ndjson",
+        "title": f"{history.flow} with {told['scheme']}, run {history.run}",
+        "description": f"midflight {midflight.__version__}, model {midflight.MODEL_VERSION}, "
+        f"digest {history.digest}",
+        "trace": {
+            "common_fields": {
+                "time_format": "relative_to_epoch",
+                "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
+                "group_id": history.flow,
+                "protocol_types": ["TCP"],
+            },
+            "vantage_point": {
+                "type": "server" if told["direction"] == "down" else "client",
+                "flow": "client",
+            },
+            "event_schemas": EVENT_SCHEMAS,
+        },
+    }
+
+
+def milliseconds(nanoseconds: float) -> float:
+    return round(nanoseconds / 1e6, 6)
+
+
+def events(history: History) -> Iterator[dict[str, Any]]:
+    """Yield an event for each of a trace that has one, in the same order."""
+    told = next(one for one in history.plan.flows if one["name"] == history.flow)
+    payload = told["payload_bytes"]
+    metrics = Metrics(payload)
+    state: str | None = None
+    for row in history.rows:
+        metrics.note(row)
+        # What a sender does on one occasion is told before what it then sends.
+        if row.event in ("send", "rexmit", "ack", "rto", "fast_retransmit"):
+            yield from metrics.changes(row.time_ns, without=FLIGHT)
+        standing = history.standings[row.index]
+        if row.event == "rexmit":
+            # Lost is what the sender takes for lost when it sends it again.
+            yield event(row, "quic:packet_lost", lost(row, standing.recovery is not None))
+        found = told_by(history, row) or plain(row, payload)
+        if found is not None:
+            yield event(row, *found)
+        metrics.after(row, standing.max)
+        last = row.index + 1 == len(history.rows)
+        if last or history.times[row.index + 1] != row.time_ns:
+            yield from metrics.changes(row.time_ns)
+            now = congestion_state(history, row.index)
+            if now != state:
+                data = {"new": now} if state is None else {"old": state, "new": now}
+                yield event(row, "quic:congestion_state_updated", data)
+                state = now
+
+
+def event(row: Row, name: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"time": milliseconds(row.time_ns), "name": name, "data": data}
+
+
+def told_by(history: History, row: Row) -> tuple[str, dict[str, Any]] | None:
+    """Return the handoff, the change or the notice that an event marks."""
+    if row.event not in ("break", "make", "notice"):
+        return None
+    name = "midflight:notice" if row.event == "notice" else "midflight:handoff"
+    data: dict[str, Any] = {} if row.event == "notice" else {"phase": row.event}
+    for one in history.occasions:
+        when = {"break": one["at_ns"], "make": one["make_ns"], "notice": one["told_ns"]}
+        if when[row.event] == row.time_ns:
+            data |= {"of": one["kind"], "from": one["from_link"], "to": one["to_link"]}
+    return name, data
+
+
+def lost(row: Row, in_recovery: bool) -> dict[str, Any]:
+    """Return a packet that is taken for lost."""
+    return {
+        "header": {"packet_type": "1RTT", "packet_number": row.number},
+        "trigger": "reordering_threshold" if in_recovery else "pto_expired",
+    }
+
+
+def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
+    """Return the name and the data of an event that is one in qlog, too."""
+    packet = {"packet_type": "1RTT", "packet_number": row.number}
+    if row.event in ("send", "rexmit"):
+        data: dict[str, Any] = {
+            "header": packet,
+            "raw": {"payload_length": payload if row.number else 0},
+        }
+        if row.event == "rexmit":
+            data["midflight:retransmission"] = True
+        return "quic:packet_sent", data
+    if row.event == "ack":
+        frame: dict[str, Any] = {"frame_type": "ack", "acked_ranges": ranges(row)}
+        data = {"header": {"packet_type": "1RTT"}, "frames": [frame]}
+        if row.detail:
+            data["midflight:says"] = row.detail
+        return "quic:packet_received", data
+    if row.event == "rto":
+        data = {"timer_type": "loss_timeout", "event_type": "expired"}
+        if row.detail:
+            data["midflight:judged"] = row.detail
+        return "quic:timer_updated", data
+    if row.event == "drop":
+        what, _, rest = row.detail.partition(" ")
+        link, _, cause = rest.rpartition(" ")
+        number = {"packet_number": row.number} if what == "data" else {"ack": row.number}
+        return "midflight:packet_dropped", {**number, "link": link, "cause": cause}
+    if row.event == "order":
+        author, _, rest = row.detail.partition(": ")
+        order, _, reason = rest.partition(" because ")
+        return "midflight:order", {"author": author, "order": order, "reason": reason}
+    if row.event in ("fast_retransmit", "recovery_exit", "window_probe"):
+        number = {"packet_number": row.number} if row.event == "fast_retransmit" else {}
+        return f"midflight:{row.event}", number
+    if row.event == "spurious":
+        return "midflight:spurious", {"of": row.detail}
+    return None
+
+
+def ranges(row: Row) -> list[list[int]]:
+    """Return what an ACK acknowledges, ascending: all up to its number, and its SACK blocks."""
+    blocks = [[int(end) for end in block.split("-")] for block in row.sack.split()]
+    above = sorted(block for block in blocks if block[0] > row.number)
+    below = [[0, row.number]] if row.number >= 0 else []
+    return below + [list(block) for block in dict.fromkeys(map(tuple, above))]
+
+
+class Metrics:
+    """What a sender measures, told when it changes."""
+
+    def __init__(self, payload: int) -> None:
+        self.payload = payload
+        self.told: dict[str, Any] = {}
+        self.now: dict[str, Any] = {}
+        self.una = self.max = 0
+
+    def note(self, row: Row) -> None:
+        """Take an event."""
+        scaled = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
+        times = {"srtt": "smoothed_rtt", "rtt_sample": "latest_rtt", "rto_value": "midflight:rto"}
+        if row.event in scaled:
+            self.now[scaled[row.event]] = round(row.value * self.payload)
+        elif row.event in times:
+            self.now[times[row.event]] = milliseconds(round(row.value * 1e9))
+        elif row.event == "backoff":
+            # One timeout doubles it: its logarithm is what QUIC counts.
+            self.now["pto_count"] = max(row.number, 1).bit_length() - 1
+
+    def after(self, row: Row, highest: int) -> None:
+        """Count what is in flight after an event."""
+        if row.event in ("send", "rexmit"):
+            self.max = max(highest, row.number + 1)
+        elif row.event == "ack" and row.number < self.max:
+            self.una = max(self.una, row.number + 1)
+        flight = max(0, self.max - self.una)
+        self.now["bytes_in_flight"] = flight * self.payload
+        self.now["packets_in_flight"] = flight
+
+    def changes(self, time_ns: int, without: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """Yield an event with what has changed since the last."""
+        news = {
+            name: value
+            for name, value in self.now.items()
+            if self.told.get(name) != value and name not in without
+        }
+        if news:
+            self.told.update(news)
+            yield {
+                "time": milliseconds(time_ns),
+                "name": "quic:recovery_metrics_updated",
+                "data": news,
+            }
+
+
+def congestion_state(history: History, index: int) -> str:
+    """Return the state after an event, in qlog's words."""
+    standings = history.standings
+    then = standings[index + 1] if index + 1 < len(standings) else standings[index]
+    if then.recovery is not None:
+        return "recovery"
+    if then.timeout is not None:
+        return "midflight:timeout_recovery"
+    slow = then.cwnd is None or then.ssthresh is None or then.cwnd < then.ssthresh
+    return "slow_start" if slow else "congestion_avoidance"

@@ -1,0 +1,638 @@
+"""Sentences on the events of a flow, each with where it came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from midflight.history import SENT, ZERO, Copy, History, Row
+
+if TYPE_CHECKING:
+    from midflight._core import Occasion
+
+__all__ = ["Sentence", "Steps", "Where", "clock", "number", "order_text", "row_text", "when"]
+
+#: When, what, and the row that it is about.
+Sentence: TypeAlias = tuple[int, str, int | None]
+#: What to tell of next: a row as a cause, or what an ACK that repeats a number lacks.
+Where: TypeAlias = tuple[str, int]
+Told: TypeAlias = tuple[list[Sentence], Where | None]
+
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+#: Transmissions of a segment whose fate is told at most.
+MOST_COPIES = 3
+RESTARTS = (
+    "restart the retransmission timer",
+    "retransmit the first unacknowledged segment",
+    "restart RTT estimation",
+    "send everything outstanding again",
+)
+RESENDS = (
+    "retransmit the first unacknowledged segment",
+    "retransmit one segment and wait",
+    "retransmit from the first unacknowledged segment on",
+    "send everything outstanding again",
+)
+WAKES = {
+    "persist": "the persist timer expired: the receiver had closed its window",
+    "delay": "the delay of the response to duplicate ACKs was over",
+    "patience": "the time in which duplicate ACKs were taken for reordering was over",
+}
+
+
+def clock(time_ns: int) -> str:
+    """Return an instant in seconds, to the microsecond."""
+    whole, micro = divmod((time_ns + 500) // 1000, 1_000_000)
+    return f"{whole}.{micro:06d} s"
+
+
+def when(time_ns: int) -> str:
+    """The same without needless digits, for sentences."""
+    return clock(time_ns).removesuffix(" s").rstrip("0").rstrip(".") + " s"
+
+
+def number(value: float) -> str:
+    """Return a window or a time without needless digits."""
+    return f"{value:.6g}"
+
+
+def ordinal(n: int) -> str:
+    if n <= len(ORDINALS):
+        return ORDINALS[n - 1]
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
+
+
+def order_text(row: Row) -> str:
+    """Return an order as who asked for what, and why."""
+    author, _, rest = row.detail.partition(": ")
+    order, _, reason = rest.partition(" because ")
+    return f"{author} ordered to {order}, because {reason}"
+
+
+def row_text(row: Row) -> str:
+    """Return an event as in a trace."""
+    if row.event in ("break", "make", "notice", "recovery_exit", "spurious", "state", "order"):
+        return f"{row.event} {row.detail}".rstrip()
+    value = number(row.value) if row.value != int(row.value) else str(int(row.value))
+    return f"{row.event} {value} {row.detail}".rstrip()
+
+
+def occasion_text(one: Occasion) -> str:
+    """Return what began with a handoff or a change."""
+    until = when(one["make_ns"])
+    here, there = one["from_link"], one["to_link"]
+    if one["kind"] == "change":
+        if one["breaks"]:
+            return f"{here} stood still from then on until {until}"
+        return f"the parameters of {here} changed"
+    if here == there:
+        return f"the mobile node lost {here}, which was back at {until}"
+    if one["breaks"]:
+        return f"the handoff from {here} to {there} began; there was no link until {until}"
+    return f"the handoff from {here} to {there}: from then on {there} was used"
+
+
+class Steps:
+    """The steps of a chain, one at a time."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        links = json.loads(history.plan.canonical)["links"]
+        ends = {f"{name}-mobile": name for name in links}
+        self.names = {**ends, **{f"mobile-{name}": name for name in links}}
+
+    def of(self, where: Where, *, first: bool) -> Told:
+        """Return the sentences of a step, and what to tell of next."""
+        kind, index = where
+        row = self.history.rows[index]
+        if kind == "missing":
+            return self.missing(row)
+        if kind == "open":
+            return [(row.time_ns, "because the connection opened", index)], None
+        if kind == "timer":
+            return self.expiry(row), None
+        if first:
+            return self.target(row)
+        causes = {
+            "ack": self.ack,
+            "ack_sent": self.ack_sent,
+            "notice": self.notice,
+            "wake": self.wake,
+        }
+        if row.event in causes:
+            return causes[row.event](row)
+        if row.event in SENT:
+            return self.sent(row)
+        return [(row.time_ns, f"because of {row_text(row)}", index)], None
+
+    # ---- the event that is explained -----------------------------------
+
+    def target(self, row: Row) -> Told:
+        """Tell of the event itself; what follows are causes."""
+        outside = {
+            "rcv": self.arrival,
+            "drop": self.lost,
+            "ack_sent": self.ack_sent,
+            "break": self.at_occasion,
+            "make": self.at_occasion,
+        }
+        if row.event in outside:
+            return outside[row.event](row)
+        if row.event in SENT:
+            return self.sent(row, first=True)
+        if row.event == "ack":
+            text = f"ACK {row.number} arrived{self.ack_kind(row)}"
+            return [(row.time_ns, text, row.index)], self.before_ack(row)
+        if row.event == "notice":
+            return self.notice(row, first=True)
+        if row.event == "wake":
+            return self.wake(row, first=True)
+        where = self.head(row)
+        if row.event == "rto" and where is not None:
+            where = "timer", where[1]
+        return [(row.time_ns, self.what(row), row.index)], where
+
+    def what(self, row: Row) -> str:
+        """Return a change inside the sender with what did it."""
+        standing = self.history.standings[row.index]
+        value = number(row.value)
+        order = self.ordered(row)
+        by = f": {order_text(order)}" if order is not None else ""
+        if row.event in ("cwnd", "ssthresh"):
+            before = standing.cwnd if row.event == "cwnd" else standing.ssthresh
+            change = f"{row.event} {value}"
+            if before is not None:
+                change = f"{row.event} {number(before)} -> {value}"
+            return change + (by or self.window_reason(row))
+        if row.event in ("rto_value", "min_rto", "srtt", "rtt_sample"):
+            names = {
+                "rto_value": "the RTO became",
+                "min_rto": "the minimum RTO became",
+                "srtt": "the smoothed RTT became",
+                "rtt_sample": "an RTT sample was taken:",
+            }
+            return f"{names[row.event]} {value} s{by}"
+        if row.event == "backoff":
+            return f"the timer's back-off factor became {row.number}{by}"
+        if row.event == "dupacks":
+            return f"{row.number} duplicate ACKs were counted"
+        if row.event == "rto":
+            return self.timeout_text(row)
+        if row.event == "order":
+            return order_text(row)
+        plain = {
+            "fast_retransmit": f"fast retransmit of segment {value}{self.recovery_text(row)}",
+            "recovery_exit": "fast recovery ended",
+            "spurious": f"the last {row.detail} was taken for spurious",
+            "suspect": f"segment {value} was suspected to be lost",
+            "judge": f"the loss of segment {value} was taken for one by {row.detail}",
+            "reordered": f"segment {value} had only been late",
+            "state": f"the sender's state changed, {row.detail}",
+            "window_probe": "a probe of the closed window was sent",
+        }
+        return plain.get(row.event, row_text(row)) + by
+
+    def ordered(self, row: Row) -> Row | None:
+        """Return the order that had this effect at once, if one did."""
+        rows = self.history.rows
+        effects = {
+            "cwnd": ("set cwnd to", "send everything"),
+            "ssthresh": ("set ssthresh to",),
+            "min_rto": ("set the minimum RTO",),
+            "backoff": ("restart RTT", "retransmit the first", "send everything"),
+            "spurious": ("take the timeout for spurious", "leave fast recovery"),
+            "rto_value": ("set the minimum RTO", "restart RTT"),
+        }
+        if row.event not in effects:
+            return None
+        for index in reversed(self.history.activation(row.index)[:-1]):
+            other = rows[index]
+            if other.event == "order":
+                what = other.detail.partition(": ")[2]
+                if what.startswith(effects[row.event]):
+                    return other
+            # Another change of the same kind came between.
+            if other.event in (row.event, "rto", "fast_retransmit") or (
+                row.event == "rto_value" and other.event == "rtt_sample"
+            ):
+                return None
+            if other.event == "order" and row.event != "rto_value":
+                return None
+        return None
+
+    def window_reason(self, row: Row) -> str:
+        """Return why a window changed without an order."""
+        history = self.history
+        head = history.heads[row.index]
+        before = history.standings[row.index]
+        if head is None:
+            return ": the connection opened"
+        events = {history.rows[i].event for i in history.activation(row.index)}
+        if "rto" in events:
+            return ": the timeout's reduction"
+        if "fast_retransmit" in events:
+            return ": the reduction of a fast retransmit"
+        if row.event == "ssthresh":
+            return ""
+        ack = history.rows[head]
+        if ack.event != "ack":
+            return ""
+        if history.standings[head].una == 0:
+            return ": the SYN was acknowledged"
+        if history.standings[head].recovery is not None:
+            if before.cwnd is not None and row.value == before.cwnd + 1:
+                return ": in fast recovery, inflated by the segment that has left the network"
+            return ": in fast recovery, which the ACK ends or partly answers"
+        if before.ssthresh is not None and before.cwnd is not None:
+            slow = before.cwnd < before.ssthresh
+            phase = "slow start" if slow else "congestion avoidance"
+            if row.value > before.cwnd:
+                return f": growth in {phase}"
+        return ""
+
+    def recovery_text(self, row: Row) -> str:
+        """Return whether a fast recovery began with a fast retransmit."""
+        after = self.history.at(row.time_ns)
+        standings = self.history.standings
+        began = after < len(standings) and standings[after].recovery == row.index
+        return ", and fast recovery began" if began else ""
+
+    def head(self, row: Row) -> Where | None:
+        """Return what reached the sender, from which a change in it follows."""
+        head = self.history.heads[row.index]
+        if head is not None:
+            return "row", head
+        first = next((r for r in self.history.rows if r.event in SENT), None)
+        if first is not None and row.time_ns <= first.time_ns:
+            return "open", row.index
+        # A departure of a train: it follows from the order that began it.
+        order = self.train_order(row)
+        return None if order is None else self.head(order)
+
+    def train_order(self, row: Row) -> Row | None:
+        """Return the last order to send a train before an event."""
+        for index in range(row.index - 1, -1, -1):
+            other = self.history.rows[index]
+            if other.event == "order" and ": send " in other.detail:
+                return other
+        return None
+
+    # ---- causes --------------------------------------------------------
+
+    def ack_kind(self, row: Row) -> str:
+        """Return what an ACK was for the sender."""
+        standing = self.history.standings[row.index]
+        una = row.number + 1
+        said = f"; it says: {row.detail}" if row.detail else ""
+        if una > standing.max:
+            return ", of what was never sent" + said
+        counted = self.history.counted(row.index)
+        duplicate = "" if counted is None else f"the {ordinal(counted)} duplicate"
+        sacked = f" (SACK {row.sack})" if row.sack else ""
+        if una > standing.una:
+            first = f"segments {standing.una} to {row.number}"
+            if una == standing.una + 1:
+                first = f"segment {row.number}"
+            also = f", which counts as {duplicate}" if duplicate else ""
+            return f", the first of {first}{sacked}{also}{said}"
+        if una == standing.una and standing.closed and row.detail != ZERO:
+            return ", which opened the window again" + said
+        if duplicate:
+            return f", {duplicate}{sacked}{said}"
+        if una == standing.una:
+            return f", which repeated the last one{sacked}{said}"
+        return f", which told of nothing new{sacked}{said}"
+
+    def is_duplicate(self, row: Row) -> bool:
+        standing = self.history.standings[row.index]
+        closed = standing.closed or row.detail == ZERO
+        repeats = row.number + 1 == standing.una < standing.max and not closed
+        return repeats or self.history.counted(row.index) is not None
+
+    def ack(self, row: Row) -> Told:
+        text = f"because ACK {row.number} arrived{self.ack_kind(row)}"
+        return [(row.time_ns, text, row.index)], self.before_ack(row)
+
+    def before_ack(self, row: Row) -> Where | None:
+        sent = self.history.acks_sent.get((row.segment, row.since_ns, row.value))
+        return None if sent is None else ("row", sent.index)
+
+    def ack_sent(self, row: Row) -> Told:
+        """Tell which segment caused an ACK, and of its way."""
+        history = self.history
+        ack = f"ACK {row.number}"
+        if row.detail == "signal":
+            return self.signal(row), None
+        arrived = history.arrived.get((row.segment or 0, row.sent_ns))
+        over = self.over(arrived)
+        caused = f"which segment {row.segment} caused, sent at {when(row.sent_ns or 0)}"
+        if row.detail == "delayed" and arrived is not None:
+            late = when(arrived.time_ns)
+            text = f"{caused}, arrived{over} at {late}: the receiver had waited for another one"
+        else:
+            text = f"{caused}, arrived{over} at that instant"
+        sentence = (row.time_ns, f"{ack} left the receiver, {text}", row.index)
+        come = history.acks_come.get((row.segment, row.since_ns, row.value))
+        if come is not None and self.is_duplicate(come):
+            return [sentence], ("missing", row.index)
+        return [sentence], self.sending(row.segment, row.sent_ns)
+
+    def signal(self, row: Row) -> list[Sentence]:
+        """Tell why a mobile node sent an ACK of its own accord."""
+        text = f"the mobile node sent ACK {row.number} as a signal"
+        for one in self.history.occasions:
+            began = (one["at_ns"], occasion_text(one), self.mark(one))
+            if one["make_ns"] == row.time_ns:
+                return [(row.time_ns, f"{text}: it was on {one['to_link']} now", row.index), began]
+            if one["at_ns"] > row.time_ns:
+                foreseen = f"{text}: it foresaw what happened to {one['from_link']} at"
+                return [(row.time_ns, f"{foreseen} {when(one['at_ns'])}", row.index)]
+        return [(row.time_ns, text, row.index)]
+
+    def sending(self, seq: int | None, sent_ns: int | None) -> Where | None:
+        """Return the transmission of a segment at an instant."""
+        for row in self.history.sent.get(-1 if seq is None else seq, []):
+            if row.time_ns == sent_ns:
+                return "row", row.index
+        return None
+
+    def missing(self, row: Row) -> Told:
+        """Tell what became of the segment that an ACK left out, or which one came twice."""
+        history = self.history
+        first = history.has_arrived(-1 if row.segment is None else row.segment, row.time_ns)
+        if first is not None:
+            text = f"segment {row.segment} had arrived{self.over(first)} at {when(first.time_ns)}"
+            sentence = (row.time_ns, f"{text} before: it came twice", row.index)
+            return [sentence], self.sending(row.segment, row.sent_ns)
+        return list(self.fate(row.number + 1, row.time_ns, f"ACK {row.number} left")), None
+
+    def sent(self, row: Row, *, first: bool = False) -> Told:
+        """Tell why a segment was sent."""
+        history = self.history
+        again = "again" if row.event == "rexmit" else "for the first time"
+        text = f"segment {row.number} was sent {again}"
+        if row.detail:
+            text += f" ({row.detail})"
+        where = self.head(row)
+        if history.heads[row.index] is None and (where is None or where[0] != "open"):
+            order = self.train_order(row)
+            text += ", when its time in a train had come"
+            if order is not None:
+                text += f"; at {when(order.time_ns)} {order_text(order)}"
+        text += self.sent_reason(row)
+        return [(row.time_ns, text if first else f"because {text}", row.index)], where
+
+    def sent_reason(self, row: Row) -> str:
+        history = self.history
+        together = [history.rows[i] for i in history.activation(row.index)]
+        standing = history.standings[row.index]
+        orders = [r for r in together if r.event == "order"]
+        if row.event == "rexmit":
+            for order in reversed(orders):
+                if order.detail.partition(": ")[2].startswith(RESENDS):
+                    return f": {order_text(order)}"
+            if any(r.event == "rto" for r in together):
+                return ": the timeout's retransmission"
+            if any(r.event == "fast_retransmit" for r in together):
+                return ": fast retransmit"
+        for order in reversed(orders):
+            what = order.detail.partition(": ")[2]
+            if what.startswith(("send ", "set cwnd", "take the timeout", "leave fast")):
+                return f"; at that instant {order_text(order)}"
+        if standing.recovery is not None:
+            began = when(history.rows[standing.recovery].time_ns)
+            return f", in the fast recovery that began at {began}"
+        if standing.timeout is not None:
+            after = when(history.rows[standing.timeout].time_ns)
+            return f", after the timeout at {after}"
+        return ""
+
+    def notice(self, row: Row, *, first: bool = False) -> Told:
+        told = [one for one in self.history.occasions if one["told_ns"] == row.time_ns]
+        if not told:
+            text = "a notice of the link came"
+            return [(row.time_ns, text if first else f"because {text}", row.index)], None
+        one = told[-1]
+        late = row.time_ns - one["make_ns"]
+        text = f"a notice of the {one['kind']} at {when(one['at_ns'])} came"
+        if late:
+            text += f", {number(late / 1e9)} s after {one['to_link']} was in use"
+        if one["told_wrong"]:
+            text += f"; it said other numbers than {one['to_link']} has"
+        heads, rows = self.history.heads, self.history.rows
+        heard = (r for r in rows[row.index :] if heads[r.index] == row.index)
+        if first and not any(r.event == "order" for r in heard):
+            text += "; it led to no order"
+        text = text if first else f"because at that instant {text}"
+        return [
+            (row.time_ns, text, row.index),
+            (one["at_ns"], occasion_text(one), self.mark(one)),
+        ], None
+
+    def mark(self, one: Occasion) -> int | None:
+        """Return the row that marks the beginning of a handoff or a change."""
+        event = "break" if one["breaks"] else "make"
+        for row in self.history.rows[: self.history.at(one["at_ns"])][::-1]:
+            if row.time_ns < one["at_ns"]:
+                return None
+            if row.event == event:
+                return row.index
+        return None
+
+    def at_occasion(self, row: Row) -> Told:
+        """Tell of the handoff or change that begins or ends there."""
+        key = "at_ns" if row.event == "break" else "make_ns"
+        for one in self.history.occasions:
+            if one["at_ns" if key == "at_ns" else "make_ns"] == row.time_ns:
+                if row.event == "break" or not one["breaks"]:
+                    return [(row.time_ns, occasion_text(one), row.index)], None
+                text = f"{one['to_link']} was in use from then on"
+                began = (one["at_ns"], occasion_text(one), self.mark(one))
+                return [(row.time_ns, text, row.index), began], None
+        return [(row.time_ns, row.event, row.index)], None
+
+    # ---- timers --------------------------------------------------------
+
+    def timeout_text(self, row: Row) -> str:
+        judged = {
+            "spurious": " (spurious: what then acknowledged it had been sent before)",
+            "needed": " (needed: what then acknowledged it was sent afterwards)",
+        }
+        return f"the retransmission timer expired for segment {row.number}" + judged.get(
+            row.detail, " (nothing acknowledged it until the end of the run)"
+        )
+
+    def wake(self, row: Row, *, first: bool = False) -> Told:
+        history = self.history
+        since = row.since_ns or 0
+        if row.detail != "retransmission":
+            text = f"{WAKES[row.detail]}; its end was set at {when(since)}"
+            heads = [i for i in range(history.at(since)) if history.times[i] == since]
+            heads = [i for i in heads if history.heads[i] == i and i != row.index]
+            where: Where | None = ("row", heads[-1]) if heads else None
+            return [(row.time_ns, text if first else f"because {text}", row.index)], where
+        text = self.timeout_text(self.timeout_of(row))
+        sentence = (row.time_ns, text if first else f"because {text}", row.index)
+        return [sentence, *self.expiry(row)], None
+
+    def timeout_of(self, wake: Row) -> Row:
+        return next(row for row in self.history.rows[wake.index :] if row.event == "rto")
+
+    def expiry(self, wake: Row) -> list[Sentence]:
+        """Return since when the retransmission timer ran, and what became of its segment."""
+        seq = self.timeout_of(wake).number
+        began = (wake.since_ns or 0, self.timer_set(wake), None)
+        causes = [began, *self.fate(seq, wake.time_ns, "the timer expired")]
+        return sorted(causes, key=lambda sentence: -sentence[0])
+
+    def timer_set(self, row: Row) -> str:
+        """Return when and from what the retransmission timer was set."""
+        history = self.history
+        since = row.since_ns or 0
+        last = history.at(since)
+        together = [r for r in history.rows[:last] if r.time_ns == since and r.index < row.index]
+        by = "when segments were sent"
+        sent = [r for r in together if r.event in SENT]
+        if sent:
+            by = f"when segment {sent[0].number} was sent"
+        news = [
+            r
+            for r in together
+            if r.event == "ack" and r.number + 1 > history.standings[r.index].una
+        ]
+        if news:
+            by = f"when ACK {news[-1].number} arrived"
+        for ack in together:
+            if ack.event == "ack" and ack.detail != ZERO and history.standings[ack.index].closed:
+                by = f"when ACK {ack.number} opened the window again"
+        for other in together:
+            if other.event == "fast_retransmit":
+                by = f"by the fast retransmit of segment {other.number}"
+            elif other.event == "order":
+                what = other.detail.partition(": ")[2]
+                if what.startswith(RESTARTS):
+                    by = f"when {order_text(other)}"
+            elif other.event == "rto":
+                by = f"with back-off, after the timeout for segment {other.number}"
+        then = history.sender(since + 1)
+        wait_ns = round(row.value * 1e9)
+        what = ", the RTO" if wait_ns == then["rto_ns"] else ""
+        parts = ["no RTT estimate"]
+        if then["srtt_ns"] is not None:
+            parts = [f"smoothed RTT {number(then['srtt_ns'] / 1e9)} s"]
+        if then["backoff"] != 1:
+            parts.append(f"back-off {then['backoff']}")
+        parts.append(f"minimum RTO {number(then['min_rto_ns'] / 1e9)} s")
+        return f"the timer was set for {number(row.value)} s{what}, {by} ({', '.join(parts)})"
+
+    # ---- what became of segments ---------------------------------------
+
+    def over(self, arrived: Row | None) -> str:
+        if arrived is None or arrived.detail not in self.names:
+            return ""
+        return f" over {self.names[arrived.detail]}"
+
+    def loss_text(self, row: Row) -> str:
+        """Return where and why something was lost."""
+        _, _, rest = row.detail.partition(" ")
+        link, _, cause = rest.rpartition(" ")
+        name = self.names.get(link, link)
+        if cause == "queue":
+            return f"dropped at the queue of {name}, which was full"
+        if cause == "break":
+            return f"lost at {name}, which was down"
+        return f"lost by the radio of {name}"
+
+    def fate(self, seq: int, by_ns: int, what: str) -> Iterator[Sentence]:
+        """Yield what became of a segment, of its last transmission first."""
+        copies = self.history.copies(seq, by_ns)
+        # What was sent at that very instant answers it.
+        copies = [copy for copy in copies if copy.sent.time_ns < by_ns] or copies
+        for copy in reversed(copies[-MOST_COPIES:]):
+            yield from self.fate_of(copy, by_ns, what)
+
+    def fate_of(self, copy: Copy, by_ns: int, what: str) -> Iterator[Sentence]:
+        again = " again" if copy.sent.event == "rexmit" else ""
+        name = f"segment {copy.seq}, sent{again} at {when(copy.sent.time_ns)},"
+        lost, arrived = copy.dropped, copy.arrived
+        if lost is not None and lost.time_ns <= by_ns:
+            yield lost.time_ns, f"{name} had been {self.loss_text(lost)}", lost.index
+            yield from self.why_down(lost)
+        elif lost is not None:
+            after = number((lost.time_ns - by_ns) / 1e9)
+            text = f"{name} was {self.loss_text(lost)}, only {after} s after {what}"
+            yield copy.sent.time_ns, text, lost.index
+            yield from self.why_down(lost)
+        elif arrived is None:
+            text = f"{name} was still on its way at the end of the run"
+            yield copy.sent.time_ns, text, copy.sent.index
+        elif arrived.time_ns > by_ns:
+            after = number((arrived.time_ns - by_ns) / 1e9)
+            text = (
+                f"{name} was only late: it arrived{self.over(arrived)} at "
+                f"{when(arrived.time_ns)}, {after} s after {what}"
+            )
+            text += self.meanwhile(copy.sent.time_ns, arrived.time_ns)
+            yield copy.sent.time_ns, text, arrived.index
+        else:
+            text, ack_lost = self.ack_fate(copy, by_ns)
+            where = f"{name} had arrived{self.over(arrived)} at {when(arrived.time_ns)}"
+            last = arrived if ack_lost is None else ack_lost
+            yield last.time_ns, where + text, last.index
+            yield from self.why_down(last)
+
+    def ack_fate(self, copy: Copy, by_ns: int) -> tuple[str, Row | None]:
+        """Return what became of the ACK of a segment that had arrived, and its loss."""
+        history = self.history
+        assert copy.arrived is not None
+        for row in history.rows[copy.arrived.index :]:
+            if row.event != "ack_sent" or row.number < copy.seq:
+                continue
+            key = (row.segment, row.since_ns, row.value)
+            come, lost = history.acks_come.get(key), history.acks_dropped.get(key)
+            ack = f"ACK {row.number}, sent at {when(row.time_ns)},"
+            if lost is not None:
+                return f", but {ack} was {self.loss_text(lost)}", lost
+            if come is not None and come.time_ns <= by_ns:
+                return f"; {ack} had come at {when(come.time_ns)}", None
+            if come is not None:
+                text = f"; {ack} was on its way until {when(come.time_ns)}"
+                return text + self.meanwhile(row.time_ns, come.time_ns), None
+            return f"; {ack} was still on its way at the end of the run", None
+        return "; nothing acknowledged it until the end of the run", None
+
+    def meanwhile(self, since: int, until: int) -> str:
+        """Return which handoff or change began while something was on its way."""
+        for one in self.history.occasions:
+            if since <= one["at_ns"] < until:
+                return f"; meanwhile, at {when(one['at_ns'])}, {occasion_text(one)}"
+        return ""
+
+    def why_down(self, lost: Row) -> Iterator[Sentence]:
+        """Yield the handoff or outage that a loss is due to, if the link was down."""
+        if lost.event != "drop" or not lost.detail.endswith(" break"):
+            return
+        link = lost.detail.split(" ")[-2]
+        name = self.names.get(link, link)
+        began = [
+            one
+            for one in self.history.occasions
+            if one["breaks"] and one["from_link"] == name and one["at_ns"] <= lost.time_ns
+        ]
+        if began:
+            yield began[-1]["at_ns"], occasion_text(began[-1]), self.mark(began[-1])
+
+    def lost(self, row: Row) -> Told:
+        """Tell of a loss."""
+        what = "segment" if row.detail.startswith("data") else "ACK"
+        text = f"{what} {row.number} was {self.loss_text(row)}"
+        for _, began, _ in self.why_down(row):
+            text += f" ({began})"
+        where = self.sending(row.number, row.sent_ns) if what == "segment" else self.before_ack(row)
+        return [(row.time_ns, text, row.index)], where
+
+    def arrival(self, row: Row) -> Told:
+        text = f"segment {row.number} arrived{self.over(row)}, sent at {when(row.sent_ns or 0)}"
+        return [(row.time_ns, text, row.index)], self.sending(row.number, row.sent_ns)

@@ -1,0 +1,475 @@
+"""Explanations, comparisons and qlog say what the trace says, for every scheme."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import MidflightError, Plan, Scenario
+from midflight.cli import main
+from midflight.explain import CHOICES, Step, chain, explain
+from midflight.history import SENT, History, Row
+from midflight.parting import compare
+from midflight.scenario import starter_names
+
+SCHEMES = [one["name"] for one in midflight.schemes()]
+MOVE = """
+end = "30 s"
+[links]
+wifi = {rate = "54 Mbit/s", delay = "2 ms"}
+lte = {rate = "50 Mbit/s", delay = "15 ms"}
+[flows.download]
+scheme = "sack"
+size = "3 MB"
+[[handoffs]]
+at = "0.3 s"
+to = "lte"
+gap = "500 ms"
+"""
+GAP = {"handoffs.0.gap": "2 s"}
+
+
+@pytest.fixture
+def move(tmp_path: Path) -> str:
+    file = tmp_path / "move.toml"
+    file.write_text(MOVE)
+    return str(file)
+
+
+def plan(scheme: str = "enhanced", **sets: str) -> Plan:
+    values = {"flows.download.scheme": scheme, **GAP}
+    values.update({key.replace("__", "."): value for key, value in sets.items()})
+    return Plan(MOVE, sets=list(values.items()))
+
+
+def told(steps: Any) -> list[tuple[str, str]]:
+    return [(f"{step.time_ns / 1e9:.6f}", step.text) for step in steps]
+
+
+# ---- facts of the trace ----------------------------------------------------
+
+
+def check_facts(history: History) -> None:
+    """Hold what each event says of its cause against the other events."""
+    sent = {(row.number, row.time_ns) for row in history.rows if row.event in SENT}
+    sent |= {(row.number, row.time_ns) for row in history.rows if row.event == "window_probe"}
+    arrived = {(row.number, row.sent_ns): row.time_ns for row in history.rows if row.event == "rcv"}
+    left = Counter(
+        (row.value, row.time_ns, row.segment, row.sent_ns)
+        for row in history.rows
+        if row.event == "ack_sent"
+    )
+    for row in history.rows:
+        if row.event == "rcv" or (row.event == "drop" and row.detail.startswith("data")):
+            assert (row.number, row.sent_ns) in sent, row
+            assert row.sent_ns is not None
+            assert row.sent_ns <= row.time_ns
+        elif row.event in ("ack", "ack_sent") or row.event == "drop":
+            assert row.since_ns is not None
+            assert row.since_ns <= row.time_ns
+            assert row.segment is not None
+            # The segment had arrived when the ACK left.
+            assert arrived[row.segment, row.sent_ns] <= row.since_ns, row
+            if row.event != "ack_sent":
+                key = (row.value, row.since_ns, row.segment, row.sent_ns)
+                left[key] -= 1
+                assert left[key] >= 0, row
+            elif row.detail == "":
+                assert arrived[row.segment, row.sent_ns] == row.time_ns
+        elif row.event == "wake":
+            assert row.since_ns is not None
+            assert row.since_ns + round(row.value * 1e9) == row.time_ns
+        elif row.event == "rto":
+            head = history.heads[row.index]
+            assert head is not None
+            assert history.rows[head].detail == "retransmission"
+
+
+def check_standings(history: History, some: int) -> None:
+    """Hold the sender that the events tell of against the sender itself."""
+    for row in history.rows[:: max(1, len(history) // some)]:
+        if row.index and history.times[row.index - 1] == row.time_ns:
+            continue
+        is_, says = history.standings[row.index], history.sender(row.time_ns)
+        assert is_.duplicates == says["dupacks"]
+        assert (is_.una, is_.max) == (says["snd_una"], says["snd_max"])
+        assert (is_.cwnd, is_.ssthresh) in ((says["cwnd"], says["ssthresh"]), (None, None))
+        assert (is_.recovery is not None) == says["in_fast_recovery"]
+
+
+def check_chain(history: History, row: Row, steps: list[Step]) -> None:
+    """Every step is about an event at its instant or one it tells of, and causes come before."""
+    assert 1 <= len(steps) <= 12
+    assert steps[0].time_ns == row.time_ns
+    times = [step.time_ns for step in steps]
+    assert times == sorted(times, reverse=True), told(steps)
+    for step in steps:
+        assert step.text
+        assert "None" not in step.text
+        if step.row is not None:
+            of = history.rows[step.row]
+            late = of.event in ("rcv", "drop") and of.sent_ns == step.time_ns
+            assert of.time_ns == step.time_ns or late, (step, of)
+
+
+def cut(name: str) -> Scenario:
+    """Return a starter with the first thing that happens in it, at 0.3 s, and 0.7 s after it."""
+    full = Scenario.read(name)
+    starts = [(midflight.parse_duration(one.at), one) for one in (*full.handoffs, *full.changes)]
+    _, event = min(starts, key=lambda start: start[0])
+    gap = getattr(event, "gap", None) or getattr(event, "pause", None) or "0 s"
+    early = dataclasses.replace(event, at="0.3 s")
+    return dataclasses.replace(
+        full,
+        runs=1,
+        end=f"{1_000_000_000 + midflight.parse_duration(gap)} ns",
+        handoffs=[early for one in full.handoffs if one is event],
+        changes=[early for one in full.changes if one is event],
+        sweep=None,
+    )
+
+
+@pytest.mark.parametrize("name", starter_names())
+def test_every_scheme_of_every_starter_can_be_explained_and_compared(name: str) -> None:
+    scenario = cut(name)
+    flow = next(iter(scenario.flows))
+    base = scenario.plan()
+    explained = 0
+    for number, scheme in enumerate(SCHEMES):
+        try:
+            other = scenario.plan(sets={f"flows.{flow}.scheme": scheme})
+        except MidflightError:
+            # Not every profile goes with every scheme.
+            continue
+        first = other.flows[0]["name"]
+        history = History(other, flow=first)
+        assert history.digest == other.trace(flow=first).digest
+        check_facts(history)
+        # The last of each kind of event, and some more.
+        last = {row.event: row for row in history.rows}
+        some = history.rows[number % 7 :: max(1, len(history) // 20)]
+        for row in [*last.values(), *some]:
+            check_chain(history, row, list(chain(history, row.index)))
+        explained += 1
+        # Each comparison is two more runs: of every third scheme.
+        found = compare(base, other, flow=first) if number % 3 == 0 else None
+        if found is not None and found.parting is not None:
+            sides = found.parting.sides
+            assert sides[0].event is None or sides[0].event.time_ns >= found.parting.time_ns
+            assert sides[0].event != sides[1].event
+    assert explained > len(SCHEMES) // 2
+
+
+MANY = """
+end = "6 s"
+[links]
+wifi = {preset = "wifi", loss = "uniform 0.5%"}
+lte = {preset = "lte", reorder = "linkrtx 5% 100ms"}
+[flows]
+down = {scheme = "enhanced", count = 2, stagger = "50 ms"}
+up = {scheme = "dcr-frto-ld", direction = "up", start_notice = true}
+neighbour = {scheme = "sack", on = "lte"}
+[[handoffs]]
+at = "1 s"
+to = "lte"
+notice = {delay = "100 ms"}
+[[handoffs]]
+at = "3 s"
+to = "wifi"
+gap = "300 ms"
+[[handoffs]]
+at = "5 s"
+to = "wifi"
+gap = "200 ms"
+[[changes]]
+at = "2 s"
+link = "lte"
+rate = "3 Mbit/s"
+pause = "100 ms"
+"""
+
+
+@pytest.mark.parametrize("profile", ["rfc", "ns2"])
+@pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack1", "sack"])
+def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> None:
+    values = {"profile": profile, "set.recovery": recovery}
+    if recovery == "tahoe":
+        # It goes with no loss classifier.
+        values["flows.up.scheme"] = "enhanced"
+    one = Plan(MANY, sets=list(values.items()))
+    for flow in one.flows:
+        history = History(one, flow=flow["name"])
+        check_facts(history)
+        check_standings(history, 20)
+        last = {row.event: row for row in history.rows}
+        some = history.rows[:: max(1, len(history) // 40)]
+        for row in [*last.values(), *some]:
+            check_chain(history, row, list(chain(history, row.index)))
+    texts = {
+        step.text
+        for row in history.rows
+        if row.event in ("make", "break")
+        for step in chain(history, row.index)
+    }
+    assert "wifi was in use from then on" in texts
+    assert "the mobile node lost wifi, which was back at 5.2 s" in texts
+    assert "lte stood still from then on until 2.1 s" in texts
+
+
+# ---- known moments ---------------------------------------------------------
+
+
+def test_an_order_is_told_with_its_author_its_notice_and_its_handoff() -> None:
+    found = explain(plan(), at_ns=2_310_000_000, what="rexmit")
+    assert found is not None
+    assert told(found.steps) == [
+        (
+            "2.300000",
+            "segment 452 was sent again: a3 ordered to retransmit the first unacknowledged "
+            "segment, because in RTO recovery and the link is back",
+        ),
+        ("2.300000", "because at that instant a notice of the handoff at 0.3 s came"),
+        ("0.300000", "the handoff from wifi to lte began; there was no link until 2.3 s"),
+    ]
+    wrong = plan(**{"handoffs__0__notice__says_delay": "200 ms"})
+    found = explain(wrong, at_ns=2_310_000_000)
+    assert found is not None
+    assert "from 2 ms to 200 ms" in found.steps[0].text
+    assert found.steps[1].text.endswith("; it said other numbers than lte has")
+
+
+def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> None:
+    found = explain(plan(), at_ns=2_000_000_000, what="timeout")
+    assert found is not None
+    texts = [text for _, text in told(found.steps)]
+    assert texts[0].startswith("the retransmission timer expired for segment 452 (needed")
+    assert "but ACK 452, sent at 0.497621 s, was lost at wifi, which was down" in texts[1]
+    assert texts[2].startswith("the timer was set for 1 s, the RTO, when ACK 451 arrived")
+    assert texts[3].startswith("the handoff from wifi to lte began")
+    # The same from the events themselves.
+    history = History(plan())
+    (timeout,) = (row for row in history.rows if row.event == "rto")
+    drop = next(
+        r for r in history.rows if r.event == "drop" and r.detail == "ack mobile-wifi break"
+    )
+    assert (drop.number, timeout.number) == (452, 452)
+    armed = [r for r in history.rows if r.event == "ack" and r.time_ns < timeout.time_ns][-1]
+    assert (armed.number, armed.time_ns + 10**9) == (451, timeout.time_ns)
+
+
+def test_late_segments_and_losses_are_told_apart() -> None:
+    late = plan(
+        "dcr-frto-ld",
+        links__lte__reorder="linkrtx 5% 100ms",
+        links__lte__loss="uniform 1%",
+        handoffs__0__gap="500 ms",
+    )
+    history = History(late)
+    kinds = Counter()
+    for row in history.rows:
+        if row.event != "judge":
+            continue
+        steps = list(chain(history, row.index))
+        assert "duplicate" in steps[1].text
+        fate = next(s for s in steps if s.text.startswith(f"segment {row.number}, "))
+        copies = history.copies(row.number, steps[2].time_ns)
+        came = copies[-1].arrived
+        kinds[came is not None] += 1
+        if came is None:
+            assert "lost" in fate.text or "dropped" in fate.text
+            assert fate.row == copies[-1].dropped.index  # type: ignore[union-attr]
+        else:
+            assert "was only late" in fate.text
+            assert fate.row == came.index
+    assert kinds[True] > 3
+    assert kinds[False] > 3
+
+
+def test_the_duplicates_counted_are_the_senders() -> None:
+    one = plan("sack", handoffs__0__gap="500 ms")
+    history = History(one)
+    entry = next(row for row in history.rows if row.event == "fast_retransmit")
+    before = history.sender(entry.time_ns)
+    assert before["dupacks"] == history.standings[entry.index].duplicates == 2
+    head = history.rows[history.heads[entry.index] or 0]
+    assert "the third duplicate" in next(iter(chain(history, head.index))).text
+    check_standings(history, 40)
+
+
+def test_signals_and_closed_windows_are_told() -> None:
+    one = plan("freeze")
+    found = explain(one, at_ns=2_330_000_000, what="ack")
+    assert found is not None
+    texts = [text for _, text in told(found.steps)]
+    assert texts[1] == "the mobile node sent ACK 177 as a signal: it was on lte now"
+    assert texts[2].startswith("the handoff from wifi to lte began")
+    history = History(one)
+    opened = next(r for r in history.rows if r.event == "ack" and r.time_ns > 2_300_000_000)
+    assert "which opened the window again" in next(iter(chain(history, opened.index))).text
+
+
+@pytest.mark.parametrize("what", CHOICES)
+def test_every_kind_of_event_can_be_asked_for(what: str) -> None:
+    found = explain(plan("dcr-frto-ld"), at_ns=20_000_000_000, what=what)
+    assert found is None or found.chosen.event == what
+
+
+# ---- the commands ----------------------------------------------------------
+
+
+def test_explain_prints_sentences_or_json(move: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["explain", move, "--at", "0.81s", "--set", "flows.download.scheme=enhanced"]
+    assert main(args) == 0
+    text = capsys.readouterr().out
+    assert "  1  0.800000 s  a notice of the handoff at 0.3 s came" in text
+    assert ">   0.800000 s  notice" in text
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["chosen"]["event"] == "notice"
+    assert found["steps"][0]["row"] == found["chosen"]["row"]
+    assert len(found["digest"]) == 32
+
+
+A_AND_B = ["--a", "flows.download.scheme=sack", "--b", "flows.download.scheme=enhanced"]
+
+
+def test_the_manual_shows_real_output(capsys: pytest.CaptureFixture[str]) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "explain.md").read_text()
+    shown = re.findall(
+        r"```console\n\$ midflight ((?:explain|diff) (?:[^\n]*\\\n)*[^\n]*)\n(.*?)```", manual, re.S
+    )
+    assert len(shown) >= 4
+    for command, output in shown:
+        assert main(shlex.split(command.replace("\\\n", " "))) in (0, 1)
+        # Of some the neighbours are left out.
+        assert capsys.readouterr().out.startswith(output.rstrip() + "\n")
+
+
+def test_diff_finds_where_runs_part(move: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["diff", move, *A_AND_B, "--set", "handoffs.0.gap=2 s"]
+    assert main(args) == 1
+    text = capsys.readouterr().out
+    assert "part at 2.300000 s, after " in text
+    assert "Orders that only B was given so far:" in text
+    assert main([*args, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["parting"]
+    assert found["a"]["sender_before"] == found["b"]["sender_before"]
+    assert found["a"]["sender_after"]["rto_ns"] == 2_000_000_000
+    assert found["b"]["sender_after"]["rto_ns"] == 3_000_000_000
+    # The same from two plain traces.
+    traces = [plan(scheme).trace() for scheme in ("sack", "enhanced")]
+    names = ("time_ns", "event", "value", "detail")
+    rows = [list(zip(*(t.column(name) for name in names), strict=True)) for t in traces]
+    other = next(i for i, (a, b) in enumerate(zip(*rows, strict=False)) if a != b)
+    assert rows[1][other][:2] == (2_300_000_000, "order")
+    assert rows[0][other][0] == found["a"]["event"]["time_ns"] == 3_309_407_458
+
+
+def test_diff_of_equal_runs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = ["diff", "wifi-to-lte", *A_AND_B, "--set", "notices=false"]
+    assert main(same) == 0
+    digest = Scenario.read("wifi-to-lte").but({"notices": False}).run().digests[0]
+    assert digest in capsys.readouterr().out
+    other = tmp_path / "other.toml"
+    other.write_text((midflight.scenario.STARTERS / "wifi-to-lte.toml").read_text())
+    assert main(["diff", "wifi-to-lte", str(other)]) == 0
+    assert main(["diff", "wifi-to-lte", str(other), "--b", "seed=2"]) == 0
+    assert main(["diff", "wifi-to-lte", str(other), "--b", "links.wifi.delay=5 ms"]) == 1
+    assert "part at" in capsys.readouterr().out
+
+
+def test_qlog_tells_what_the_trace_tells(
+    move: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = ["--set", "flows.download.scheme=enhanced", "--set", "handoffs.0.gap=2 s"]
+    assert main(["run", move, *sets, "--qlog", str(tmp_path)]) == 0
+    assert "download.qlog.jsonl" in capsys.readouterr().err
+    lines = (tmp_path / "download.qlog.jsonl").read_text().splitlines()
+    head, *events = [json.loads(line) for line in lines]
+    history = History(plan())
+    assert history.digest in head["description"]
+    assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+
+    def rows(*names: str) -> list[Row]:
+        return [row for row in history.rows if row.event in names]
+
+    def of(name: str) -> list[dict[str, Any]]:
+        return [event for event in events if event["name"] == name]
+
+    def numbers(name: str) -> list[tuple[float, int]]:
+        return [(one["time"], one["data"]["header"]["packet_number"]) for one in of(name)]
+
+    sent = [(round(row.time_ns / 1e6, 6), row.number) for row in rows("send", "rexmit")]
+    assert numbers("quic:packet_sent") == sent
+    again = [(round(row.time_ns / 1e6, 6), row.number) for row in rows("rexmit")]
+    assert numbers("quic:packet_lost") == again
+    received = of("quic:packet_received")
+    assert [one["data"]["frames"][0]["acked_ranges"][0][1] for one in received] == [
+        row.number for row in rows("ack")
+    ]
+    assert len(of("quic:timer_updated")) == len(rows("rto"))
+    assert len(of("midflight:packet_dropped")) == len(rows("drop"))
+    orders = [one["data"] for one in of("midflight:order")]
+    assert [f"{o['author']}: {o['order']} because {o['reason']}" for o in orders] == [
+        row.detail for row in rows("order")
+    ]
+    assert [one["data"] for one in of("midflight:notice")] == [
+        {"of": "handoff", "from": "wifi", "to": "lte"}
+    ]
+    # Metrics add up to what the sender is in the end, and in between.
+    metrics: dict[str, Any] = {}
+    by_time: dict[float, dict[str, Any]] = {}
+    for one in of("quic:recovery_metrics_updated"):
+        metrics |= one["data"]
+        by_time[one["time"]] = dict(metrics)
+    for time, values in list(by_time.items())[:: len(by_time) // 25]:
+        then = history.sender(round(time * 1e6) + 1)
+        assert values["congestion_window"] == round(then["cwnd"] * 1448)
+        assert values["bytes_in_flight"] == then["flight_size"] * 1448
+        assert values["midflight:rto"] * 1e6 == pytest.approx(then["rto_ns"])
+    states = [one["data"]["new"] for one in of("quic:congestion_state_updated")]
+    assert states[0] == "slow_start"
+    assert "recovery" in states
+    assert "midflight:timeout_recovery" in states
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["explain", "wifi-to-lte", "--at", "soon"], '--at: time "soon"'),
+        (
+            ["explain", "wifi-to-lte", "--at", "1s", "--what", "x"],
+            '--what "x" is not an event; there are cwnd, ',
+        ),
+        (
+            ["explain", "wifi-to-lte", "--at", "0.1s", "--what", "rto"],
+            "there is no rto of this flow at or before 0.1s",
+        ),
+        (
+            ["explain", "wifi-to-lte", "--at", "1s", "--flow", "dwnload"],
+            'there is no flow "dwnload"',
+        ),
+        (["explain", "wifi-to-lte", "--at", "1s", "--run", "x"], '--run "x" is not a whole'),
+        (["diff", "wifi-to-lte"], "there is nothing to tell the runs apart"),
+        (["diff", "wifi-to-lte", *A_AND_B, "--flow", "x"], 'there is no flow "x"'),
+        (["diff", "wifi-to-lte", "nothing"], 'there is no file "nothing"'),
+        (["verify", "nothing.json"], 'cannot read "nothing.json"'),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    args: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(args) == 2
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1
