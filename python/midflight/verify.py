@@ -7,7 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from midflight.policy import Policies
 
 __all__ = ["Verified", "sample", "verify_manifest", "verify_sweep"]
 
@@ -33,6 +36,7 @@ def verify_manifest(
     *,
     threads: int = 0,
     progress: Callable[[int, int], object] | None = None,
+    policies: Policies | None = None,
 ) -> list[Verified]:
     """Repeat what a manifest says.
 
@@ -47,7 +51,7 @@ def verify_manifest(
             'the manifest lacks "digests" or "scenario"; accepted is what `midflight run --out` '
             "writes"
         )
-    plan = _core.Plan(json.dumps(scenario), name=None)
+    plan = _core.Plan(json.dumps(scenario), name=None, policies=policies)
     found = Outcome.of(plan, threads=threads, progress=progress).digests
     if len(found) != len(digests):
         raise MidflightError(
@@ -72,16 +76,17 @@ def verify_sweep(
     *,
     threads: int = 0,
     progress: Callable[[int, int], object] | None = None,
+    policies: Policies | None = None,
 ) -> Iterator[Verified]:
     """Repeat some cells of a sweep, or all for None, and yield each of their runs.
 
     Raises `MidflightError` for what is no sweep, `OSError` for what cannot be read.
     """
-    from midflight import MidflightError, _core
+    from midflight import MidflightError
     from midflight.scenario import Outcome
     from midflight.sweep import Sweep
 
-    sweep = Sweep.read(folder)
+    sweep = Sweep.read(folder, policies=policies)
     cells = sample(sweep.cells, wanted)
     was: dict[int, dict[int, str]] = {cell: {} for cell in cells}
     with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
@@ -94,8 +99,7 @@ def verify_sweep(
     for done, cell in enumerate(cells, start=1):
         if not was[cell]:
             raise MidflightError(f"{folder / 'flows.csv'} has no cell {cell}; is it complete?")
-        plan = _core.Plan(sweep.scenario, name=None, sets=sweep.sets(cell))
-        found = Outcome.of(plan, threads=threads).digests
+        found = Outcome.of(sweep.plan(cell), threads=threads).digests
         if progress is not None:
             progress(done, len(cells))
         for run, digest in sorted(was[cell].items()):

@@ -151,3 +151,21 @@ def test_workers_get_policies_too(tmp_path: Path) -> None:
         address = cluster.scheduler_address
         run_dask(sweep, tmp_path, sweep.missing(tmp_path), address=address)
     assert sweep.missing(tmp_path) == []
+
+
+def test_the_other_commands_take_policies_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ["--policy", f"mine={EXAMPLE}:MyA2"]
+    slow = ["--set", "links.lte.preset=hsdpa-2", "--set", "handoffs.0.gap=0.1 ms"]
+    mine = [*own, *slow, "--set", f"{SCHEME}=mine"]
+    assert main(["run", "wifi-to-lte", *mine, "--out", str(tmp_path)]) == 0
+    assert main(["verify", str(tmp_path), *own]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path)]) == 2
+    assert 'there is no scheme "mine"' in capsys.readouterr().err
+    sides = ["--a", f"{SCHEME}=a2", "--b", f"{SCHEME}=mine"]
+    assert main(["diff", "wifi-to-lte", *own, *slow, *sides]) == 0
+    assert "identical" in capsys.readouterr().out
+    assert main(["explain", "wifi-to-lte", *mine, "--at", "0.31s", "--what", "cwnd"]) == 0
+    assert "mine" in capsys.readouterr().out

@@ -11,7 +11,13 @@ import typer
 
 from midflight.cli.explain import RunOption, read_run, row_values
 from midflight.cli.output import UserError, align
-from midflight.cli.run import FileArgument, SetsOption, scenario_plan
+from midflight.cli.run import (
+    FileArgument,
+    PoliciesOption,
+    SetsOption,
+    own_policies,
+    scenario_plan,
+)
 
 if TYPE_CHECKING:
     from midflight.parting import Comparison, Parting, Side
@@ -54,6 +60,7 @@ def diff(
         typer.Option("--b", metavar="KEY=VALUE", help="Set a value in the second run only."),
     ] = None,
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     flow: Annotated[
         str | None,
         typer.Option("--flow", metavar="NAME", help="Compare this flow.  [default: all]"),
@@ -80,9 +87,10 @@ def diff(
         raise UserError(
             "there is nothing to tell the runs apart; give values with --a and --b, or two files"
         )
+    own = own_policies(policies)
     plans = (
-        scenario_plan(file, [*common, *(of_a or [])]),
-        scenario_plan(other or file, [*common, *(of_b or [])]),
+        scenario_plan(file, [*common, *(of_a or [])], own),
+        scenario_plan(other or file, [*common, *(of_b or [])], own),
     )
     found = compare(*plans, run=read_run(run), flow=flow)
     if as_json:

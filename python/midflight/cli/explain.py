@@ -10,7 +10,13 @@ import typer
 
 from midflight.cli.input import read, read_whole
 from midflight.cli.output import UserError
-from midflight.cli.run import FileArgument, SetsOption, scenario_plan
+from midflight.cli.run import (
+    FileArgument,
+    PoliciesOption,
+    SetsOption,
+    own_policies,
+    scenario_plan,
+)
 
 if TYPE_CHECKING:
     from midflight.explain import Explanation
@@ -33,6 +39,7 @@ def explain(
         str, typer.Option("--at", metavar="TIME", help="The instant to look at, such as 6.23s.")
     ],
     sets: SetsOption = None,
+    policies: PoliciesOption = None,
     flow: FlowOption = None,
     run: RunOption = "0",
     what: Annotated[
@@ -68,7 +75,7 @@ def explain(
     if what is not None and what not in (*CHOICES, *ALIASES):
         names = ", ".join((*CHOICES, *ALIASES))
         raise UserError(f'--what "{what}" is not an event; there are {names}')
-    plan = scenario_plan(file, sets)
+    plan = scenario_plan(file, sets, own_policies(policies))
     found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
     if found is None:
         name = "event" if what is None else ALIASES.get(what, what)

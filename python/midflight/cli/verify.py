@@ -15,6 +15,7 @@ from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import UserError, note, progress_display
 from midflight.cli.result_files import MANIFEST
+from midflight.cli.run import PoliciesOption, own_policies
 
 if TYPE_CHECKING:
     from midflight.verify import Verified
@@ -40,6 +41,7 @@ def verify(
             "[default: 10]",
         ),
     ] = None,
+    policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
 ) -> int:
@@ -56,6 +58,7 @@ def verify(
     from midflight.verify import models, verify_manifest, verify_sweep
 
     thread_count = read_whole("--threads", threads, 0, 1024)
+    own = own_policies(policies)
     file = find(path)
     of = read_json(file)
     is_sweep = file.name == SWEEP or "axes" in of
@@ -73,11 +76,14 @@ def verify(
 
         if is_sweep:
             try:
-                found = list(verify_sweep(file.parent, wanted, threads=thread_count, progress=show))
+                each = verify_sweep(
+                    file.parent, wanted, threads=thread_count, progress=show, policies=own
+                )
+                found = list(each)
             except (OSError, ValueError, KeyError) as error:
                 raise unreadable(file.parent, error) from error
         else:
-            found = verify_manifest(of, threads=thread_count, progress=show)
+            found = verify_manifest(of, threads=thread_count, progress=show, policies=own)
     same = all(one.same for one in found)
     if as_json:
         runs = [{**asdict(one), "same": one.same} for one in found]
