@@ -167,5 +167,5 @@ def test_the_other_commands_take_policies_too(
     sides = ["--a", f"{SCHEME}=a2", "--b", f"{SCHEME}=mine"]
     assert main(["diff", "wifi-to-lte", *own, *slow, *sides]) == 0
     assert "identical" in capsys.readouterr().out
-    assert main(["explain", "wifi-to-lte", *mine, "--at", "0.31s", "--what", "cwnd"]) == 0
+    assert main(["explain", "wifi-to-lte", *mine, "--at", "0.31s", "--what", "order"]) == 0
     assert "mine" in capsys.readouterr().out
