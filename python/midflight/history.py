@@ -18,9 +18,9 @@ __all__ = ["SENT", "ZERO", "Copy", "History", "Row", "Standing"]
 
 #: Events that reach a sender; what follows at the same instant follows from them.
 HEADS = frozenset({"ack", "notice", "wake"})
-#: Events outside the sender.
 #: What an ACK says that closes the window.
 ZERO = "zero window"
+#: Events outside the sender.
 OUTSIDE = frozenset({"rcv", "drop", "break", "make", "ack_sent"})
 SENT = frozenset({"send", "rexmit"})
 
