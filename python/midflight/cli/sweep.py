@@ -344,8 +344,7 @@ class Summary:
         words, unit = METRICS[self.metric]
         lines = [
             f"{self.asked.cells} cells in {folder}: flows.csv, phases.csv",
-            f"Quartiles of {words}"
-            + self.over(),
+            f"Quartiles of {words}" + self.over(),
             "",
             align([["flow", *self.by, "runs", "q1", "median", "q3", "missing"], *self.lines(unit)]),
         ]
