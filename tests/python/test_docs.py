@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,6 +63,20 @@ def test_commands_that_are_not_run_have_options_that_exist(line: str) -> None:
     command: Command = group.commands[name]  # type: ignore[attr-defined]
     with Context(command) as context:
         command.parse_args(context, arguments)
+
+
+@pytest.mark.parametrize("name", ["docs/policies.md", "docs/sweeps.md"])
+def test_python_on_a_page_runs(name: str, tmp_path: Path) -> None:
+    last = ""
+    for block in REFERENCE.FENCED.finditer((ROOT / name).read_text(encoding="utf-8")):
+        if block["of"] == "python":
+            last = block["text"].split()[1]
+            (tmp_path / last).write_text(block["text"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, last], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 def test_links_between_pages_lead_somewhere() -> None:
