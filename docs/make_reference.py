@@ -317,10 +317,15 @@ def compared() -> dict[str, str]:
 def spread(cells: list[str]) -> str:
     """Return a median, most of the pairs, the best and the worst in words."""
     median, most, *ends = cells
-    best, worst = (
-        f"{value} % ({pair})" for value, _, pair in (end.partition(", ") for end in ends)
-    )
-    return f"{median} % in the median, {most} % for most pairs, {best} at best, {worst} at worst"
+
+    def end(cell: str) -> str:
+        value, _, pair = cell.partition(", ")
+        # Many pairs have that.
+        return f"{value} %" if value in ("+0", "-0") else f"{value} % ({pair})"
+
+    best, worst = map(end, ends)
+    middle = f"{median} % in the median, {most} % for eight pairs in ten"
+    return f"{middle}, {best} at best, {worst} at worst"
 
 
 def settings() -> str:
