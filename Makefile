@@ -42,7 +42,7 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/mypy bench
+	$(BIN)/mypy bench docs
 	$(BIN)/pytest
 
 verify: .venv/installed

@@ -76,6 +76,8 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
                 ", ".join(n for n, one in vars(module).items() if inspect.isclass(one)) or "none"
             )
             raise ValueError(f'"{file}" has no class "{wanted}"; it has {names}')
+        if inspect.isclass(made) and not hasattr(made, "on_notice"):
+            raise ValueError(f'"{wanted}" has no on_notice(notice, view); a policy needs one')
         found[name] = made
     return found
 

@@ -64,7 +64,7 @@ MISTAKES = {
     "a missing option": (["handoff", "--at", "1s", "--new", "1 Mbit/s, 1 ms"], ["--old"]),
     "an unknown option": (handoff("--fast"), ["--fast", "--help"]),
     "an unknown command": (["fly"], ["fly", "--help"]),
-    "an unknown list": (["list", "linkz"], ["linkz", "schemes", "policies", "studies"]),
+    "an unknown list": (["list", "ships"], ["ships", "schemes", "policies", "studies"]),
     "an unknown study": (["reproduce", "smith-1999"], ["smith-1999", "daniel-kojo-2008"]),
     "an unknown figure": (
         ["reproduce", "daniel-kojo-2008", "--figure", "99", "--out", "/dev/null/x"],

@@ -136,6 +136,7 @@ def test_the_command_takes_policies(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("mine", "is not NAME=FILE.py:CLASS"),
         ("mine=none.py:X", 'there is no file "none.py"'),
         (f"mine={EXAMPLE}:X", 'has no class "X"; it has'),
+        (f"mine={EXAMPLE}:Order", '"Order" has no on_notice(notice, view); a policy needs one'),
     ):
         assert main(["run", "wifi-to-lte", "--policy", word]) == 2
         assert expected in capsys.readouterr().err

@@ -284,6 +284,7 @@ def test_mistakes_are_told(
         (["--executor", "cloud"], '--executor "cloud" is not one'),
         (["--metric", "speed"], '--metric "speed" is not one'),
         (["--compare", "seed"], '"seed" to compare is no axis'),
+        (["--by", "seed"], '--by "seed" is no axis; there are flows.download.scheme'),
         (["--out", "/proc/none"], 'cannot write to "/proc/none"'),
     ],
 )
@@ -298,3 +299,27 @@ def test_other_mistakes_too(
 def test_no_axis_is_told() -> None:
     with pytest.raises(MidflightError, match="the sweep has no axis"):
         Sweep.of(Scenario.read("wifi-to-lte"))
+
+
+def test_a_summary_by_some_axes_is_over_all_values_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["sweep", "wifi-to-lte", "--out", str(tmp_path), "--compare", SCHEME, "--json"]
+    for axis in (f"{SCHEME}=sack,enhanced", f"{AT}=0.1s:0.3s:0.1s", "handoffs.0.gap=1 s,2 s"):
+        args += ["--axis", axis]
+    said = []
+    for by in ([], ["--by", SCHEME], ["--by", "handoffs.0.gap"]):
+        assert main([*args, *by]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    apart, together, by_gap = said
+    assert [one["runs"] for one in apart["groups"]] == [3, 3, 3, 3]
+    assert [(one[SCHEME], one["runs"]) for one in together["groups"]] == [
+        ("sack", 6),
+        ("enhanced", 6),
+    ]
+    (one,) = together["comparison"]
+    assert one["pairs"] == 6
+    each = [one["difference"] for one in apart["comparison"]]
+    assert one["difference"] == pytest.approx(sum(each) / 2)
+    # The compared axis is always told apart.
+    assert by_gap["groups"] == apart["groups"]

@@ -139,7 +139,7 @@ def run(
     Examples:
       midflight run wifi-to-lte
       midflight run wifi-to-lte --set flows.download.scheme=enhanced --set runs=20
-      midflight run leo-handovers --set end="30 s" --json
+      midflight run leo-handovers --set links.dish.queue=bdp --json
       midflight run wifi-to-lte --trace events --pcap captures --out results
       midflight run wifi-to-lte --plot run.png
     """

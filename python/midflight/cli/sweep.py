@@ -72,6 +72,15 @@ def sweep(
             "flows have a size, else goodput_bps]",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="KEYS",
+            help="The axes that the summary tells apart, with commas between them; the compared "
+            "one always is. The others are taken together.  [default: all but instants]",
+        ),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", help="Run only the I-th of N shares of the shards, from 1."),
@@ -104,6 +113,7 @@ def sweep(
       midflight sweep wifi-to-lte --axis flows.download.scheme=sack,enhanced \\
           --axis handoffs.0.at=0.1s:1s:0.1s --compare flows.download.scheme --out sweep
       midflight sweep wifi-to-lte --axis handoffs.0.at=0.1s:1s:0.1s --shard 1/4 --out sweep
+      midflight sweep operators --by flows.download.scheme --metric all_new_ns --out pairs
       midflight sweep wifi-to-lte --axis links.lte.delay="15ms:45ms:5ms" --out delays --json
     """
     from midflight.sweep import Sweep
@@ -122,6 +132,7 @@ def sweep(
         shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
         policies=own,
     )
+    told_apart = read_by(by, asked)
     share = read_share(shard)
     run = read_executor(executor, jobs, read_whole("--threads", threads, 0, 1024), share)
     folder = Path(out)
@@ -136,7 +147,7 @@ def sweep(
             note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
             return
         asked.merge(folder)
-        made = Summary.of(asked, folder, metric)
+        made = Summary.of(asked, folder, metric, told_apart)
         made.write(folder)
     except OSError as error:
         raise UserError(
@@ -171,6 +182,17 @@ def read_axes(words: Sequence[str]) -> dict[str, Any]:
             except tomllib.TOMLDecodeError as error:
                 raise UserError(f"--axis {key}: {values} is no list in TOML: {error}") from error
     return found
+
+
+def read_by(text: str | None, asked: Sweep) -> list[str] | None:
+    """Read --by; its axes and the compared one in the order of the sweep."""
+    if text is None:
+        return None
+    keys = [key.strip() for key in text.split(",")]
+    for key in keys:
+        if key not in asked.axes:
+            raise UserError(f'--by "{key}" is no axis; there are {", ".join(asked.axes)}')
+    return [key for key in asked.axes if key in keys or key == asked.compare]
 
 
 def read_share(text: str | None) -> tuple[int, int]:
@@ -248,14 +270,16 @@ class Summary:
         self.grouped, self.compared = grouped, compared
 
     @classmethod
-    def of(cls, asked: Sweep, folder: Path, metric: str | None) -> Summary:
+    def of(
+        cls, asked: Sweep, folder: Path, metric: str | None, by: list[str] | None = None
+    ) -> Summary:
         from midflight.sweep_results import compare, default_metric, groups, read_flows
 
         chosen = metric or default_metric(read_flows(folder))
         axes = list(asked.axes)
-        by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
-        if not by:
-            by = axes
+        if by is None:
+            by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
+            by = by or axes
         grouped = groups(read_flows(folder), axes, by, chosen)
         compared = []
         if asked.compare is not None:
@@ -320,12 +344,7 @@ class Summary:
         words, unit = METRICS[self.metric]
         lines = [
             f"{self.asked.cells} cells in {folder}: flows.csv, phases.csv",
-            f"Quartiles of {words}"
-            + (
-                ", over all handoff instants and runs."
-                if any(axis not in self.by for axis in self.asked.axes)
-                else ", over all runs."
-            ),
+            f"Quartiles of {words}" + self.over(),
             "",
             align([["flow", *self.by, "runs", "q1", "median", "q3", "missing"], *self.lines(unit)]),
         ]
@@ -356,6 +375,15 @@ class Summary:
                 align(cells),
             ]
         return "\n".join(lines)
+
+    def over(self) -> str:
+        """Return what the quartiles are over."""
+        left = [axis for axis in self.asked.axes if axis not in self.by]
+        if not left:
+            return ", over all runs."
+        if all(axis.endswith(".at") for axis in left):
+            return ", over all handoff instants and runs."
+        return ", over all values of the other axes and runs."
 
     def lines(self, unit: float) -> list[list[str]]:
         return [
