@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,7 +130,7 @@ def explain(
     return Explanation(
         row,
         why,
-        list(chain(history, row.index)),
+        chain(history, row.index),
         history.rows[max(0, row.index - NEIGHBOURS) : row.index],
         history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS],
         history.digest,
@@ -176,20 +176,20 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
     return names.index(event) if event in names else None
 
 
-def chain(history: History, index: int, most: int = MOST_STEPS) -> Iterator[Step]:
-    """Yield what led to an event, the event itself first, up to something from outside."""
+def chain(history: History, index: int, most: int = MOST_STEPS) -> list[Step]:
+    """Return what led to an event, the event itself first, up to something from outside.
+
+    Newest first: what became of a packet later than the next cause comes before that.
+    """
     steps = Steps(history)
     where: Where | None = ("row", index)
-    told = 0
+    found: list[Step] = []
     seen: set[Where] = set()
-    while where is not None and where not in seen and told < most:
+    while where is not None and where not in seen and len(found) < most:
         seen.add(where)
-        sentences, where = steps.of(where, first=told == 0)
-        for time_ns, text, row in sentences:
-            yield Step(time_ns, text, row)
-            told += 1
-            if told == most:
-                return
+        sentences, where = steps.of(where, first=not found)
+        found += [Step(time_ns, text, row) for time_ns, text, row in sentences]
+    return sorted(found[:most], key=lambda step: -step.time_ns)
 
 
 def neighbour_lines(rows: Sequence[Row]) -> list[str]:

@@ -144,7 +144,7 @@ def part(pair: Histories, time_ns: int, common: int) -> Parting:
                 history.sender(time_ns),
                 history.sender(time_ns + 1),
                 own[-MOST_ORDERS:],
-                list(chain(history, event.index, STEPS)) if event is not None else [],
+                chain(history, event.index, STEPS) if event is not None else [],
             )
         )
     before = happened[0][max(0, common - AROUND) : common]

@@ -121,9 +121,12 @@ def check_chain(history: History, row: Row, steps: list[Step]) -> None:
 
 
 def cut(name: str) -> Scenario:
-    """Return a starter with the first thing that happens in it, at 0.3 s, and 0.7 s after it."""
+    """Return a starter with the first thing that happens in it, at 0.3 s, and 0.7 s after it.
+
+    All flows are open by then.
+    """
     full = Scenario.read(name)
-    starts = [(midflight.parse_duration(one.at), one) for one in (*full.handoffs, *full.changes)]
+    starts = [(midflight.parse_instants(one.at)[0], one) for one in (*full.handoffs, *full.changes)]
     _, event = min(starts, key=lambda start: start[0])
     gap = getattr(event, "gap", None) or getattr(event, "pause", None) or "0 s"
     early = dataclasses.replace(event, at="0.3 s")
@@ -131,6 +134,10 @@ def cut(name: str) -> Scenario:
         full,
         runs=1,
         end=f"{1_000_000_000 + midflight.parse_duration(gap)} ns",
+        flows={
+            flow: dataclasses.replace(one, start="0 s", stagger="1 ms")
+            for flow, one in full.flows.items()
+        },
         handoffs=[early for one in full.handoffs if one is event],
         changes=[early for one in full.changes if one is event],
         sweep=None,
@@ -157,7 +164,7 @@ def test_every_scheme_of_every_starter_can_be_explained_and_compared(name: str) 
         last = {row.event: row for row in history.rows}
         some = history.rows[number % 7 :: max(1, len(history) // 20)]
         for row in [*last.values(), *some]:
-            check_chain(history, row, list(chain(history, row.index)))
+            check_chain(history, row, chain(history, row.index))
         explained += 1
         # Each comparison is two more runs: of every third scheme.
         found = compare(base, other, flow=first) if number % 3 == 0 else None
@@ -212,7 +219,7 @@ def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> No
         last = {row.event: row for row in history.rows}
         some = history.rows[:: max(1, len(history) // 40)]
         for row in [*last.values(), *some]:
-            check_chain(history, row, list(chain(history, row.index)))
+            check_chain(history, row, chain(history, row.index))
     texts = {
         step.text
         for row in history.rows
@@ -277,7 +284,7 @@ def test_late_segments_and_losses_are_told_apart() -> None:
     for row in history.rows:
         if row.event != "judge":
             continue
-        steps = list(chain(history, row.index))
+        steps = chain(history, row.index)
         assert "duplicate" in steps[1].text
         fate = next(s for s in steps if s.text.startswith(f"segment {row.number}, "))
         copies = history.copies(row.number, steps[2].time_ns)
@@ -300,7 +307,7 @@ def test_the_duplicates_counted_are_the_senders() -> None:
     before = history.sender(entry.time_ns)
     assert before["dupacks"] == history.standings[entry.index].duplicates == 2
     head = history.rows[history.heads[entry.index] or 0]
-    assert "the third duplicate" in next(iter(chain(history, head.index))).text
+    assert "the third duplicate" in chain(history, head.index)[0].text
     check_standings(history, 40)
 
 
@@ -313,7 +320,7 @@ def test_signals_and_closed_windows_are_told() -> None:
     assert texts[2].startswith("the handoff from wifi to lte began")
     history = History(one)
     opened = next(r for r in history.rows if r.event == "ack" and r.time_ns > 2_300_000_000)
-    assert "which opened the window again" in next(iter(chain(history, opened.index))).text
+    assert "which opened the window again" in chain(history, opened.index)[0].text
 
 
 @pytest.mark.parametrize("what", CHOICES)
