@@ -744,7 +744,8 @@ def run_plans(
     began; `digest` of the run.
 
     Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
-    0; `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+    0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);
+    `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
     and `all_new_ns`, from the start of the phase until the first segment that was never sent
     before the new link was in use is acknowledged, and until as many are as the scenario's
     `packets` says.

@@ -71,25 +71,38 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
         except Exception as error:
             raise ValueError(f'"{file}" cannot be loaded: {error!r}') from error
         made = getattr(module, wanted, None)
-        if not callable(made):
+        if not inspect.isclass(made):
             names = (
                 ", ".join(n for n, one in vars(module).items() if inspect.isclass(one)) or "none"
             )
             raise ValueError(f'"{file}" has no class "{wanted}"; it has {names}')
-        if inspect.isclass(made) and not hasattr(made, "on_notice"):
+        if not hasattr(made, "on_notice"):
             raise ValueError(f'"{wanted}" has no on_notice(notice, view); a policy needs one')
         found[name] = made
     return found
 
 
 def sources(policies: Policies | None) -> dict[str, str]:
-    """Return what tells policies apart from other versions of them: a hash of their source."""
+    """Return what tells policies apart from other versions of them: a hash of the file they are in.
 
-    def of(policy: Any) -> str:
+    Of a class that is in no file, as in a notebook, it is the hash of its source. Raises
+    `MidflightError` for what has neither, or is made anew at each call of something.
+    """
+    from midflight import MidflightError
+
+    def of(name: str, policy: Any) -> str:
+        called = getattr(policy, "__qualname__", "")
+        if not inspect.isclass(policy) or "<locals>" in called:
+            raise MidflightError(
+                f'what the policy "{name}" is cannot be written down with results; accepted is a '
+                "class at the top of a module"
+            )
+        methods = [one for one in vars(policy).values() if inspect.isfunction(one)]
+        file = Path(methods[0].__code__.co_filename) if methods else Path()
         try:
-            text = inspect.getsource(policy)
-        except (OSError, TypeError):
-            text = f"{getattr(policy, '__module__', '')}.{getattr(policy, '__qualname__', policy)}"
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+            text = file.read_text() if file.is_file() else inspect.getsource(policy)
+        except (OSError, TypeError) as error:
+            raise MidflightError(f'the source of the policy "{name}" is not to be had') from error
+        return hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
 
-    return {name: of(policy) for name, policy in sorted((policies or {}).items())}
+    return {name: of(name, policy) for name, policy in sorted((policies or {}).items())}

@@ -264,9 +264,13 @@ class Outcome:
         by_run = zip(self.flows.column("run"), self.flows.column("digest"), strict=True)
         return [digest for _, digest in sorted(dict(by_run).items())]
 
-    def manifest(self, command: str = "") -> dict[str, Any]:
-        """Return what repeats the runs and says whether they came out the same."""
+    def manifest(self, command: str = "", *, policies: Policies | None = None) -> dict[str, Any]:
+        """Return what repeats the runs and says whether they came out the same.
+
+        `policies` are those of one's own that the runs had.
+        """
         import midflight
+        from midflight.policy import sources
 
         scenario = json.loads(self.plan.canonical)
         return {
@@ -275,6 +279,7 @@ class Outcome:
             "address": self.plan.address,
             "seed": str(scenario["seed"]),
             "digests": self.digests,
+            "policies": sources(policies),
             "command": command,
             "python": platform.python_version(),
             "platform": platform.platform(),

@@ -18,9 +18,10 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import shutil
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -41,6 +42,7 @@ __all__ = ["Shard", "Sweep", "axis_values"]
 SHARD_CELLS = 500
 MOST_CELLS = 100_000_000
 TABLES = ("flows", "phases")
+COMPARISON = "comparison.csv"
 
 Progress = Callable[[int, int], object]
 
@@ -238,12 +240,14 @@ class Sweep:
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""
-        from midflight import MODEL_VERSION
+        from midflight import MODEL_VERSION, _core
 
         bare = json.loads(self.scenario)
         for key in ("title", "description"):
             bare.pop(key, None)
-        same = json.dumps([MODEL_VERSION, bare, sources(self.policies)])
+        # What a preset is may change with the program.
+        presets = _core.link_presets()
+        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies)])
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
@@ -280,29 +284,43 @@ class Sweep:
         """Return the shards of a share, (i, n) for every n-th from i on, that are not there."""
         i, n = share
         mine = islice(self.shards(), i, None, n)
-        return [shard for shard in mine if not shard_folder(folder, shard).is_dir()]
+        return [shard for shard in mine if not _is_whole(shard_folder(folder, shard))]
 
     def begin(self, folder: Path) -> None:
-        """Make the folder of the sweep; what an earlier run left half-written is removed."""
+        """Make the folder of the sweep.
+
+        What this machine left half-written is removed, and so are the results of another sweep, but
+        for its shards.
+        """
         (folder / "shards").mkdir(parents=True, exist_ok=True)
         for left in (folder / "shards").glob("*.tmp"):
-            pid = left.name.split(".")[1]
-            if pid.isdigit() and not _is_running(int(pid)):
+            _, host, pid, *_ = [*left.name.split("+"), "", "", ""]
+            if host == _host() and pid.isdigit() and not _is_running(int(pid)):
                 shutil.rmtree(left, ignore_errors=True)
-        _write_whole(folder / "sweep.json", json.dumps(self.definition(), indent=2) + "\n")
+        definition = json.dumps(self.definition(), indent=2) + "\n"
+        file = folder / "sweep.json"
+        if not file.is_file() or file.read_text(encoding="utf-8") != definition:
+            for name in (*(f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")), COMPARISON):
+                (folder / name).unlink(missing_ok=True)
+            _write_whole(file, definition)
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
         """Write the tables of a shard, as a whole or not at all."""
         target = shard_folder(folder, shard)
-        unfinished = target.with_name(f"{shard.address}.{os.getpid()}.tmp")
+        mark = f"{_host()}+{os.getpid()}+{secrets.token_hex(4)}"
+        unfinished = target.with_name(f"{shard.address}+{mark}+.tmp")
         try:
-            unfinished.mkdir(exist_ok=True)
+            unfinished.mkdir()
             for name, text in tables.items():
                 _write_synced(unfinished / f"{name}.csv", text)
-            # Another worker may have been first, with the same result.
-            with suppress(FileExistsError):
-                if not target.is_dir():
-                    unfinished.rename(target)
+            if target.is_dir() and not _is_whole(target):
+                shutil.rmtree(target)
+            try:
+                unfinished.rename(target)
+            except OSError:
+                # Another worker was first, with the same result.
+                if not _is_whole(target):
+                    raise
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -319,17 +337,31 @@ def shard_folder(folder: Path, shard: Shard) -> Path:
     return folder / "shards" / shard.address
 
 
+def _is_whole(shard: Path) -> bool:
+    return all((shard / f"{name}.csv").is_file() for name in TABLES)
+
+
+def _host() -> str:
+    return "".join(c if c.isalnum() else "-" for c in socket.gethostname())
+
+
+def _inside(values: Any) -> dict[str, Any]:
+    """Return what is in a table or a list by its name or number."""
+    if isinstance(values, list):
+        return {str(number): value for number, value in enumerate(values)}
+    return dict(values) if isinstance(values, Mapping) else {}
+
+
 def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * stands for."""
+    """Yield the paths that a path with * stands for; none if there is nothing there."""
     if "*" not in parts:
         yield ".".join(parts)
         return
     place = parts.index("*")
     inner = values
     for part in parts[:place]:
-        inner = inner[int(part)] if isinstance(inner, list) else inner.get(part, {})
-    names = map(str, range(len(inner))) if isinstance(inner, list) else inner
-    for name in names:
+        inner = _inside(inner).get(part)
+    for name in _inside(inner):
         yield from _paths(values, [*parts[:place], name, *parts[place + 1 :]])
 
 

@@ -81,7 +81,7 @@ def read_flows(folder: Path) -> Iterator[dict[str, str]]:
         # Both are in the order of cells, runs and flows.
         by_flow = groupby(csv.DictReader(phases), key=itemgetter("cell", "run", "flow"))
         for row, (_, its_phases) in zip(csv.DictReader(flows), by_flow, strict=True):
-            after = next((one for one in its_phases if one["phase"] == "1"), {})
+            after = next((one for one in its_phases if one["kind"] == "handoff"), {})
             for name in ("first_new_ns", "all_new_ns"):
                 row[name] = after.get(name, "")
             yield row

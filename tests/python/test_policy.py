@@ -110,9 +110,10 @@ class Wrong:
 
 
 def test_errors_in_a_policy_are_raised() -> None:
-    with pytest.raises(RuntimeError, match="no idea at 300000000 of 1"):
+    said = r"failed in on_notice: RuntimeError: no idea at 300000000 of 1 \(.*test_policy.py:\d+\)"
+    with pytest.raises(MidflightError, match=said):
         scenario("failing", {"failing": Failing}).run(policies={"failing": Failing})
-    with pytest.raises(TypeError, match="on_notice returned a int; accepted are None and a list"):
+    with pytest.raises(MidflightError, match="on_notice returned a int; accepted are None and a"):
         scenario("wrong", {"wrong": Wrong}).run(policies={"wrong": Wrong})
     with pytest.raises(MidflightError, match='the name of a policy "a2" is out of range'):
         scenario("a2", {"a2": Wrong})
@@ -170,3 +171,36 @@ def test_the_other_commands_take_policies_too(
     assert "identical" in capsys.readouterr().out
     assert main(["explain", "wifi-to-lte", *mine, "--at", "0.31s", "--what", "order"]) == 0
     assert "mine" in capsys.readouterr().out
+
+
+def test_an_edited_policy_is_another_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = EXAMPLE.read_text()
+    found = []
+    for written in (text, text, text.replace("2 * holds", "3 * holds")):
+        file.write_text(written)
+        policies = load_policies([f"mine={file}:MyA2"])
+        sweep = Sweep.of(scenario("mine", policies), {"seed": "1,2"}, policies=policies)
+        found.append([shard.address for shard in sweep.shards()])
+    assert found[0] == found[1] != found[2]
+    with pytest.raises(MidflightError, match="accepted is a class at the top of a module"):
+        list(Sweep.of(scenario("sack"), {"seed": "1"}, policies={"x": lambda: Silent()}).shards())
+
+
+def test_errors_of_a_policy_are_told_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text("class Bad:\n    def on_notice(self, notice, view):\n        return view.no\n")
+    own = ["--policy", f"bad={file}:Bad", "--set", f"{SCHEME}=bad"]
+    scheme = ["--a", f"{SCHEME}=bad", "--b", f"{SCHEME}=sack"]
+    for command in (
+        ["run", "wifi-to-lte", *own],
+        ["explain", "wifi-to-lte", *own, "--at", "2.4s"],
+        ["diff", "wifi-to-lte", *own[:2], *scheme],
+        ["sweep", "wifi-to-lte", *own, "--axis", "seed=1,2", "--out", str(tmp_path / "out")],
+    ):
+        assert main(command) == 2, command
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert 'the policy "bad" failed in on_notice: AttributeError' in said, command
+        assert f"({file}:3)" in said

@@ -12,7 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::refuse;
+use crate::{refuse, MidflightError};
 
 /// What a policy sees of its sender; windows in segments, times in nanoseconds.
 #[pyclass(frozen, module = "midflight", name = "SenderView")]
@@ -457,11 +457,31 @@ impl PythonPolicy {
         if self.failures.any() {
             return Orders::none();
         }
-        let orders = Python::attach(|py| read_orders(py, hook, call(py)?));
-        orders.unwrap_or_else(|error| {
-            self.failures.note(error);
-            Orders::none()
+        Python::attach(|py| {
+            let orders = call(py).and_then(|answer| read_orders(py, hook, answer));
+            orders.unwrap_or_else(|error| {
+                self.failures.note(self.told(py, hook, error));
+                Orders::none()
+            })
         })
+    }
+
+    /// An error of the policy in a sentence, with the error itself as its cause.
+    fn told(&self, py: Python<'_>, hook: &str, error: PyErr) -> PyErr {
+        let place = error.traceback(py).and_then(|traceback| {
+            let frames = py.import("traceback").ok()?;
+            let frames = frames.call_method1("extract_tb", (traceback,)).ok()?;
+            let last = frames.get_item(-1).ok()?;
+            let file: String = last.getattr("filename").ok()?.extract().ok()?;
+            let line: u32 = last.getattr("lineno").ok()?.extract().ok()?;
+            Some(format!(" ({file}:{line})"))
+        });
+        let place = place.unwrap_or_default();
+        let name = self.info.name;
+        let text = format!("the policy \"{name}\" failed in {hook}: {error}{place}");
+        let told = MidflightError::new_err(text);
+        told.set_cause(py, Some(error));
+        told
     }
 
     fn notify(&self, hook: &str, notice: Notice, view: &midflight_control::SenderView) -> Orders {

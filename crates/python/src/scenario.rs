@@ -93,6 +93,7 @@ impl Plan {
     #[pyo3(signature = (*, run = 0, flow = None))]
     fn causes(&self, py: Python<'_>, run: u64, flow: Option<&str>) -> PyResult<Table> {
         let found = py.detach(|| explain_scenario(&self.plan, run, flow));
+        self.failures.raise()?;
         let (rows, of, digest) = found.map_err(refuse)?;
         let at = |at: Option<Instant>| at.map(|at| at.as_nanos() as i64);
         let mut t = trace_columns(&rows, &digest);
@@ -115,6 +116,7 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyDict>> {
         let at = Instant::from_nanos(at_ns);
         let then = py.detach(|| sender_of(&self.plan, run, flow, at));
+        self.failures.raise()?;
         let then = then.map_err(refuse)?;
         let view = then.view;
         let entry = PyDict::new(py);
@@ -229,7 +231,8 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// began; `digest` of the run.
 ///
 /// Of phases besides, each of which lasts from one handoff or change to the next: `phase`, from
-/// 0; `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
+/// 0; `kind`, what it begins with (start, handoff, or change of the mobile node's link);
+/// `link`, on which the flow is or to which it comes; `from_ns`; `until_ns`; `first_new_ns`
 /// and `all_new_ns`, from the start of the phase until the first segment that was never sent
 /// before the new link was in use is acknowledged, and until as many are as the scenario's
 /// `packets` says.
@@ -352,6 +355,8 @@ fn phase_table(told: &Told<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<T
     let name = |r: &Row<'_, (usize, &Phase)>| told[r.cell][r.flow].name.into();
     t.text("flow", rows.iter().map(name).collect());
     t.int("phase", integers(rows, |r| r.of.0 as u64));
+    let kind = |r: &Row<'_, (usize, &Phase)>| r.of.1.kind.name().into();
+    t.text("kind", rows.iter().map(kind).collect());
     t.text("link", rows.iter().map(|r| r.of.1.link.clone()).collect());
     t.int("from_ns", integers(rows, |r| r.of.1.counts.from.as_nanos()));
     t.int(

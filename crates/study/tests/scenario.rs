@@ -342,7 +342,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
         (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
-        (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is too few"),
+        (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
     ];
     for (sets, line, expected) in cases {
@@ -369,4 +369,77 @@ fn the_canonical_form_is_the_same_scenario() {
         let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
         assert_eq!(digest(again), digest(plan));
     }
+}
+
+/// A name is part of paths, of files' names and of other names.
+#[test]
+fn names_are_refused_that_would_be_mistaken_for_others() {
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (&[("flows.../x.size", "1 MB")], "this is not a path"),
+        (&[("flows.a/b.size", "1 MB")], "\"a/b\" is not a name"),
+        (
+            &[("links.sender.preset", "lte")],
+            "a link cannot be called \"sender\"",
+        ),
+        (
+            &[("links.old-up.preset", "lte")],
+            "two of them the name \"old-up\"",
+        ),
+        (
+            &[("flows.a.count", "2"), ("flows.a-0.size", "1 MB")],
+            "two flows are called \"a-0\"",
+        ),
+        (
+            &[("flows.bulc.size", "1 MB")],
+            "there is no flow \"bulc\" (did you mean \"bulk\"?)",
+        ),
+        (
+            &[("handoffs.0.gap", "x")],
+            "--set handoffs.0.gap=x: handoffs.0.gap: ",
+        ),
+        (&[("handoffs.0.at", "0 s")], "a handoff at 0 s"),
+        (
+            &[
+                ("changes.0.at", "8 s"),
+                ("changes.0.link", "new"),
+                ("changes.0.pause", "1 s"),
+            ],
+            "crosses the handoff at 8.2 s",
+        ),
+        (
+            &[
+                ("handoffs.0.gap", "2 s"),
+                ("changes.0.at", "9 s"),
+                ("changes.0.link", "old"),
+            ],
+            "crosses the handoff at 8.2 s",
+        ),
+    ];
+    for (sets, expected) in cases {
+        let error = read(PAPER, sets).map_or_else(|e| e, |_| "accepted".into());
+        assert!(error.contains(expected), "{sets:?}\n  read: {error}");
+    }
+}
+
+/// What a link does on which the mobile node is not concerns none of its measurements, and a
+/// flow that opens after a handoff has nothing to recover from.
+#[test]
+fn phases_are_of_the_mobile_nodes_links() {
+    use midflight_study::scenario::Beginning;
+
+    let others = [
+        ("links.third.preset", "lte"),
+        ("changes.0.at", "2 s, 9 s"),
+        ("changes.0.link", "third"),
+        ("changes.0.rate", "1 Mbit/s"),
+        ("flows.late.start", "20 s"),
+    ];
+    let with = run(PAPER, &others);
+    let alone = run(PAPER, &[("flows.late.start", "20 s")]);
+    assert_eq!(with.flows, alone.flows);
+    let kinds: Vec<Beginning> = with.flows[0].phases.iter().map(|p| p.kind).collect();
+    assert_eq!(kinds, [Beginning::Start, Beginning::Handoff]);
+    assert!(with.flows[0].phases[1].all_new.is_some());
+    let late = &with.flows[1].phases[1];
+    assert!(late.counts.acked > 0 && late.first_new.is_none());
 }

@@ -145,14 +145,18 @@ def run(
     """
     captures = Captures(pcap, snaplen, [])
     thread_count = read_whole("--threads", threads, 0, 1024)
-    plan = scenario_plan(file, sets, own_policies(policies))
+    own = own_policies(policies)
+    plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
     for one in idle_notes(values):
         note(one)
     from midflight.scenario import Outcome
 
-    own = (f"--policy={one}" for one in policies or [])
-    command = shlex.join(["midflight", "run", file, *(f"--set={one}" for one in sets or []), *own])
+    flags = [
+        *(f"--set={one}" for one in sets or []),
+        *(f"--policy={one}" for one in policies or []),
+    ]
+    command = shlex.join(["midflight", "run", file, *flags])
     with (
         result_folder(out) as folder,
         trace_folder(trace) as traces,
@@ -166,7 +170,7 @@ def run(
                 threads=thread_count,
                 progress=lambda done, total: progress("runs", done, total),
             )
-        manifest = outcome.manifest(command)
+        manifest = outcome.manifest(command, policies=own)
         if folder is not None:
             write_table(folder, "flows", outcome.flows)
             write_table(folder, "phases", outcome.phases)

@@ -288,10 +288,13 @@ class Summary:
 
     def write(self, folder: Path) -> None:
         """Write the comparison as CSV, if there is one."""
+        from midflight.sweep import COMPARISON
+
         if not self.compared:
+            (folder / COMPARISON).unlink(missing_ok=True)
             return
         others = [axis for axis in self.by if axis != self.asked.compare]
-        with open_result(folder / "comparison.csv") as file:
+        with open_result(folder / COMPARISON) as file:
             writer = csv.writer(file, lineterminator="\n")
             first = [asdict(self.compared[0])]
             names = [name for name in first[0] if name not in ("flow", "values")]

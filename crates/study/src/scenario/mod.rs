@@ -21,5 +21,5 @@ pub use one_run::{capture_scenario, explain_scenario, sender_of, trace_scenario,
 pub use plan::{FlowTold, Occasion, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
-pub use run::{run_scenarios, FlowOutcome, Phase, ScenarioRun};
+pub use run::{run_scenarios, Beginning, FlowOutcome, Phase, ScenarioRun};
 pub use written::{Instants, Names, Quantity, Queue, Share, Size, Value, Written};

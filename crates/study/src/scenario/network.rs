@@ -83,6 +83,27 @@ fn flow_id(number: usize) -> FlowId {
     World::<()>::flow_id(number as u32)
 }
 
+/// Names of the network's links around access links of these names, by their numbers.
+pub(super) fn link_names<'a>(access: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let down = access.clone().flat_map(|name| {
+        [
+            format!("router-{name}"),
+            name.to_string(),
+            format!("{name}-mobile"),
+        ]
+    });
+    let up = access.flat_map(|name| {
+        [
+            format!("mobile-{name}"),
+            format!("{name}-up"),
+            format!("{name}-router"),
+        ]
+    });
+    let first = std::iter::once("server-router".to_string());
+    let last = std::iter::once("router-server".to_string());
+    first.chain(down).chain(up).chain(last).collect()
+}
+
 /// What the timeline may do to a link of the mobile node's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prospects {
@@ -125,25 +146,7 @@ impl Plan {
 
     /// Names of the links by their numbers.
     pub(super) fn link_names(&self) -> LinkNames {
-        let down = self.access.iter().flat_map(|access| {
-            let name = &access.name;
-            [
-                format!("router-{name}"),
-                name.clone(),
-                format!("{name}-mobile"),
-            ]
-        });
-        let up = self.access.iter().flat_map(|access| {
-            let name = &access.name;
-            [
-                format!("mobile-{name}"),
-                format!("{name}-up"),
-                format!("{name}-router"),
-            ]
-        });
-        let first = std::iter::once("server-router".to_string());
-        let last = std::iter::once("router-server".to_string());
-        LinkNames::new(first.chain(down).chain(up).chain(last))
+        LinkNames::new(link_names(self.access.iter().map(|a| a.name.as_str())))
     }
 
     /// The places of captures: the base stations, where a packet is about to be

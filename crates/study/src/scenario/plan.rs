@@ -8,8 +8,9 @@ use midflight_sim::{random, LossModel, Reordering};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::file::{ChangeFile, Direction, FlowFile, LinkFile, NoticeFile, ScenarioFile, WayFile};
-use super::network::Prospects;
+use super::network::{self, Prospects};
 use super::presets::{self, Preset};
+use super::run::Beginning;
 use super::written::{Queue, Size, Written};
 use crate::capture::payload_bytes;
 use crate::error::{nearest, StudyError};
@@ -20,6 +21,8 @@ use crate::MODEL_VERSION;
 const MOST_LINKS: usize = 64;
 /// Most flows.
 const MOST_FLOWS: usize = 10_000;
+/// Most runs, and most packets to time.
+const MOST_RUNS: u64 = 1_000_000_000;
 /// Most handoffs, and most changes.
 const MOST_EVENTS: usize = 100_000;
 /// Most different parameters of a link.
@@ -226,6 +229,36 @@ fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPoli
     }
 }
 
+/// Names are parts of paths, of files' names and of columns.
+fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let links = file.links.keys().map(|name| ("links", name));
+    let flows = file.flows.keys().map(|name| ("flows", name));
+    for (key, name) in links.chain(flows) {
+        if name.is_empty() || name.len() > 60 || !name.chars().all(fits) {
+            let why = format!(
+                "\"{}\" is not a name; accepted are 1 to 60 letters, digits, - and _",
+                name.escape_debug()
+            );
+            return problem(key, why);
+        }
+    }
+    if let Some(name) = ["sender", "receiver"]
+        .iter()
+        .find(|n| file.links.contains_key(**n))
+    {
+        let why = format!("a link cannot be called \"{name}\": captures have a place of that name; accepted is another");
+        return problem("links", why);
+    }
+    let mut made: Vec<String> = network::link_names(file.links.keys().map(String::as_str));
+    made.sort_unstable();
+    if let Some([twice, ..]) = made.windows(2).find(|pair| pair[0] == pair[1]) {
+        let why = format!("the links' names give two of them the name \"{twice}\" in traces; accepted are names that do not go on like others");
+        return problem("links", why);
+    }
+    Ok(())
+}
+
 /// What a key left out leaves to its preset.
 fn or<T: Clone, P>(
     own: Option<&Written<T>>,
@@ -357,8 +390,9 @@ impl Plan {
             );
         }
         for (key, value) in [("runs", file.runs), ("packets", file.packets)] {
-            if value == 0 {
-                return problem(key, "0 is too few; accepted is 1 or more");
+            if value == 0 || value > MOST_RUNS {
+                let why = format!("{value} is out of range; accepted is 1 to {MOST_RUNS}");
+                return problem(key, why);
             }
         }
         if file.links.is_empty() || file.links.len() > MOST_LINKS {
@@ -368,6 +402,7 @@ impl Plan {
             );
             return problem("links", why);
         }
+        check_names(&file)?;
         let wired = &file.wired;
         let wired_limit = wired
             .queue
@@ -385,7 +420,7 @@ impl Plan {
         };
         let (flows, built) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
-        let changes = Self::changes(&file, &mut access)?;
+        let changes = Self::changes(&file, &mut access, &moves)?;
         Ok(Self {
             wired_limit,
             prospects: Prospects::of(access.len(), &moves, &changes),
@@ -408,7 +443,7 @@ impl Plan {
             let why = format!("{total} flows were given; accepted are 1 to {MOST_FLOWS}");
             return problem("flows", why);
         }
-        let (mut flows, mut all_built) = (Vec::new(), Vec::new());
+        let (mut flows, mut all_built): (Vec<Flow>, Vec<Built>) = (Vec::new(), Vec::new());
         for (name, flow) in &file.flows {
             let key = format!("flows.{name}");
             let built = Self::built(file, &key, flow, policies)?;
@@ -454,6 +489,12 @@ impl Plan {
                 });
             }
             all_built.push(built);
+        }
+        let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some([twice, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so accepted is another name");
+            return problem("flows", why);
         }
         Ok((flows, all_built))
     }
@@ -526,6 +567,11 @@ impl Plan {
                     let why = format!("at {at} the mobile node is on \"{}\" already; accepted is another link, or a gap for an outage", name(on));
                     return problem(key("to"), why);
                 }
+                if at == Instant::ZERO {
+                    let why =
+                        "a handoff at 0 s; accepted is a later one, or start = the link itself";
+                    return problem(key("at"), why);
+                }
                 let this = Move {
                     at,
                     from: on,
@@ -556,7 +602,11 @@ impl Plan {
         Ok(moves)
     }
 
-    fn changes(file: &ScenarioFile, access: &mut [Access]) -> Result<Vec<Change>, Problem> {
+    fn changes(
+        file: &ScenarioFile,
+        access: &mut [Access],
+        moves: &[Move],
+    ) -> Result<Vec<Change>, Problem> {
         let mut changes: Vec<Change> = Vec::new();
         let mut last_of: Vec<Option<Change>> = vec![None; access.len()];
         let end = Instant::ZERO + file.end.value;
@@ -568,6 +618,18 @@ impl Plan {
             for &at in &change.at.value.0 {
                 if let Some(last) = changes.last().filter(|last| at < last.at) {
                     let why = format!("the change at {at} is written behind the one at {}; accepted are changes in the order of time", last.at);
+                    return problem(key("at"), why);
+                }
+                if at == Instant::ZERO {
+                    let why = "a change at 0 s; accepted is a later one, or these values for the link itself";
+                    return problem(key("at"), why);
+                }
+                let crosses = |m: &&Move| {
+                    (m.from == link || m.to == link) && m.at <= at + pause && at <= m.make()
+                };
+                let near = moves.partition_point(|m| m.make() < at);
+                if let Some(step) = moves[near..].iter().take(2).find(crosses) {
+                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; accepted is a change that is over before, or begins after the handoff is complete", change.link, step.at);
                     return problem(key("at"), why);
                 }
                 let under_way = |c: &Change| at <= c.at + c.pause;
@@ -643,7 +705,9 @@ impl Plan {
         bare.file.title = None;
         bare.file.description = None;
         bare.file.sweep = None;
-        let text = format!("midflight {MODEL_VERSION} {}", bare.canonical()?);
+        // What a preset is may change with the program.
+        let links = format!("{:?}", self.access);
+        let text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
         Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
@@ -693,13 +757,18 @@ impl Plan {
         Instant::ZERO + self.file.end.value
     }
 
-    /// Instants at which something is measured anew: when a handoff or a change starts.
-    pub(super) fn marks(&self) -> Vec<Instant> {
-        let moves = self.moves.iter().map(|m| m.at);
-        let mut marks: Vec<Instant> = moves.chain(self.changes.iter().map(|c| c.at)).collect();
-        marks.sort_unstable();
-        marks.dedup();
-        marks.retain(|&mark| mark > Instant::ZERO);
+    /// Instants at which something is measured anew: when a handoff or a change of the
+    /// mobile node's link starts.
+    pub(super) fn marks(&self) -> Vec<(Instant, Beginning)> {
+        let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
+        let changes = self.changes.iter().filter(on);
+        let moves = self.moves.iter().map(|m| (m.at, Beginning::Handoff));
+        let mut marks: Vec<(Instant, Beginning)> = moves
+            .chain(changes.map(|c| (c.at, Beginning::Change)))
+            .collect();
+        // Of two at an instant the handoff, which comes first, stands for both.
+        marks.sort_by_key(|mark| mark.0);
+        marks.dedup_by_key(|mark| mark.0);
         marks
     }
 

@@ -54,7 +54,8 @@ pub fn read_scenario(
     let read: Result<ScenarioFile, serde_json::Error> = serde::Deserialize::deserialize(tracked);
     let file = read.map_err(|error| {
         let why = with_nearest(&error.to_string());
-        let key = path.path().to_string();
+        // A place in a list as it is written: handoffs.0.at.
+        let key = path.path().to_string().replace('[', ".").replace(']', "");
         let key = if key == "." {
             "the scenario".into()
         } else {
@@ -121,6 +122,15 @@ fn set(tree: &mut Json, path: &str, text: &str) -> Result<(), Problem> {
     let parts: Vec<&str> = path.split('.').collect();
     if parts.len() > MOST_PARTS || parts.iter().any(|part| part.is_empty()) {
         return refuse("this is not a path to a value; write for example links.lte.rate".into());
+    }
+    if let [list @ ("flows" | "links"), name, _, ..] = parts[..] {
+        let known = tree.get(list).and_then(Json::as_object);
+        let known = known.filter(|known| !known.contains_key(name));
+        let near = known.and_then(|k| nearest(name, k.keys().map(String::as_str)));
+        if let Some(near) = near {
+            let what = list.trim_end_matches('s');
+            return refuse(format!("there is no {what} \"{name}\" (did you mean \"{near}\"?); a new one needs a name that is less like it"));
+        }
     }
     let mut at = tree;
     for (i, part) in parts.iter().enumerate() {

@@ -15,11 +15,36 @@ use crate::flow_metrics::{FlowMetrics, FlowRow};
 /// Most copies of a world at a time.
 const MOST_COPIES: usize = 64;
 
+/// What a phase begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// The run.
+    #[default]
+    Start,
+    /// A handoff.
+    Handoff,
+    /// A change of the mobile node's link.
+    Change,
+}
+
+impl Beginning {
+    /// Its name in columns.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Handoff => "handoff",
+            Self::Change => "change",
+        }
+    }
+}
+
 /// What is measured of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phase {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
+    /// What it begins with.
+    pub kind: Beginning,
     /// The link that the flow is on, or comes to.
     pub link: String,
     /// From the start of the phase until the first segment is acknowledged that was never sent before
@@ -229,7 +254,8 @@ impl Observer for Watch {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.digest.record(now, flow, event);
         if matches!(event, Event::Make) {
-            for flow in self.flows.iter_mut().filter(|flow| flow.moves) {
+            let open = |flow: &&mut FlowWatch| flow.moves && flow.opened <= now;
+            for flow in self.flows.iter_mut().filter(open) {
                 flow.new_from = Some(flow.max);
             }
             return;
@@ -250,7 +276,7 @@ impl Plan {
         self.timeline(&mut world, run)?;
         let marks = self.marks();
         let mut until = Instant::ZERO;
-        for at in marks.iter().copied().chain([self.end()]) {
+        for at in marks.iter().map(|mark| mark.0).chain([self.end()]) {
             progress.advance(&mut world, at, |watch, _| watch.ends.is_done())?;
             until = at;
             let (watch, _) = world.watch(FlowId::default());
@@ -277,9 +303,12 @@ impl Plan {
             }
             let rows = flow.metrics.take_rows();
             let phases = rows.into_iter().zip(flow.phases);
-            let phase = |(counts, (first_new, all_new)): (FlowRow, _)| {
+            let kinds = std::iter::once(Beginning::Start).chain(marks.iter().map(|mark| mark.1));
+            let phases = phases.zip(kinds);
+            let phase = |((counts, (first_new, all_new)), kind): ((FlowRow, _), _)| {
                 let link = plan.on.unwrap_or_else(|| self.mobile_is_on(counts.from));
                 Phase {
+                    kind,
                     link: self.access[link].name.clone(),
                     counts,
                     first_new,
