@@ -408,7 +408,7 @@ def _concatenate(files: Iterable[Path], target: Path) -> None:
 
 
 #: Columns of texts; the others are numbers, whole but for the rates.
-TEXTS = ("flow", "scheme", "direction", "link", "digest")
+TEXTS = ("flow", "scheme", "direction", "kind", "link", "digest")
 
 
 def _parquet(path: Path, axes: Sequence[str]) -> None:
