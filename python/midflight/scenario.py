@@ -69,15 +69,10 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class Link(Way):
     """An access link; rate and delay are needed unless a preset has them."""
 
     preset: str | None = None
-    rate: str | None = None
-    delay: str | None = None
-    queue: str | None = None
-    loss: str | None = None
-    reorder: str | None = None
     up: Way | None = None
 
 
@@ -117,17 +112,12 @@ class Handoff:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class Change(Way):
     """A link stands still for a while, and goes on with other parameters."""
 
     at: str
     link: str
     pause: str | None = None
-    rate: str | None = None
-    delay: str | None = None
-    queue: str | None = None
-    loss: str | None = None
-    reorder: str | None = None
     up: Way | None = None
     notice: Notice | None = None
 

@@ -4,13 +4,13 @@ use midflight_study::scenario::{
     capture_scenario, explain_scenario, read_scenario, run_scenarios, scenario_schema, sender_of,
     trace_scenario, Direction, FlowOutcome, Origin, Phase, ScenarioRun, PRESETS,
 };
-use midflight_study::Execution;
+use midflight_study::{Execution, FlowRow};
 use midflight_units::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::policy::{policies_of, Failures};
-use crate::table::Table;
+use crate::table::{Table, TableBuilder};
 use crate::{captures, nanos, refuse, trace_columns, trace_table, with_progress};
 
 /// A scenario that can be run: read, checked, and with everything that its text leaves out.
@@ -286,31 +286,29 @@ pub(crate) fn run_plans(
 type Told<'a> = Vec<Vec<midflight_study::scenario::FlowTold<'a>>>;
 
 /// The columns that flows and phases have in common.
-macro_rules! counts {
-    ($table:ident, $rows:expr, $of:expr) => {
-        for (name, count) in [
-            (
-                "acked",
-                (|r| r.acked) as fn(&midflight_study::FlowRow) -> u64,
-            ),
-            ("sent", |r| r.sent),
-            ("rexmits", |r| r.rexmits),
-            ("timeouts", |r| r.timeouts.into()),
-            ("spurious_timeouts", |r| r.spurious_timeouts.into()),
-            ("fast_rexmits", |r| r.fast_rexmits.into()),
-            ("false_fast_rexmits", |r| r.false_fast_rexmits.into()),
-            ("drops_queue", |r| r.drops_queue),
-            ("drops_break", |r| r.drops_break),
-            ("drops_radio", |r| r.drops_radio),
-            ("reordered", |r| r.reordered),
-        ] {
-            $table.int(name, integers($rows, |row| count(&$of(row))));
-        }
-    };
+fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
+    type Count = fn(&FlowRow) -> u64;
+    let columns: [(&str, Count); 11] = [
+        ("acked", |r| r.acked),
+        ("sent", |r| r.sent),
+        ("rexmits", |r| r.rexmits),
+        ("timeouts", |r| r.timeouts.into()),
+        ("spurious_timeouts", |r| r.spurious_timeouts.into()),
+        ("fast_rexmits", |r| r.fast_rexmits.into()),
+        ("false_fast_rexmits", |r| r.false_fast_rexmits.into()),
+        ("drops_queue", |r| r.drops_queue),
+        ("drops_break", |r| r.drops_break),
+        ("drops_radio", |r| r.drops_radio),
+        ("reordered", |r| r.reordered),
+    ];
+    for (name, count) in columns {
+        table.int(name, integers(rows, |row| count(row)));
+    }
 }
 
 fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
     let mut t = Table::builder();
+    let totals: Vec<FlowRow> = rows.iter().map(|r| r.of.total()).collect();
     let of = |row: &Row<'_, &FlowOutcome>| told[row.cell][row.flow];
     let text = |f: &dyn Fn(&Row<'_, &FlowOutcome>) -> String| rows.iter().map(f).collect();
     t.int("cell", integers(rows, |r| r.cell as u64));
@@ -327,10 +325,10 @@ fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table
     t.maybe_int("finished_ns", rows.iter().map(finished).collect());
     let duration = |r: &Row<'_, &FlowOutcome>| nanos(r.of.finished.map(|at| at.since(r.of.opened)));
     t.maybe_int("duration_ns", rows.iter().map(duration).collect());
-    let goodput = |r: &Row<'_, &FlowOutcome>| {
+    let goodput = |(r, total): (&Row<'_, &FlowOutcome>, &FlowRow)| {
         let seconds = r.of.until.since(r.of.opened).as_secs_f64();
         // The SYN holds no data.
-        let segments = r.of.total().acked.saturating_sub(1);
+        let segments = total.acked.saturating_sub(1);
         let bits = 8.0 * segments as f64 * f64::from(of(r).payload_bytes);
         if seconds > 0.0 {
             bits / seconds
@@ -338,18 +336,18 @@ fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table
             0.0
         }
     };
-    t.real("goodput_bps", rows.iter().map(goodput).collect());
+    let with_totals = rows.iter().zip(&totals);
+    t.real("goodput_bps", with_totals.map(goodput).collect());
     t.int("stall_ns", integers(rows, |r| r.of.stall.as_nanos()));
     let stalled_at = |r: &Row<'_, &FlowOutcome>| r.of.stalled_at.as_nanos();
     t.int("stalled_at_ns", integers(rows, stalled_at));
-    counts!(t, rows, |row: &Row<'_, &FlowOutcome>| row.of.total());
+    add_counts(&mut t, &totals.iter().collect::<Vec<_>>());
     t.text("digest", text(&|r| r.run.digest.to_string()));
     t.build()
 }
 
 fn phase_table(told: &Told<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<Table> {
     let mut t = Table::builder();
-    let phase = |r: &Row<'_, (usize, &Phase)>| r.of.1.clone();
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));
     let name = |r: &Row<'_, (usize, &Phase)>| told[r.cell][r.flow].name.into();
@@ -367,7 +365,8 @@ fn phase_table(told: &Told<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<T
     t.maybe_int("first_new_ns", first.collect());
     let all = rows.iter().map(|r| nanos(r.of.1.all_new));
     t.maybe_int("all_new_ns", all.collect());
-    counts!(t, rows, |row| phase(row).counts);
+    let counts: Vec<&FlowRow> = rows.iter().map(|r| &r.of.1.counts).collect();
+    add_counts(&mut t, &counts);
     t.build()
 }
 

@@ -142,8 +142,8 @@ def sweep(
         asked.begin(folder)
         missing = asked.missing(folder, share)
         execute(asked, folder, missing, run)
-        if asked.missing(folder):
-            left = sum(len(one.cells) for one in asked.missing(folder))
+        left = sum(len(one.cells) for one in asked.missing(folder))
+        if left:
             note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
             return
         asked.merge(folder)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from midflight.plot.quartiles import mark_endless
 from midflight.plot.style import (
     COLUMN_IN,
     LOOKS,
@@ -381,15 +382,4 @@ def _line(
             capthick=0.9,
             zorder=3,
         )
-    endless = ~np.isfinite(data[:, 2])
-    if endless.any():
-        axes.plot(
-            x[endless],
-            np.full(endless.sum(), top),
-            linestyle="none",
-            marker=r"$\uparrow$",
-            markersize=6,
-            color=look.colour,
-            clip_on=False,
-            zorder=5,
-        )
+    mark_endless(axes, x, data[:, 2], top, look)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from midflight.plot.style import COLUMN_IN, Look, save, style
 from midflight.results import Quartiles
@@ -16,7 +17,7 @@ from midflight.results import Quartiles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Series", "quartile_plot"]
+__all__ = ["Series", "mark_endless", "quartile_plot"]
 
 
 @dataclass(frozen=True)
@@ -111,18 +112,7 @@ def _quartile_series(axes: Axes, x: np.ndarray, one: Series, top: float) -> None
         zorder=4,
         clip_on=False,
     )
-    endless = ~np.isfinite(data[:, 2])
-    if endless.any():
-        axes.plot(
-            x[endless],
-            np.full(endless.sum(), top),
-            linestyle="none",
-            marker=r"$\uparrow$",
-            markersize=6,
-            color=look.colour,
-            clip_on=False,
-            zorder=5,
-        )
+    mark_endless(axes, x, data[:, 2], top, look)
     # An empty line with everything on it, for the legend only.
     axes.plot(
         [],
@@ -136,3 +126,19 @@ def _quartile_series(axes: Axes, x: np.ndarray, one: Series, top: float) -> None
         markeredgewidth=0.9,
         label=one.label,
     )
+
+
+def mark_endless(axes: Axes, x: NDArray[Any], upper: NDArray[Any], top: float, look: Look) -> None:
+    """Put an arrow at the top where an upper quartile is endless."""
+    endless = ~np.isfinite(upper)
+    if endless.any():
+        axes.plot(
+            x[endless],
+            np.full(endless.sum(), top),
+            linestyle="none",
+            marker=r"$\uparrow$",
+            markersize=6,
+            color=look.colour,
+            clip_on=False,
+            zorder=5,
+        )

@@ -269,12 +269,6 @@ fn or<T: Clone, P>(
         .or_else(|| preset.and_then(of))
 }
 
-impl Way {
-    fn queue(queue: Queue, rate: Rate, delay: Duration) -> u32 {
-        queue.packets(rate, delay)
-    }
-}
-
 /// The ways of a link as it is written.
 fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
     let preset: Option<&Preset> = match &link.preset {
@@ -302,7 +296,7 @@ fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
     let down = Way {
         rate,
         delay,
-        limit: Way::queue(queue, rate, delay),
+        limit: queue.packets(rate, delay),
         loss: link.loss.as_ref().map(|l| l.value),
         reordering: link.reorder.as_ref().map(|r| r.value),
     };
@@ -317,7 +311,7 @@ fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
     let up = Way {
         rate: up_rate,
         delay: up_delay,
-        limit: Way::queue(up_queue, up_rate, up_delay),
+        limit: up_queue.packets(up_rate, up_delay),
         loss: own.loss.as_ref().map(|l| l.value),
         reordering: own.reorder.as_ref().map(|r| r.value),
     };
@@ -334,7 +328,7 @@ fn changed(before: &Way, to: &WayFile) -> Way {
         limit: to
             .queue
             .as_ref()
-            .map_or(before.limit, |q| Way::queue(q.value, rate, delay)),
+            .map_or(before.limit, |q| q.value.packets(rate, delay)),
         loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
         reordering: to
             .reorder
