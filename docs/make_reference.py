@@ -52,7 +52,7 @@ TABLES = {
     "NoticeFile": "`notice` of a handoff or a change",
     "SweepFile": "`[sweep]`",
 }
-QUANTITIES = ("Time", "Rate", "Queue", "Loss", "Reordering", "Size", "Instants", "Share")
+QUANTITIES = ("Time", "Rate", "Queue", "Loss", "Reordering", "Cross", "Size", "Instants", "Share")
 #: Kinds of parts with the lists that tell of them.
 PARTS = {
     "policy": "policies",

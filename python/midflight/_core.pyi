@@ -824,6 +824,10 @@ class SenderView:
     def min_rto_ns(self) -> int:
         """Lower bound of the retransmission timeout in force."""
     @property
+    def new_connection_rto_ns(self) -> int:
+        """Retransmission timeout of a connection that has no sample: 3 s (RFC 2988), or the
+        profile's initial one where that is less."""
+    @property
     def srtt_ns(self) -> int | None:
         """Smoothed round-trip time, if there has been a sample."""
     @property

@@ -119,7 +119,7 @@ def link_cells(links: Mapping[str, Any]) -> Cells:
     from midflight import link_presets
 
     presets = {one["name"]: one for one in link_presets()}
-    keys = ("preset", "rate", "up", "delay", "queue", "loss", "reorder")
+    keys = ("preset", "rate", "up", "delay", "queue", "loss", "reorder", "cross")
     lines = []
     for name, link in links.items():
         known = presets.get(link.get("preset") or "")
@@ -180,7 +180,7 @@ def event_cells(scenario: Mapping[str, Any]) -> Cells:
         )
         lines.append([handoff["at"], f"handoff to {to}", what, notice_text(handoff, scenario)])
     for change in scenario.get("changes", ()):
-        keys = ("rate", "delay", "queue", "loss", "reorder")
+        keys = ("rate", "delay", "queue", "loss", "reorder", "cross")
         new = ", ".join(f"{key} {change[key]}" for key in keys if change.get(key))
         pause = change.get("pause")
         waits = f"after a pause of {pause}" if pause and not pause.startswith("0 ") else ""

@@ -30,6 +30,10 @@ def time_cell(nanoseconds: float | None, decimals: int = 3) -> str:
     return "-" if nanoseconds is None else f"{nanoseconds / 1e9:.{decimals}f}"
 
 
+def count_cell(count: float | None) -> str:
+    return "-" if count is None else f"{count:.2f}".removesuffix(".00")
+
+
 def rate_cell(bits_per_second: float) -> str:
     return f"{bits_per_second / 1e6:.3f}"
 
@@ -62,7 +66,7 @@ def flow_cells(outcome: Outcome) -> list[list[str]]:
                 took,
                 rate_cell(mean([one["goodput_bps"] for one in found]) or 0.0),
                 time_cell(mean([one["stall_ns"] for one in found])),
-                *(f"{mean([one[count] for one in found]):.12g}" for count in counts),
+                *(count_cell(mean([one[count] for one in found])) for count in counts),
             ]
         )
     return cells
@@ -89,7 +93,7 @@ def phase_cells(outcome: Outcome) -> list[list[str]] | None:
                 time_cell(mean([one["first_new_ns"] for one in found])),
                 time_cell(mean([one["all_new_ns"] for one in found])),
                 *(
-                    f"{mean([one[key] for one in found]):.12g}"
+                    count_cell(mean([one[key] for one in found]))
                     for key in ("acked", *counts, *drops)
                 ),
             ]

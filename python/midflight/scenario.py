@@ -66,6 +66,7 @@ class Way:
     queue: str | None = None
     loss: str | None = None
     reorder: str | None = None
+    cross: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,9 @@ pub struct SenderView {
     pub rto: Duration,
     /// Lower bound of the retransmission timeout in force.
     pub min_rto: Duration,
+    /// Retransmission timeout of a connection that has no sample: that of RFC 2988 (2.1), 3 s, which is what "as for
+    /// a new connection" refers to in Daniel & Kojo 2008, or the sender's own where that is less (RFC 6298: 1 s).
+    pub new_connection_rto: Duration,
     /// Smoothed round-trip time, if there has been a sample.
     pub srtt: Option<Duration>,
     /// Mean deviation of the round-trip time, if there has been a sample.

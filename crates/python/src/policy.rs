@@ -126,6 +126,13 @@ impl View {
         ns(self.0.min_rto)
     }
 
+    /// Retransmission timeout of a connection that has no sample: 3 s (RFC 2988), or the
+    /// profile's initial one where that is less.
+    #[getter]
+    fn new_connection_rto_ns(&self) -> u64 {
+        ns(self.0.new_connection_rto)
+    }
+
     /// Smoothed round-trip time, if there has been a sample.
     #[getter]
     fn srtt_ns(&self) -> Option<u64> {

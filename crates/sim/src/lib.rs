@@ -12,6 +12,7 @@ mod agenda;
 mod announcement;
 mod chain;
 mod config;
+mod cross;
 mod digest;
 mod event;
 mod impairment;
@@ -24,6 +25,7 @@ mod special;
 mod world;
 
 pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
+pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use impairment::{Impairments, LossModel, Reordering, Scripted, State};

@@ -11,6 +11,7 @@ use crate::agenda::{Key, Source};
 use crate::announcement::{Announcement, What};
 use crate::chain::Onward;
 use crate::config::{NodeId, WorldError};
+use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairing, Impairments};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::Packet;
@@ -49,6 +50,8 @@ pub struct LinkConfig {
     pub may_return: bool,
     /// What it does to packets at its far end.
     pub impairments: Impairments,
+    /// What it carries of others.
+    pub cross: Option<CrossTraffic>,
     /// What it may change to when it resumes after a pause, numbered from 0.
     pub settings: Vec<LinkSetting>,
     /// The timeline may pause the link.
@@ -103,6 +106,7 @@ impl LinkConfig {
             may_break: false,
             may_return: false,
             impairments: Impairments::default(),
+            cross: None,
             settings: Vec::new(),
             may_pause: false,
             counted: false,
@@ -129,15 +133,28 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        self.may_pause || self.may_return || self.counted || self.tapped
+        self.may_pause || self.may_return || self.counted || self.tapped || self.cross.is_some()
     }
 
-    /// What is wrong with its impairments, if it has any.
+    /// What is wrong with its impairments or with the cross traffic, if anything.
     #[cold]
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let later = self.settings.iter().map(|setting| &setting.impairments);
         let mut all = std::iter::once(&self.impairments).chain(later);
+        let mut cross = self.cross_traffic();
         all.find_map(Impairments::problem)
+            .or_else(|| cross.find_map(|(_, cross)| cross.problem()))
+    }
+
+    /// The cross traffic with the setting it belongs to, none for the one at the start.
+    pub(crate) fn cross_traffic(
+        &self,
+    ) -> impl Iterator<Item = (Option<u16>, CrossTraffic)> + use<'_> {
+        let later = self.settings.iter().map(|setting| setting.cross);
+        let numbered = later.zip(0_u16..).map(|(cross, n)| (Some(n), cross));
+        std::iter::once((None, self.cross))
+            .chain(numbered)
+            .filter_map(|(setting, cross)| Some((setting, cross?)))
     }
 }
 
@@ -152,6 +169,8 @@ pub struct LinkSetting {
     pub limit: Option<u32>,
     /// What it does to packets at its far end.
     pub impairments: Impairments,
+    /// What it carries of others, from then on.
+    pub cross: Option<CrossTraffic>,
 }
 
 /// A packet on its way to the far end of a link.
@@ -356,6 +375,11 @@ impl Link {
     #[inline]
     pub(crate) fn is_clear(&self) -> bool {
         self.ring.is_empty()
+    }
+
+    /// Whether the next packet at the far end is cross traffic.
+    pub(crate) fn brings_cross_traffic(&self) -> bool {
+        self.ring.front().is_some_and(|t| t.packet.is_of_others())
     }
 
     /// The instant, in nanoseconds, at which the next packet is at the far end.

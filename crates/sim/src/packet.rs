@@ -28,11 +28,13 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Data,
-    /// Data, sent for the first time, that carries something besides.
-    WithOption,
     Retransmission,
     WindowProbe,
     Ack,
+    /// Data, sent for the first time, that carries something besides.
+    WithOption,
+    /// Of no flow.
+    CrossTraffic,
 }
 
 impl Packet {
@@ -83,6 +85,25 @@ impl Packet {
             kind: Kind::Ack,
             rerouted: false,
         }
+    }
+
+    /// A packet of no flow, which ends at `to`.
+    pub(crate) fn of_others(to: NodeId, bytes: u32, sent: Instant) -> Self {
+        Self {
+            number: 0,
+            sent,
+            flow: FlowId::default(),
+            bytes,
+            options: OptionsId::NONE,
+            to,
+            kind: Kind::CrossTraffic,
+            rerouted: false,
+        }
+    }
+
+    /// Whether it is of no flow.
+    pub(crate) fn is_of_others(&self) -> bool {
+        self.kind == Kind::CrossTraffic
     }
 
     /// What observers are told of it.
@@ -153,10 +174,10 @@ impl Packet {
         }
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it.
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is of no flow.
     #[inline(always)]
-    pub(crate) fn has_option(&self) -> bool {
-        self.kind == Kind::WithOption
+    pub(crate) fn is_unusual(&self) -> bool {
+        matches!(self.kind, Kind::WithOption | Kind::CrossTraffic)
     }
 
     /// Opens a segment with an option that has arrived.

@@ -1,5 +1,6 @@
 //! The event loop.
 
+mod cross;
 mod radio;
 mod timers;
 
@@ -14,6 +15,7 @@ use midflight_tcp::{
 use midflight_units::{Duration, Instant, Rate, Seq};
 use smallvec::SmallVec;
 
+use self::cross::CrossSource;
 use self::timers::{Timer, RECEIVER, SENDER};
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
@@ -81,6 +83,8 @@ pub struct World<O> {
     /// `routes[node * nodes + to]` and whether it was set during the run.
     routes: Vec<Option<(LinkId, bool)>>,
     flows: Vec<Flow>,
+    /// Cross traffic of all links and all their settings.
+    cross: Vec<CrossSource>,
     /// No route is set before this instant but those on the timeline.
     promised: Instant,
     /// No route is set before this.
@@ -111,8 +115,8 @@ impl NextEvent {
 const MOST_BUSY: usize = 12;
 
 /// Sources of the agenda that are not busy: the timeline, announced losses and
-/// late arrivals, the other links at whose far end there are events, and the
-/// timers of each flow's sender and receiver.
+/// late arrivals, the other links at whose far end there are events, the
+/// timers of each flow's sender and receiver, and cross traffic.
 const TIMELINE: usize = 0;
 const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
@@ -147,6 +151,7 @@ impl<O: Observer> World<O> {
         }
         let has_routers = links.iter().any(|link| link.router != Router::None);
         let chained = chains(&links, routes, alternatives, &flows);
+        let cross = cross::sources(&links);
         let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
         let names = links.iter_mut().map(name).collect();
         let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
@@ -182,7 +187,7 @@ impl<O: Observer> World<O> {
             scheduled: Scheduled::START,
             nodes,
             names,
-            agenda: Agenda::new(busy, first_timer + timers),
+            agenda: Agenda::new(busy, first_timer + timers + cross.len()),
             links,
             awaited,
             awaited_special,
@@ -203,6 +208,7 @@ impl<O: Observer> World<O> {
                     open_timeouts: Vec::new(),
                 })
                 .collect(),
+            cross,
             promised: Instant::ZERO,
             routes_hold_until: Shadow::ZERO,
             timeline: Vec::new(),
@@ -213,6 +219,7 @@ impl<O: Observer> World<O> {
         for &(node, to, link) in routes {
             world.set_route(node, to, link, false);
         }
+        world.begin_cross_traffic();
         Ok(world)
     }
 
@@ -407,6 +414,7 @@ impl<O: Observer> World<O> {
         match source {
             TIMELINE => self.act(),
             ANNOUNCED => return self.announced(),
+            source if source >= self.first_cross() => self.cross(source - self.first_cross()),
             timer => self.timer(timer - self.first_timer()),
         }
         None
@@ -620,6 +628,9 @@ impl<O: Observer> World<O> {
         if cause == DropCause::Queue {
             self.links[link.index()].count_drop();
         }
+        if packet.is_of_others() {
+            return;
+        }
         let event = Event::Dropped {
             payload: packet.payload(),
             sent: packet.sent(),
@@ -666,10 +677,8 @@ impl<O: Observer> World<O> {
             return;
         }
         let flow = packet.flow;
-        if packet.has_option() {
-            let segment = packet.open_with_option(&mut self.options);
-            let link = LinkId(link as u16);
-            self.deliver_with_option(flow, packet.rerouted, segment, link);
+        if packet.is_unusual() {
+            self.deliver_unusual(&packet, LinkId(link as u16));
             return;
         }
         match packet.open(&mut self.options) {
@@ -695,16 +704,13 @@ impl<O: Observer> World<O> {
         self.acknowledge(flow, ack);
     }
 
-    /// The same, so that the few do not cost the many.
+    /// The same, so that the few do not cost the many. Cross traffic ends here.
     #[cold]
-    fn deliver_with_option(
-        &mut self,
-        flow: FlowId,
-        rerouted: bool,
-        segment: Segment,
-        link: LinkId,
-    ) {
-        self.deliver_segment(flow, rerouted, &segment, link);
+    fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
+        if !packet.is_of_others() {
+            let segment = packet.open_with_option(&mut self.options);
+            self.deliver_segment(packet.flow, packet.rerouted, &segment, link);
+        }
     }
 
     /// Sends ACKs by which a mobile node tells its sender something.

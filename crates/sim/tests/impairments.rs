@@ -68,6 +68,7 @@ fn setting(impairments: Impairments) -> LinkSetting {
         delay: time(4.0),
         limit: None,
         impairments,
+        cross: None,
     }
 }
 

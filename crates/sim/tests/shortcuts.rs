@@ -3,8 +3,9 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    random, Action, Digest, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
-    LinkSetting, LossModel, NodeId, Observer, Reordering, State, World, WorldError,
+    random, Action, CrossTraffic, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
+    LinkConfig, LinkId, LinkSetting, LossModel, NodeId, Observer, Pattern, Reordering, State,
+    World, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -216,7 +217,7 @@ fn routes_that_hold_change_nothing() {
     }
 }
 
-/// Impairments of every kind, on links at all places of a chain, and links that may pause.
+/// Impairments of every kind, on links at all places of a chain, cross traffic, and links that may pause.
 fn impair(i: usize, link: &mut LinkConfig) {
     let seed = random::seed(1, 0, &link.name, "impairments");
     let good = State {
@@ -254,12 +255,30 @@ fn impair(i: usize, link: &mut LinkConfig) {
         script: Vec::new(),
         seed,
     };
+    let traffic = |pattern| CrossTraffic {
+        pattern,
+        bytes: 700,
+        seed,
+    };
+    let rate = Rate::from_bps(300_000).unwrap_or_else(|| panic!("a rate"));
+    let bursts = Pattern::OnOff {
+        peak: Rate::from_mbps(1),
+        on: Duration::from_millis(50),
+        off: Duration::from_millis(150),
+        shape: Some(1.5),
+    };
+    link.cross = match i {
+        1 => Some(traffic(Pattern::Poisson { rate })),
+        2 | 7 => Some(traffic(Pattern::Constant { rate })),
+        _ => None,
+    };
     link.may_pause = [3, 4, 6, 8].contains(&i);
     link.settings = vec![LinkSetting {
         rate: Rate::from_mbps(2),
         delay: Duration::from_millis(11),
         limit: Some(7),
         impairments: link.impairments.clone(),
+        cross: (i == 4).then(|| traffic(bursts)),
     }];
 }
 

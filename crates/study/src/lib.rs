@@ -34,7 +34,7 @@ pub use long_flow::{
     capture_long_flow, run_long_flows, trace_long_flow, CrossTraffic, FlowRun, Handover, LongFlow,
 };
 pub use metrics::{HandoffRow, Phase};
-pub use radio::{read_loss, read_reordering, Radio};
+pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use roaming::{
     capture_roaming, run_roaming, trace_roaming, Foresight, ForgedAck, Forgery, Handovers, Roaming,
     RoamingRow, RoamingRun, SignalFate,
@@ -45,4 +45,4 @@ pub use sweep::{run_sweeps, Sweep};
 pub use trace::{capture, trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "3";
+pub const MODEL_VERSION: &str = "4";

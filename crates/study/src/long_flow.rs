@@ -230,6 +230,7 @@ impl LongFlow {
                 delay: h.second.link.delay,
                 limit: Some(h.second.limit),
                 impairments: impaired(&h.second, "second radio"),
+                cross: None,
             };
             LinkConfig {
                 impairments: impaired(&self.radio, "first radio"),

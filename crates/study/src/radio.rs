@@ -2,8 +2,8 @@
 //! reorders by `"linkrtx 5% 100ms"`.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{LossModel, Reordering, Scripted, State};
-use midflight_units::Duration;
+use midflight_sim::{CrossTraffic, LossModel, Pattern, Reordering, Scripted, State};
+use midflight_units::{Duration, Rate};
 
 use crate::error::StudyError;
 
@@ -26,6 +26,11 @@ pub struct Radio {
 const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time)";
 /// How reordering is written.
 const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time) or \"linkrtx 5% 100ms\" (sent again by the link layer: so much later)";
+/// How cross traffic is written.
+const CROSSINGS: &str = "\"none\", \"cbr 2 Mbit/s\", \"poisson 2 Mbit/s\", \"on-off 8 Mbit/s 100ms 300ms\" (rate of a burst, mean length of a burst and of the silence) or \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with a shape from 1.05 to 100), each with a packet size behind it, \"200 B\", where that is not 1500 B";
+/// Size of a packet of cross traffic unless that is said, and the largest.
+const CROSS_BYTES: u32 = 1500;
+const MOST_CROSS_BYTES: u32 = 65_535;
 /// How long a swapped packet waits for the next one unless that is said.
 const HOLD: Duration = Duration::from_secs(1);
 
@@ -124,6 +129,52 @@ pub fn read_reordering(text: &str) -> Result<Reordering, StudyError> {
     model.ok_or_else(|| refuse("reordering model", text, REORDERINGS))
 }
 
+/// Reads cross traffic such as "poisson 2 Mbit/s", without a seed; none for "none".
+///
+/// # Errors
+/// [`StudyError::Model`] says what would be accepted.
+pub fn read_cross(text: &str) -> Result<Option<CrossTraffic>, StudyError> {
+    let words = words(text);
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words == ["none"] {
+        return Ok(None);
+    }
+    let size = words.last().and_then(|word| word.strip_suffix('B'));
+    let size: Option<u32> = size.and_then(|digits| digits.parse().ok());
+    if size.is_some() {
+        words.pop();
+    }
+    let bytes = size.unwrap_or(CROSS_BYTES);
+    let rate = |text: &str| text.parse::<Rate>().ok();
+    let on_off = |peak, on, off, shape| {
+        Some(Pattern::OnOff {
+            peak: rate(peak)?,
+            on: time(on)?,
+            off: time(off)?,
+            shape,
+        })
+    };
+    let pattern = match words[..] {
+        ["cbr", r] => rate(r).map(|rate| Pattern::Constant { rate }),
+        ["poisson", r] => rate(r).map(|rate| Pattern::Poisson { rate }),
+        ["on-off", peak, on, off] => on_off(peak, on, off, None),
+        ["pareto", peak, on, off, shape] => {
+            let shape: Option<f64> = shape.parse().ok();
+            shape.and_then(|shape| on_off(peak, on, off, Some(shape)))
+        }
+        _ => None,
+    };
+    let cross = pattern.map(|pattern| CrossTraffic {
+        pattern,
+        bytes,
+        seed: 0,
+    });
+    cross
+        .filter(|cross| cross.problem().is_none() && bytes <= MOST_CROSS_BYTES)
+        .map(Some)
+        .ok_or_else(|| refuse("cross traffic", text, CROSSINGS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +212,38 @@ mod tests {
         ] {
             let refused = read_loss(text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(refused.contains("uniform 0.5%"), "{text}: {refused}");
+        }
+        let constant = |bytes, kbps: u64| {
+            let rate = Rate::from_bps(1000 * kbps)?;
+            let pattern = Pattern::Constant { rate };
+            let seed = 0;
+            Some(CrossTraffic {
+                pattern,
+                bytes,
+                seed,
+            })
+        };
+        assert_eq!(
+            read_cross("cbr 64 kbit/s 200 B").ok(),
+            Some(constant(200, 64))
+        );
+        assert_eq!(read_cross("cbr 2Mbit/s").ok(), Some(constant(1500, 2000)));
+        assert_eq!(read_cross(" none ").ok(), Some(None));
+        assert!(read_cross("on-off 8 Mbit/s 100 ms 0s 100B").is_ok());
+        for text in [
+            "",
+            "cbr",
+            "cbr 2",
+            "cbr 0 bit/s",
+            "cbr 1 Mbit/s 0 B",
+            "cbr 1 Mbit/s 65536 B",
+            "poisson 1 Mbit/s 1 s",
+            "on-off 8 kbit/s 1ms 1s",
+            "pareto 8 Mbit/s 1s 1s 1",
+            "pareto 8 Mbit/s 1s 1s nan",
+        ] {
+            let refused = read_cross(text).map_or_else(|e| e.to_string(), |_| String::new());
+            assert!(refused.contains("poisson 2 Mbit/s"), "{text}: {refused}");
         }
         assert!(read_reordering("linkrtx 5%")
             .is_err_and(|e| e.to_string().contains("linkrtx 5% 100ms")));

@@ -75,7 +75,7 @@ fn run_for_a_while(plan: Plan) -> Result<Option<ScenarioRun>, TestCaseError> {
 fn key() -> impl Strategy<Value = String> {
     let part = prop::sample::select(
         "links flows handoffs changes wired set a b one two other up notice at to gap rate delay \
-         queue loss reorder preset scheme direction size start count stagger on start_notice end \
+         queue loss reorder cross preset scheme direction size start count stagger on start_notice end \
          seed runs packets notices profile pause link lost says_rate says_delay sweep axes 0 1 2 99 \
          min_rto segment_bytes x"
             .split_whitespace()
@@ -117,6 +117,10 @@ fn value() -> impl Strategy<Value = String> {
         "uniform 0%",
         "gilbert 1s 0.1% 100ms 10% 50%",
         "linkrtx 5% 100ms",
+        "none",
+        "cbr 1 bit/s",
+        "poisson 8 Mbit/s 40 B",
+        "pareto 400 Gbit/s 1us 10min 1.05",
         "sack",
         "enhanced+dcr-frto",
         "freeze",

@@ -330,7 +330,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "congestion",
         default: "",
-        accepts: "reno, westwood, westwood-plus",
+        accepts: "reno, westwood, westwood-plus, cubic",
         summary: "congestion controller, where the scheme names none",
     },
     Knob {

@@ -152,6 +152,29 @@ fn eifel_takes_a_fast_retransmit_back() {
     }
 }
 
+/// Segments 1 to 7 are on a long way, 8 to 12 overtook them: six of the seven go again,
+/// and the first ACK of the long way takes that back. More from the short way does not
+/// send them once more; the seventh, of which nothing is under way, goes when it is its turn.
+#[test]
+fn what_was_taken_back_is_not_sent_a_third_time() {
+    let (mut s, sent) = start("sack", "eifel", &[]);
+    let resent = s.sack(1, &[(8, 13)]);
+    assert_eq!(
+        (&resent[..], &s.seen.fast_retransmits[..]),
+        (&[1, 2, 3, 4, 5, 6][..], &[1][..])
+    );
+    s.hear(2, &[(8, 13)], Some(sent));
+    assert_eq!(s.seen.spurious_retransmits, 1);
+    assert_eq!(s.send(), [13]);
+    assert!(s.sack(2, &[(8, 14)]).is_empty());
+    for una in 3..7 {
+        assert_eq!(s.sack(una, &[(8, 11 + una)]), [11 + una], "new data alone");
+        assert_eq!(s.seen.fast_retransmits, [1]);
+    }
+    assert_eq!(s.sack(7, &[(8, 18)])[0], 7);
+    assert_eq!(s.seen.fast_retransmits, [1, 7]);
+}
+
 #[test]
 fn eifel_may_believe_fast_retransmits() {
     for recovery in ALL {

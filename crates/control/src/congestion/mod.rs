@@ -4,12 +4,14 @@
 //! arithmetic on `(cwnd, ssthresh)` in segments, and for some an estimate of
 //! the path. It never sends, and recovery decides when it is asked.
 
+mod cubic;
 mod reno;
 mod westwood;
 mod westwood_plus;
 
 use midflight_units::{Duration, Instant};
 
+pub use cubic::Cubic;
 pub use reno::Reno;
 pub use westwood::Westwood;
 pub use westwood_plus::WestwoodPlus;
@@ -85,6 +87,7 @@ registry! {
     Reno: Reno,
     Westwood: Westwood,
     WestwoodPlus: WestwoodPlus,
+    Cubic: Cubic,
 }
 
 impl AnyCongestion {

@@ -20,7 +20,7 @@
 
 use midflight_units::{Duration, Instant, Seq};
 
-use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
@@ -194,7 +194,7 @@ impl HandoffPolicy for A1 {
                 active.stage = Stage::Sampling;
                 Orders::none().with(
                     Order::RestartRtt {
-                        initial_rto: NEW_CONNECTION_RTO,
+                        initial_rto: view.new_connection_rto,
                         sample_since: active.at,
                         sample_retransmitted: false,
                     },

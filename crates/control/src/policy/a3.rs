@@ -14,7 +14,7 @@
 //! for every pair it uses. The bandwidth-estimation report of the same authors
 //! sets the threshold to the new link's BDP instead: a knob.
 
-use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use super::HandoffPolicy;
 use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
@@ -87,7 +87,7 @@ impl HandoffPolicy for A3 {
         if old.max(new) >= old.min(new) * self.delay_ratio {
             orders.push(
                 Order::RestartRtt {
-                    initial_rto: NEW_CONNECTION_RTO,
+                    initial_rto: view.new_connection_rto,
                     sample_since: view.now,
                     sample_retransmitted: self.sample_first_ack,
                 },

@@ -7,7 +7,7 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
@@ -41,7 +41,7 @@ impl HandoffPolicy for A4 {
                 self.handoff = None;
                 Orders::none().with(
                     Order::RestartRtt {
-                        initial_rto: NEW_CONNECTION_RTO,
+                        initial_rto: view.new_connection_rto,
                         sample_since: at,
                         sample_retransmitted: false,
                     },

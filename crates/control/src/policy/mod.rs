@@ -173,10 +173,6 @@ registry! {
     ; beside Foreign: foreign::Foreign
 }
 
-/// RFC 2988 (2.1): the timeout of a connection that has no sample, which is
-/// what "as for a new connection" refers to in Daniel & Kojo 2008.
-const NEW_CONNECTION_RTO: Duration = Duration::from_secs(3);
-
 #[cfg(test)]
 pub(crate) mod testing {
     use midflight_units::{Duration, Instant, Rate};
@@ -216,6 +212,7 @@ pub(crate) mod testing {
             first_timeout: None,
             rto: Duration::from_millis(rto_ms),
             min_rto: Duration::from_millis(200),
+            new_connection_rto: Duration::from_secs(3),
             srtt: Some(Duration::from_millis(100)),
             rttvar: Some(Duration::from_millis(10)),
             rtt_sampled: false,

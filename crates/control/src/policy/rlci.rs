@@ -7,7 +7,7 @@
 //! notice do not grow the window. A connection that is stalled in back-off
 //! retransmits its first unacknowledged segment.
 
-use super::{HandoffPolicy, NEW_CONNECTION_RTO};
+use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
 use crate::{Notice, Order, Orders, SenderView};
 
@@ -32,7 +32,7 @@ impl HandoffPolicy for Rlci {
             .with(Order::SetSsthresh(view.initial_ssthresh), WHY)
             .with(
                 Order::RestartRtt {
-                    initial_rto: NEW_CONNECTION_RTO,
+                    initial_rto: view.new_connection_rto,
                     sample_since: view.now,
                     sample_retransmitted: false,
                 },

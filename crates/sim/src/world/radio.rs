@@ -33,7 +33,7 @@ impl<O: Observer> World<O> {
             let request = packet.request(&mut self.options);
             routing.forward(now, rate, packet.bytes, request);
         }
-        if special.tapped {
+        if special.tapped && !packet.is_of_others() {
             let packet_seen = packet.peek(&self.options);
             let event = Event::Entered {
                 link,
@@ -74,6 +74,10 @@ impl<O: Observer> World<O> {
     /// Whether the packet at the far end of a special link is neither lost nor late.
     pub(super) fn is_on_time(&mut self, link: usize) -> bool {
         let (l, id) = (&mut self.links[link], LinkId(link as u16));
+        // Nobody would see it lost or late, and those of the flows keep their numbers.
+        if l.brings_cross_traffic() {
+            return true;
+        }
         let Some((transit, fate, followed)) = l.next_fate() else {
             return false;
         };
@@ -147,6 +151,9 @@ impl<O: Observer> World<O> {
         self.sync_link(link.index());
         for packet in lost {
             self.lose(packet, link, DropCause::Break);
+        }
+        if let Some(setting) = setting {
+            self.change_cross_traffic(link, setting);
         }
     }
 }

@@ -9,7 +9,7 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::written::{Instants, Names, Queue, Share, Size, Value, Written};
+use super::written::{Cross, Instants, Names, Queue, Share, Size, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,8 +116,11 @@ pub struct LinkFile {
     /// What it delivers late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Written<Reordering>>,
-    /// The way from the mobile node; what is left out is as above, but for loss and reordering, of
-    /// which it then has none.
+    /// What it carries of others, who send on whatever is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross: Option<Written<Cross>>,
+    /// The way from the mobile node; what is left out is as above, but for loss, reordering and
+    /// cross traffic, of which it then has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<WayFile>,
 }
@@ -141,6 +144,9 @@ pub struct WayFile {
     /// What it delivers late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Written<Reordering>>,
+    /// What it carries of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross: Option<Written<Cross>>,
 }
 
 /// Towards the mobile node, or from it.
@@ -261,6 +267,9 @@ pub struct ChangeFile {
     /// Its new reordering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Written<Reordering>>,
+    /// Its new cross traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross: Option<Written<Cross>>,
     /// The way from the mobile node, where it does not change alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<WayFile>,

@@ -12,8 +12,8 @@
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
 use midflight_sim::{
-    random, Action, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting, NodeId,
-    Observer, Router, World,
+    random, Action, CrossTraffic, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting,
+    NodeId, Observer, Router, World,
 };
 use midflight_units::{Duration, Instant};
 
@@ -215,6 +215,11 @@ impl Plan {
                     },
                 ),
             };
+            let cross = |number: usize, way: &Way| {
+                let stream = format!("cross traffic {number}");
+                let seed = random::seed(seed, run, names.of(id), &stream);
+                way.cross.map(|cross| CrossTraffic { seed, ..cross })
+            };
             let settings = &self.access[link].settings;
             let later = settings.iter().enumerate().skip(1).map(|(number, ways)| {
                 let way = ways.of(direction);
@@ -223,11 +228,13 @@ impl Plan {
                     delay: way.delay,
                     limit: Some(way.limit),
                     impairments: impairments(number, way),
+                    cross: cross(number, way),
                 }
             });
             let way = settings[0].of(direction);
             LinkConfig {
                 impairments: impairments(0, way),
+                cross: cross(0, way),
                 settings: later.collect(),
                 may_pause: prospects[link].changes,
                 router: router(id, routers, false),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoverSignal;
-use midflight_sim::{random, LossModel, Reordering};
+use midflight_sim::{random, CrossTraffic, LossModel, Reordering};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::file::{ChangeFile, Direction, FlowFile, LinkFile, NoticeFile, ScenarioFile, WayFile};
@@ -27,6 +27,8 @@ const MOST_RUNS: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 100_000;
 /// Most different parameters of a link.
 const MOST_SETTINGS: usize = 10_000;
+/// Most packets of cross traffic that a link may have to expect in a run.
+const MOST_CROSS_PACKETS: f64 = 1e9;
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub(super) struct Way {
     pub(super) limit: u32,
     pub(super) loss: Option<LossModel>,
     pub(super) reordering: Option<Reordering>,
+    /// Without its seed, which goes by the run.
+    pub(super) cross: Option<CrossTraffic>,
 }
 
 /// Both directions.
@@ -299,6 +303,7 @@ fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
         limit: queue.packets(rate, delay),
         loss: link.loss.as_ref().map(|l| l.value),
         reordering: link.reorder.as_ref().map(|r| r.value),
+        cross: link.cross.as_ref().and_then(|c| c.value.0),
     };
     let own = link.up.clone().unwrap_or_default();
     // A rate of one's own is the rate of both directions, as without a preset.
@@ -314,6 +319,7 @@ fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
         limit: up_queue.packets(up_rate, up_delay),
         loss: own.loss.as_ref().map(|l| l.value),
         reordering: own.reorder.as_ref().map(|r| r.value),
+        cross: own.cross.as_ref().and_then(|c| c.value.0),
     };
     Ok(Ways { down, up })
 }
@@ -334,11 +340,12 @@ fn changed(before: &Way, to: &WayFile) -> Way {
             .reorder
             .as_ref()
             .map_or(before.reordering, |r| Some(r.value)),
+        cross: to.cross.as_ref().map_or(before.cross, |c| c.value.0),
     }
 }
 
-/// The ways of a link after a change: up changes as down does, but for losses and
-/// reordering, where nothing else is said.
+/// The ways of a link after a change: up changes as down does, but for losses,
+/// reordering and cross traffic, where nothing else is said.
 fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
     let down = WayFile {
         rate: change.rate.clone(),
@@ -346,6 +353,7 @@ fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
         queue: change.queue.clone(),
         loss: change.loss.clone(),
         reorder: change.reorder.clone(),
+        cross: change.cross.clone(),
     };
     let own = change.up.clone().unwrap_or_default();
     let up = WayFile {
@@ -354,11 +362,27 @@ fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
         queue: own.queue.or_else(|| change.queue.clone()),
         loss: own.loss,
         reorder: own.reorder,
+        cross: own.cross,
     };
     Ways {
         down: changed(&before.down, &down),
         up: changed(&before.up, &up),
     }
+}
+
+fn check_cross_traffic(access: &[Access], end: Duration) -> Result<(), Problem> {
+    for link in access {
+        let ways = link.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
+        for cross in ways.filter_map(|way| way.cross) {
+            let bits = cross.pattern.mean_bps() * end.as_secs_f64();
+            let packets = bits / (8.0 * f64::from(cross.bytes));
+            if packets > MOST_CROSS_PACKETS {
+                let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; accepted are {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
+                return problem(format!("links.{}", link.name), why);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn telling(notice: &NoticeFile, notices: bool) -> Option<Telling> {
@@ -415,6 +439,7 @@ impl Plan {
         let (flows, built) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let changes = Self::changes(&file, &mut access, &moves)?;
+        check_cross_traffic(&access, end)?;
         Ok(Self {
             wired_limit,
             prospects: Prospects::of(access.len(), &moves, &changes),

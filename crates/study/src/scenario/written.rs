@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use midflight_sim::{LossModel, Reordering};
+use midflight_sim::{CrossTraffic, LossModel, Reordering};
 use midflight_units::{parse_instants, Duration, Instant, Rate};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::radio::{read_loss, read_reordering};
+use crate::radio::{read_cross, read_loss, read_reordering};
 
 /// A quantity that is written as a text.
 pub trait Quantity: Sized {
@@ -320,6 +320,21 @@ impl Quantity for Reordering {
 
     fn read(text: &str) -> Result<Self, String> {
         read_reordering(text).map_err(|e| e.to_string())
+    }
+}
+
+/// What a link carries of others, without its seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cross(pub Option<CrossTraffic>);
+
+impl Quantity for Cross {
+    const NAME: &'static str = "Cross";
+    const ABOUT: &'static str = "Packets of others that a link carries at a rate that no loss changes: \"cbr 2 Mbit/s\" (evenly), \"poisson 2 Mbit/s\" (exponential gaps), \"on-off 8 Mbit/s 100ms 300ms\" (evenly in bursts: rate of a burst, mean length of a burst and of the silence between, exponential), \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with Pareto lengths of this shape), or \"none\". A packet has 1500 B, or what stands behind: \"cbr 64 kbit/s 200 B\".";
+    const EXAMPLE: &'static str = "poisson 2 Mbit/s";
+    const PATTERN: &'static str = r"^\s*(none\s*$|(cbr|poisson|on-off|pareto)\s)";
+
+    fn read(text: &str) -> Result<Self, String> {
+        read_cross(text).map(Self).map_err(|e| e.to_string())
     }
 }
 

@@ -1,9 +1,8 @@
 //! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5.
 //! After a timeout the SACK information is dropped, as RFC 2018 section 8 asks,
 //! and what later ACKs report is skipped while going back (RFC 6675 section
-//! 5.1). While the sender goes back, what lies beyond SND.NXT is taken for not
-//! sent: HighData is SND.NXT, so that a loss on the way back starts a recovery
-//! of its own.
+//! 5.1). What a timeout finds outstanding starts no recovery; a loss among what goes
+//! again waits for the timer.
 
 use educe::Educe;
 use midflight_units::Seq;
@@ -238,10 +237,10 @@ impl LossRecovery for Sack {
         self.blocks.clear();
         self.limited = None;
         self.rescue_rxt = None;
-        if core.in_fast_recovery {
-            // Section 5.1: no new recovery before everything is acknowledged.
-            self.recovery_point = core.max;
-        }
+        // Section 5.1: no new recovery before everything is acknowledged. The section says
+        // so of a timeout in a recovery, RFC 6582 (4) of any: what was sent before the timeout
+        // goes on to be SACKed, which says nothing of what goes again.
+        self.recovery_point = core.max;
         self.high_rxt = core.una;
         core.go_back(log);
     }
@@ -298,7 +297,9 @@ impl LossRecovery for Sack {
             self.high_rxt = core.una;
         }
         if turn != Turn::Again {
-            self.recovery_point = core.una;
+            // What a recovery that was taken back has sent again is under way, and
+            // does not go once more (HighRxt outlives the undo).
+            self.recovery_point = core.una.max(self.high_rxt);
             self.rescue_rxt = None;
         }
     }

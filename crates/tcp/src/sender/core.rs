@@ -415,8 +415,12 @@ impl Core {
     fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
-            // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up.
-            RttSampling::Timestamps => self.flight_size().div_ceil(2).max(1) as u32,
+            // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, what was
+            // outstanding before the timeout brings no samples.
+            RttSampling::Timestamps => {
+                let flight = self.nxt.saturating_sub(self.una);
+                flight.div_ceil(2).max(1) as u32
+            }
         };
         if !self.reno {
             self.congestion.on_rtt_sample(rtt);

@@ -8,7 +8,7 @@ use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::policy::MarkSeen;
 use midflight_control::spurious::AckView;
 use midflight_control::{Notice, Order, Orders, Reordering, SenderView, StartNotice};
-use midflight_units::{Instant, Seq};
+use midflight_units::{Duration, Instant, Seq};
 use smallvec::SmallVec;
 
 use super::{Core, Turn};
@@ -16,6 +16,9 @@ use crate::config::{RecoveryKind, RtoRecoveryEnd};
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, SackBlock, Says};
 use crate::state::{State, Trigger};
+
+/// RFC 2988 (2.1).
+const RFC_2988_INITIAL_RTO: Duration = Duration::from_secs(3);
 
 impl Core {
     /// Asks the response about a duplicate ACK that has just been counted:
@@ -406,6 +409,7 @@ impl Core {
             first_timeout: self.first_timeout,
             rto: self.rto.timeout(),
             min_rto: self.rto.min(),
+            new_connection_rto: self.config.rto.initial.min(RFC_2988_INITIAL_RTO),
             srtt: self.rto.srtt(),
             rttvar: self.rto.rttvar(),
             rtt_sampled: self.rtt_sampled,

@@ -1,0 +1,268 @@
+//! CUBIC (RFC 9438): in congestion avoidance the window follows a cubic function
+//! of the time since the last loss, flat around the window at which that came.
+//!
+//! ```text
+//! W_cubic(t) = C (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C)
+//! target     = W_cubic(t + RTT), no less than cwnd and no more than 1.5 cwnd
+//! W_est     += alpha acked / cwnd,    alpha = 3 (1 - beta) / (1 + beta), 1 from W_max on
+//! ```
+//!
+//! The window is W_est where that is more (the Reno-friendly region, section
+//! 4.3), else it grows by `(target - cwnd) / cwnd` for each segment acknowledged
+//! (4.4, 4.5). After a loss `ssthresh = beta load`, and W_max is the load, or
+//! with fast convergence `(1 + beta) / 2` of it where it is below the last W_max
+//! (4.6, 4.7). After a timeout, and after a slow start that ends without a loss,
+//! K is zero and W_max the window at which congestion avoidance begins (4.8,
+//! 4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
+//!
+//! Differs from the RFC in two things. It takes W_max from what was in flight
+//! (the sender's load) and not from cwnd, so that a window that nobody used is
+//! not remembered; where the window limits the sender they are the same. And a
+//! window that somebody else has set, a policy after a handoff or the Eifel
+//! response, begins an epoch of its own as after a slow start: the old path's
+//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.)
+
+use midflight_units::{Duration, Instant};
+
+use super::reno;
+use super::{AckCounting, Congestion, Window};
+use crate::part::{choose, Knob, KnobError, Part, PartInfo};
+
+/// RFC 9438 section 5.1 (C, in segments per second cubed) and 4.6 (beta).
+const C: f64 = 0.4;
+const BETA: f64 = 0.7;
+/// Section 4.3.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// State and knobs of CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cubic {
+    fast_convergence: bool,
+    /// The window around which growth is slow; none before a loss.
+    w_max: Option<f64>,
+    /// The last loss was told of by duplicate ACKs, and congestion avoidance has not begun since.
+    is_after_loss: bool,
+    epoch: Option<Epoch>,
+    /// Smoothed RTT (RFC 6298), in seconds.
+    srtt: Option<f64>,
+    /// When the ACK at hand came.
+    now: Instant,
+}
+
+/// A stretch of congestion avoidance without a loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Epoch {
+    begun: Instant,
+    /// Seconds until the plateau.
+    k: f64,
+    w_max: f64,
+    w_est: f64,
+    /// The window as it was left; another one is somebody else's.
+    cwnd: f64,
+}
+
+impl Default for Cubic {
+    fn default() -> Self {
+        Self {
+            fast_convergence: true,
+            w_max: None,
+            is_after_loss: false,
+            epoch: None,
+            srtt: None,
+            now: Instant::ZERO,
+        }
+    }
+}
+
+impl Part for Cubic {
+    const INFO: PartInfo = PartInfo {
+        name: "cubic",
+        summary: "growth by the time since the last loss, and 0.7 of what was in flight after one",
+        source: "RFC 9438",
+        knobs: &[Knob {
+            name: "cubic_fast_convergence",
+            default: "on",
+            accepts: "on, off",
+            summary: "remember less of the window when it could not get back to where it was",
+        }],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        let choices = [("on", true), ("off", false)];
+        self.fast_convergence = choose(&Self::INFO, name, value, &choices)?;
+        Ok(())
+    }
+}
+
+impl Cubic {
+    fn begin(&self, cwnd: f64) -> Epoch {
+        let w_max = self.w_max.filter(|_| self.is_after_loss);
+        let w_max = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
+        Epoch {
+            begun: self.now,
+            // In software, so that it is the same number on every machine.
+            k: libm::cbrt((w_max - cwnd) / C),
+            w_max,
+            w_est: cwnd,
+            cwnd,
+        }
+    }
+
+    fn reduce(&mut self, load: f64) -> f64 {
+        let is_short = self.fast_convergence && self.w_max.is_some_and(|w_max| load < w_max);
+        self.w_max = Some(if is_short {
+            load * (1.0 + BETA) / 2.0
+        } else {
+            load
+        });
+        self.epoch = None;
+        (BETA * load).max(2.0)
+    }
+}
+
+impl Congestion for Cubic {
+    fn on_ack(&mut self, window: &mut Window, segments: u64, counting: AckCounting) {
+        if window.cwnd < window.ssthresh {
+            self.epoch = None;
+            reno::grow(window, segments, counting);
+            return;
+        }
+        let acked = match counting {
+            AckCounting::PerAck => 1.0,
+            AckCounting::AppropriateBytes { .. } => segments as f64,
+        };
+        let known = self.epoch.filter(|epoch| epoch.cwnd == window.cwnd);
+        let mut epoch = known.unwrap_or_else(|| self.begin(window.cwnd));
+        self.is_after_loss = false;
+        let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
+        let t = self.now.since(epoch.begun).as_secs_f64();
+        let cwnd = window.cwnd;
+        let alpha = if epoch.w_est < epoch.w_max {
+            ALPHA
+        } else {
+            1.0
+        };
+        let w_est = epoch.w_est + alpha * acked / cwnd;
+        window.cwnd = if w_cubic(t) < w_est {
+            cwnd.max(w_est)
+        } else {
+            let target = w_cubic(t + self.srtt.unwrap_or(0.0));
+            cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) * acked / cwnd
+        };
+        (epoch.w_est, epoch.cwnd) = (w_est, window.cwnd);
+        self.epoch = Some(epoch);
+    }
+
+    fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
+        self.is_after_loss = true;
+        self.reduce(load)
+    }
+
+    fn ssthresh_after_timeout(&mut self, _now: Instant, load: f64) -> f64 {
+        self.is_after_loss = false;
+        self.reduce(load)
+    }
+
+    fn on_arrival(&mut self, now: Instant, _segments: u64) {
+        self.now = now;
+    }
+
+    fn on_rtt_sample(&mut self, rtt: Duration) {
+        let rtt = rtt.as_secs_f64();
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTING: AckCounting = AckCounting::AppropriateBytes { limit: 1 };
+
+    /// Acknowledges a window each `rtt` for so many seconds from `from` on; the window at each end.
+    fn windows(cubic: &mut Cubic, w: &mut Window, rtt: f64, (from, to): (f64, f64)) -> Vec<f64> {
+        let mut all = Vec::new();
+        let mut t = from;
+        while t < to {
+            t += rtt;
+            let acks = w.cwnd.floor();
+            for ack in 0..acks as u64 {
+                let at = t - rtt + rtt * (ack + 1) as f64 / acks;
+                cubic.on_arrival(Instant::from_nanos((at * 1e9) as u64), 1);
+                cubic.on_ack(w, 1, COUNTING);
+            }
+            all.push(w.cwnd);
+        }
+        all
+    }
+
+    fn after_loss(load: f64) -> (Cubic, Window) {
+        let mut cubic = Cubic::default();
+        cubic.on_rtt_sample(Duration::from_millis(100));
+        let ssthresh = cubic.ssthresh_after_loss(Instant::ZERO, load);
+        let cwnd = ssthresh;
+        (cubic, Window { cwnd, ssthresh })
+    }
+
+    /// Section 5.1: from 0.7 of 1000 back to 1000 in K = cbrt(300 / 0.4) = 9.09 s, flat there, then beyond.
+    #[test]
+    fn the_window_comes_back_after_k_seconds_whatever_the_rtt() {
+        for rtt in [0.05, 0.1] {
+            let (mut cubic, mut w) = after_loss(1000.0);
+            assert_eq!(w.cwnd, 700.0);
+            let k = (300.0_f64 / C).cbrt();
+            windows(&mut cubic, &mut w, rtt, (0.0, k - 1.0));
+            assert!((w.cwnd - 1000.0).abs() < 1.5, "{rtt}: {}", w.cwnd);
+            windows(&mut cubic, &mut w, rtt, (k - 1.0, k + 1.0));
+            assert!((w.cwnd - 1000.0).abs() < 1.5, "{rtt}: {}", w.cwnd);
+            windows(&mut cubic, &mut w, rtt, (k + 1.0, k + 5.0));
+            let cubed = 1000.0 + C * 125.0;
+            assert!((w.cwnd - cubed).abs() < 0.02 * cubed, "{rtt}: {}", w.cwnd);
+        }
+    }
+
+    /// Section 4.3: with a short RTT and a small window it is as Reno, 0.53 of a segment an
+    /// RTT up to W_max and one beyond.
+    #[test]
+    fn a_small_window_grows_as_renos() {
+        let (mut cubic, mut w) = after_loss(20.0);
+        let all = windows(&mut cubic, &mut w, 0.01, (0.0, 0.5));
+        let step = |i: usize| all[i + 1] - all[i];
+        assert!((step(2) - ALPHA).abs() < 0.05, "{all:?}");
+        assert!((step(30) - 1.0).abs() < 0.05, "{all:?}");
+    }
+
+    #[test]
+    fn fast_convergence_remembers_less() {
+        for (value, remembered) in [("on", 80.0 * 0.85), ("off", 80.0)] {
+            let (mut cubic, _) = after_loss(100.0);
+            assert_eq!(cubic.set_knob("cubic_fast_convergence", value), Ok(()));
+            assert_eq!(cubic.ssthresh_after_loss(Instant::ZERO, 80.0), 56.0);
+            assert_eq!(cubic.w_max, Some(remembered), "{value}");
+        }
+    }
+
+    /// Section 4.8, and what a policy sets: nothing is remembered, and growth begins flat.
+    #[test]
+    fn a_timeout_and_a_window_of_somebody_else_begin_an_epoch_of_their_own() {
+        let (mut cubic, mut w) = after_loss(1000.0);
+        windows(&mut cubic, &mut w, 0.1, (0.0, 3.0));
+        w = Window {
+            cwnd: 100.0,
+            ssthresh: 100.0,
+        };
+        windows(&mut cubic, &mut w, 0.1, (3.0, 3.9));
+        // A segment a round trip, as Reno, and not half as much again.
+        assert!(w.cwnd < 110.0, "{}", w.cwnd);
+        assert_eq!(cubic.epoch.map(|e| (e.w_max, e.k)), Some((100.0, 0.0)));
+        let (mut cubic, _) = after_loss(1000.0);
+        let ssthresh = cubic.ssthresh_after_timeout(Instant::ZERO, 100.0);
+        let mut w = Window {
+            cwnd: 1.0,
+            ssthresh,
+        };
+        windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
+        assert_eq!(cubic.epoch.map(|e| e.k), Some(0.0));
+        assert!(w.cwnd > ssthresh && w.cwnd < ssthresh + 10.0, "{}", w.cwnd);
+    }
+}

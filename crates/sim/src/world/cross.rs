@@ -1,0 +1,93 @@
+//! The cross traffic of links on the agenda.
+
+use midflight_units::Instant;
+
+use super::World;
+use crate::agenda::Key;
+use crate::cross::{CrossTraffic, Crossing};
+use crate::event::Observer;
+use crate::link::{LinkConfig, LinkId};
+use crate::moment::Scheduled;
+use crate::packet::Packet;
+
+/// The cross traffic that belongs to a link's parameters at the start, or to a setting.
+#[derive(Clone, Debug)]
+pub(super) struct CrossSource {
+    link: LinkId,
+    setting: Option<u16>,
+    traffic: CrossTraffic,
+    /// While the setting is in force.
+    crossing: Option<Crossing>,
+}
+
+/// Those of all links.
+pub(super) fn sources(links: &[LinkConfig]) -> Vec<CrossSource> {
+    let of = |(number, link): (usize, &LinkConfig)| {
+        let source = |(setting, traffic)| CrossSource {
+            link: LinkId(number as u16),
+            setting,
+            traffic,
+            crossing: None,
+        };
+        link.cross_traffic().map(source).collect::<Vec<_>>()
+    };
+    links.iter().enumerate().flat_map(of).collect()
+}
+
+impl<O: Observer> World<O> {
+    /// The number of the first source of cross traffic.
+    pub(super) fn first_cross(&self) -> usize {
+        self.first_timer() + 2 * self.flows.len()
+    }
+
+    /// What is there from the start begins.
+    pub(super) fn begin_cross_traffic(&mut self) {
+        for number in 0..self.cross.len() {
+            let source = &mut self.cross[number];
+            if source.setting.is_none() {
+                source.crossing = Some(Crossing::new(source.traffic, Instant::ZERO));
+                self.sync_cross(number);
+            }
+        }
+    }
+
+    fn sync_cross(&mut self, number: usize) {
+        let scheduled = Scheduled::alone(self.moment.shadow);
+        let key = match &self.cross[number].crossing {
+            Some(crossing) => Key {
+                due: crossing.due,
+                scheduled,
+            },
+            None => Key::NEVER,
+        };
+        let source = self.first_cross() + number;
+        self.agenda.set_other(source, key);
+    }
+
+    /// A packet of others comes to its link.
+    #[cold]
+    pub(super) fn cross(&mut self, number: usize) {
+        let source = &mut self.cross[number];
+        let link = source.link;
+        if let Some(crossing) = &mut source.crossing {
+            let bytes = crossing.bytes();
+            crossing.advance();
+            self.sync_cross(number);
+            let to = self.links[link.index()].to;
+            self.pass(link, Packet::of_others(to, bytes, self.moment.at));
+        }
+    }
+
+    /// The cross traffic of a link is from now on what a setting says.
+    pub(super) fn change_cross_traffic(&mut self, link: LinkId, setting: u16) {
+        for number in 0..self.cross.len() {
+            let source = &mut self.cross[number];
+            if source.link == link {
+                let is_in_force = source.setting == Some(setting);
+                let now = self.moment.at;
+                source.crossing = is_in_force.then(|| Crossing::new(source.traffic, now));
+                self.sync_cross(number);
+            }
+        }
+    }
+}

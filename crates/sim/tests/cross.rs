@@ -1,0 +1,156 @@
+//! What cross traffic takes of a link, and what it leaves to a flow.
+
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use midflight_sim::{
+    Action, CrossTraffic, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts,
+    LinkSetting, NodeId, Observer, Pattern, World,
+};
+use midflight_tcp::profile;
+use midflight_units::{Duration, Instant, Rate};
+
+const SERVER: NodeId = NodeId(0);
+const NODE: NodeId = NodeId(1);
+
+/// What arrived, in bytes, until and after an instant.
+#[derive(Clone, Debug)]
+struct Arrived {
+    split: Instant,
+    bytes: [u64; 2],
+}
+
+impl Observer for Arrived {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        assert_eq!(flow.index(), 0, "cross traffic is of no flow");
+        if let Event::Arrived { segment, .. } = event {
+            self.bytes[usize::from(now >= self.split)] += u64::from(segment.bytes);
+        }
+    }
+}
+
+fn seconds(s: u64) -> Instant {
+    Instant::from_nanos(s * 1_000_000_000)
+}
+
+fn mbps(mbps: u64) -> Pattern {
+    let rate = Rate::from_mbps(mbps);
+    Pattern::Constant { rate }
+}
+
+fn traffic(pattern: Pattern) -> CrossTraffic {
+    CrossTraffic {
+        pattern,
+        bytes: 1000,
+        seed: 3,
+    }
+}
+
+/// A flow over 8 Mbit/s and 10 ms for 40 s; what it got before and after 20 s, and what the
+/// link was handed. `change` is told of the link and may put things on the timeline.
+fn run(
+    open: bool,
+    change: impl Fn(&mut LinkConfig),
+    plan: impl Fn(&mut World<Arrived>),
+) -> ([u64; 2], LinkCounts) {
+    let rate = Rate::from_mbps(8);
+    let delay = Duration::from_millis(10);
+    let mut down = LinkConfig::new("down", (SERVER, NODE), rate, delay, Some(20));
+    down.counted = true;
+    change(&mut down);
+    let up = LinkConfig::new("up", (NODE, SERVER), rate, delay, Some(20));
+    let link = World::<Arrived>::link_id;
+    let routes = [(SERVER, NODE, link(0)), (NODE, SERVER, link(1))];
+    let profile = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
+    let flow = FlowConfig {
+        from: SERVER,
+        to: NODE,
+        sender: profile.sender,
+        receiver: profile.receiver,
+        policies: Vec::new(),
+    };
+    let watch = Arrived {
+        split: seconds(20),
+        bytes: [0; 2],
+    };
+    let mut world = World::new(2, vec![down, up], &routes, &[], vec![flow], watch)
+        .unwrap_or_else(|e| panic!("{e}"));
+    if open {
+        let open = Action::Open(World::<Arrived>::flow_id(0));
+        world
+            .schedule(Instant::ZERO, open)
+            .unwrap_or_else(|e| panic!("{e}"));
+    }
+    plan(&mut world);
+    world
+        .run_before(seconds(40))
+        .unwrap_or_else(|e| panic!("{e}"));
+    (world.observer().bytes, world.link_counts(link(0)))
+}
+
+/// 2 Mbit/s are 250 packets a second; the link's queue never fills.
+#[test]
+fn alone_it_is_carried_and_nobody_hears_of_it() {
+    let (bytes, counts) = run(false, |link| link.cross = Some(traffic(mbps(2))), |_| {});
+    assert_eq!(bytes, [0; 2]);
+    assert_eq!((counts.offered, counts.dropped_queue), (40 * 250, 0));
+}
+
+/// Above its rate the link carries 1000 packets a second, and the rest is lost but for the 20 of its queue.
+#[test]
+fn what_the_queue_has_no_room_for_is_lost() {
+    let (_, counts) = run(false, |link| link.cross = Some(traffic(mbps(10))), |_| {});
+    assert_eq!(counts.offered, 40 * 1250);
+    let carried = counts.offered - counts.dropped_queue;
+    assert!((40_000..=40_021).contains(&carried), "{carried}");
+}
+
+/// A long-lived flow takes what is left of the link, less what its losses cost it.
+#[test]
+fn a_flow_gets_what_is_left() {
+    let (alone, _) = run(true, |_| {}, |_| {});
+    for left in [6, 4, 2] {
+        let cross = Some(traffic(mbps(8 - left)));
+        let (bytes, counts) = run(true, |link| link.cross = cross, |_| {});
+        let share = bytes[1] as f64 / alone[1] as f64;
+        let most = left as f64 / 8.0;
+        assert!(
+            share < most + 0.01 && share > 0.75 * most,
+            "{left}: {share}"
+        );
+        assert!(counts.dropped_queue > 0);
+    }
+}
+
+/// From 20 s on the link is as fast as before and carries others, or the other way round.
+#[test]
+fn it_comes_and_goes_with_the_settings_of_a_link() {
+    let (before, after) = (Some(traffic(mbps(6))), None);
+    let (alone, _) = run(true, |_| {}, |_| {});
+    for (first, then, crossed) in [(before, after, 0), (after, before, 1)] {
+        let change = |link: &mut LinkConfig| {
+            link.cross = first;
+            link.may_pause = true;
+            link.settings = vec![LinkSetting {
+                rate: link.rate,
+                delay: link.delay,
+                limit: link.limit,
+                impairments: Impairments::default(),
+                cross: then,
+            }];
+        };
+        let plan = |world: &mut World<Arrived>| {
+            let link = World::<Arrived>::link_id(0);
+            let setting = Some(0);
+            for action in [Action::Pause(link), Action::Resume { link, setting }] {
+                world
+                    .schedule(seconds(20), action)
+                    .unwrap_or_else(|e| panic!("{e}"));
+            }
+        };
+        let (bytes, _) = run(true, change, plan);
+        let share = |half: usize| bytes[half] as f64 / alone[half] as f64;
+        // A little above a quarter: the others lose packets too.
+        assert!(share(crossed) < 0.3, "{bytes:?}");
+        assert!(share(1 - crossed) > 0.9, "{bytes:?}");
+    }
+}
