@@ -6,7 +6,7 @@ All of them give the same tables; which one is a matter of where the processors 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ __all__ = ["run_dask", "run_local", "run_slurm"]
 
 #: Shards that wait at the scheduler for each thread of the cluster.
 WAITING = 2
+#: What a job of Slurm asks for unless that is said; submitit's own five minutes are few.
+JOB = {"timeout_min": 12 * 60}
 
 
 def run_local(
@@ -103,20 +105,26 @@ def run_slurm(
     *,
     jobs: int,
     cluster: str = "slurm",
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     wait: Callable[[float], None] | None = None,
 ) -> None:
     """Run a sweep as jobs of Slurm, each of which does its share of the shards that are missing.
 
-    The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition` or
-    `timeout_min`. Jobs go on when this program is stopped; run it again to pick up what is there.
+    The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition`,
+    `timeout_min` (720 unless given), `mem_gb` or `slurm_account`; raises `MidflightError` for
+    others. Jobs go on when this program is stopped; run it again to pick up what is there.
     """
     import submitit
 
+    from midflight import MidflightError
+
     total = sum(len(shard.cells) for shard in shards)
-    executor = submitit.AutoExecutor(folder=folder / "slurm", cluster=cluster)
-    executor.update_parameters(name="midflight", **(options or {}))
+    try:
+        executor = submitit.AutoExecutor(folder=folder / "slurm", cluster=cluster)
+        executor.update_parameters(name="midflight", **JOB | dict(options or {}))
+    except (RuntimeError, NameError, AssertionError, ValueError, TypeError) as error:
+        raise MidflightError(f"Slurm's jobs cannot be: {error}") from error
     count = min(jobs, len(shards))
     # Shares are of all shards by number, so that no two jobs have one in common.
     with executor.batch():

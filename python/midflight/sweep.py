@@ -6,7 +6,7 @@ all, and one that is there is not run again: an interrupted sweep goes on where 
 number of machines may run their share of it.
 
     DIR/sweep.json             the scenario, the axes, and how many cells there are
-    DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard
+    DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
     DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
     DIR/comparison.csv         the values of one axis against each other
 """
@@ -42,6 +42,8 @@ __all__ = ["Shard", "Sweep", "axis_values"]
 SHARD_CELLS = 500
 MOST_CELLS = 100_000_000
 TABLES = ("flows", "phases")
+#: What a shard's tables hash to: one that was damaged since is run again.
+SUMS = "sums.json"
 COMPARISON = "comparison.csv"
 
 Progress = Callable[[int, int], object]
@@ -51,7 +53,8 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     """Return the values of an axis as texts.
 
     A list is taken as it is. A text is values with commas between them, or a range with its end
-    included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1".
+    included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1", or
+    "from : to : *factor", as in "64 kbit/s : 65536 kbit/s : *4".
     """
     from midflight import MidflightError
 
@@ -77,24 +80,39 @@ def _range(key: str, text: str) -> Iterator[str]:
 
     def refuse(why: str) -> MidflightError:
         return MidflightError(
-            f'axis {key}: "{text}" is not a range: {why}; write for example "0.1 s : 20 s : 0.1 s"'
+            f'axis {key}: "{text}" is not a range: {why}; write for example "0.1 s : 20 s : 0.1 s" '
+            'or "64 kbit/s : 65536 kbit/s : *4"'
         )
 
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 3:
         raise refuse("it needs from, to and step")
     numbers, units = [], set()
+    is_factor = parts[2].startswith("*")
+    parts[2] = parts[2].removeprefix("*").strip()
     for part in parts:
         digits = part.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/%\u00b5 ")
         try:
             numbers.append(Decimal(digits))
         except InvalidOperation:
             raise refuse(f'"{part}" does not start with a number') from None
-        units.add(part[len(digits) :].strip())
+        if part is not parts[2] or not is_factor:
+            units.add(part[len(digits) :].strip())
+        elif part != digits:
+            raise refuse(f'the factor "*{part}" has a unit')
     if len(units) > 1:
         raise refuse(f"its parts have different units ({', '.join(sorted(units))})")
     (unit,) = units
     start, end, step = numbers
+    if is_factor:
+        if step <= 1 or start <= 0 or end < start:
+            raise refuse("its factor is not above one, it starts at zero, or ends before it starts")
+        value = start
+        while value <= end * Decimal("1.000001"):
+            # Six digits: a factor such as 1.5848931925 gives five values a decade.
+            yield f"{Decimal(f'{value:.6g}').normalize():f} {unit}".strip()
+            value *= step
+        return
     if step <= 0 or end < start:
         raise refuse("its step is not above zero, or it ends before it starts")
     count = int((end - start) / step) + 1
@@ -109,7 +127,7 @@ class Shard:
     """Some cells of a sweep, by their numbers."""
 
     number: int
-    cells: range
+    cells: Sequence[int]
     address: str
 
 
@@ -205,9 +223,16 @@ class Sweep:
         """Try every value of every axis with the first ones of the others."""
         from midflight import MidflightError
 
+        scenario = json.loads(self.scenario)
         for key in self.axes:
             if not self.paths[key]:
                 raise MidflightError(f'axis "{key}" fits nothing in the scenario')
+            table, name, *_ = [*key.split("."), ""]
+            known = list(scenario[table]) if table in ("links", "flows") else [name]
+            if name not in ("*", *known):
+                raise MidflightError(
+                    f'axis "{key}": there is no {table[:-1]} "{name}"; there are {", ".join(known)}'
+                )
         stride = self.cells
         for values in self.axes.values():
             stride //= len(values)
@@ -264,9 +289,9 @@ class Sweep:
 
         plans = [self.plan(cell) for cell in shard.cells]
         tables = _core.run_plans(plans, threads=threads, progress=progress)
-        return {name: self._csv(shard, table) for name, table in zip(TABLES, tables, strict=True)}
+        return {name: self.table(shard, table) for name, table in zip(TABLES, tables, strict=True)}
 
-    def _csv(self, shard: Shard, table: Table) -> str:
+    def table(self, shard: Shard, table: Table) -> str:
         """Return a table with the number and the values of each cell."""
         import io
 
@@ -279,6 +304,12 @@ class Sweep:
         for place, *row in zip(table.column("cell"), *columns, strict=True):
             writer.writerow([shard.cells[place], *values[place], *row])
         return text.getvalue()
+
+    def cells_of(self, share: tuple[int, int]) -> int:
+        """How many cells a share, (i, n) for every n-th shard from i on, has."""
+        i, n = share
+        firsts = range(0, self.cells, self.shard_cells)[i::n]
+        return sum(min(self.shard_cells, self.cells - first) for first in firsts)
 
     def missing(self, folder: Path, share: tuple[int, int] = (0, 1)) -> list[Shard]:
         """Return the shards of a share, (i, n) for every n-th from i on, that are not there."""
@@ -313,6 +344,8 @@ class Sweep:
             unfinished.mkdir()
             for name, text in tables.items():
                 _write_synced(unfinished / f"{name}.csv", text)
+            sums = {name: _sum(text.encode()) for name, text in tables.items()}
+            _write_synced(unfinished / SUMS, json.dumps(sums))
             if target.is_dir() and not _is_whole(target):
                 shutil.rmtree(target)
             try:
@@ -338,7 +371,16 @@ def shard_folder(folder: Path, shard: Shard) -> Path:
 
 
 def _is_whole(shard: Path) -> bool:
-    return all((shard / f"{name}.csv").is_file() for name in TABLES)
+    """Whether a shard is there as it was written."""
+    try:
+        sums = json.loads((shard / SUMS).read_bytes())
+        return all(_sum((shard / f"{name}.csv").read_bytes()) == sums[name] for name in TABLES)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _sum(table: bytes) -> str:
+    return hashlib.blake2b(table, digest_size=16).hexdigest()
 
 
 def _host() -> str:

@@ -139,6 +139,64 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, blow: signal.Signal
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.parametrize("damage", [b"", b"cell,x\n", b"\xff", None])
+def test_a_damaged_shard_is_run_again(tmp_path: Path, damage: bytes | None) -> None:
+    sweep = small()
+    run_here(sweep, tmp_path)
+    whole = (tmp_path / "flows.csv").read_bytes()
+    (_, second, *_) = sweep.shards()
+    table = shard_folder(tmp_path, second) / "flows.csv"
+    if damage is None:
+        table.write_bytes(table.read_bytes()[:-1])
+    else:
+        table.write_bytes(damage)
+    assert [shard.address for shard in sweep.missing(tmp_path)] == [second.address]
+    run_here(sweep, tmp_path)
+    assert (tmp_path / "flows.csv").read_bytes() == whole
+
+
+def test_a_forecast_keeps_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    axes = ["--axis", f"{SCHEME}=sack,enhanced", "--axis", "seed=1:50:1"]
+    assert main(["sweep", "wifi-to-lte", *axes, "--out", str(out), "--forecast"]) == 0
+    said = capsys.readouterr().out
+    assert "100 cells in 1 shard; 32 of them took" in said
+    assert not out.exists()
+
+
+def test_what_a_job_asks_for_is_slurms(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["sweep", "wifi-to-lte", "--axis", f"{SCHEME}=sack", "--out", "x"]
+    for more, said in [
+        (["--job", "timeout_min=5"], "--job is for --executor slurm, not local"),
+        (["--executor", "slurm", "--job", "timeout_min"], "is not KEY=VALUE"),
+    ]:
+        assert main([*args, *more]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_job_has_twelve_hours_unless_told(tmp_path: Path, monkeypatch: Any) -> None:
+    import submitit
+
+    from midflight.executors import run_slurm
+
+    asked = []
+    usual = submitit.AutoExecutor.update_parameters
+
+    def update(self: Any, **options: Any) -> None:
+        asked.append(options["timeout_min"])
+        usual(self, **options)
+
+    monkeypatch.setattr(submitit.AutoExecutor, "update_parameters", update)
+    sweep = small(shard_cells=16)
+    for folder, options in (("usual", None), ("told", {"timeout_min": 7})):
+        sweep.begin(tmp_path / folder)
+        missing = sweep.missing(tmp_path / folder)
+        run_slurm(sweep, tmp_path / folder, missing, jobs=1, cluster="local", options=options)
+    assert asked == [720, 7]
+    with pytest.raises(MidflightError, match=r"Slurm's jobs cannot be: .*minutes"):
+        run_slurm(sweep, tmp_path, [], jobs=1, cluster="local", options={"minutes": 7})
+
+
 def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
     from distributed import LocalCluster
 
@@ -248,6 +306,11 @@ def test_ranges() -> None:
         "550 kbit/s",
         "1000 kbit/s",
     ]
+    assert axis_values("k", "64 kbit/s : 5000 kbit/s : *4") == [
+        f"{rate} kbit/s" for rate in (64, 256, 1024, 4096)
+    ]
+    assert axis_values("k", "1:10:*1.584893")[:3] == ["1", "1.58489", "2.51189"]
+    assert len(axis_values("k", "1:10:*1.584893")) == 6
     assert axis_values("k", [True, 2, "x"]) == ["true", "2", "x"]
 
 
@@ -258,6 +321,10 @@ def test_ranges() -> None:
         ("flows.download.schem=sack", 'did you mean "scheme"?'),
         ("flows.download.scheme", "is not KEY=VALUES"),
         ("links.*.queue=bdp,bdp", '"bdp" is there twice'),
+        ("links.older.preset=lte", 'there is no link "older"; there are wifi, lte'),
+        ("flows.upload.scheme=sack", 'there is no flow "upload"; there are download'),
+        ("links.lte.rate=1 Mbit/s:2 Mbit/s:*1", "its factor is not above one"),
+        ("links.lte.rate=1 Mbit/s:2 Mbit/s:*2 Mbit/s", 'the factor "*2 Mbit/s" has a unit'),
         ("handoffs.0.at=1s:2s", "it needs from, to and step"),
         ("handoffs.0.at=1s:2ms:1s", "its parts have different units (ms, s)"),
         ("handoffs.0.at=2s:1s:1s", "its step is not above zero, or it ends before it starts"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from midflight.cli.captures import Captures
-from midflight.cli.output import UserError, open_result, progress_display
+from midflight.cli.output import QUIET_S, UserError, open_result, progress_display
 
 if TYPE_CHECKING:
     from midflight._core import Table
@@ -83,7 +83,7 @@ class Outputs:
         # Opened before the runs, so that a place that cannot be written to shows at once.
         with destination(self.csv_file) as csv_to, destination(self.trace_file) as trace_to:
             self.captures.write(capture)
-            with progress_display(lines=False) as progress:
+            with progress_display(quiet_s=QUIET_S) as progress:
                 tables = run(lambda done, total: progress("runs", done, total))
             if csv_to is not None:
                 write_csv(schemes, tables, bits, csv_to)

@@ -21,6 +21,7 @@ from midflight.cli.options import (
     ThreadsOption,
 )
 from midflight.cli.output import (
+    QUIET_S,
     align,
     note,
     progress_display,
@@ -215,7 +216,7 @@ def handoff(
     def run() -> Table:
         # First: what cannot be captured shows before the runs.
         captures.write(lambda snaplen: first_capture(request, snaplen))
-        with progress_display(lines=False) as progress:
+        with progress_display(quiet_s=QUIET_S) as progress:
             return _core.handoff(
                 **request, progress=lambda done, total: progress("handoffs", done, total)
             )

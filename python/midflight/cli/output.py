@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +59,10 @@ def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
 def time_text(nanoseconds: int) -> str:
     """Return a time as text, in seconds without needless digits."""
     return f"{nanoseconds / 1e9:.12g} s"
+
+
+#: A log gets lines on progress when the work has taken that long.
+QUIET_S = 20.0
 
 
 def note(text: str) -> None:
@@ -143,10 +148,10 @@ def shorten(text: str, width: int = 90) -> str:
 
 
 @contextmanager
-def progress_display(*, lines: bool = True) -> Iterator[Progress]:
-    """Show progress on standard error: a bar on a terminal, elsewhere lines, if wanted."""
+def progress_display(*, quiet_s: float = 0.0) -> Iterator[Progress]:
+    """Show progress on standard error: a bar on a terminal, elsewhere lines, after so long."""
     if not sys.stderr.isatty():
-        yield plain_progress() if lines else lambda _what, _done, _total: None
+        yield plain_progress(quiet_s)
         return
     from rich.console import Console
     from rich.progress import (
@@ -181,14 +186,15 @@ def progress_display(*, lines: bool = True) -> Iterator[Progress]:
         )
 
 
-def plain_progress() -> Progress:
-    """Return a callback that prints a line at each tenth of the work."""
+def plain_progress(quiet_s: float) -> Progress:
+    """Return a callback that prints a line at each tenth of the work, once it takes that long."""
     shown: tuple[int, int] | None = None
+    begun = time.monotonic()
 
     def show(what: str, done: int, total: int) -> None:
         nonlocal shown
         tenth = (total, 10 * done // total if total else 10)
-        if tenth != shown:
+        if tenth != shown and time.monotonic() - begun >= quiet_s:
             shown = tenth
             print(f"{done} of {total}: {what}", file=sys.stderr, flush=True)
 

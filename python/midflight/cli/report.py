@@ -11,7 +11,7 @@ import typer
 
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import note, open_result, progress_display
+from midflight.cli.output import QUIET_S, note, open_result, progress_display
 from midflight.cli.run import (
     FileArgument,
     PoliciesOption,
@@ -62,7 +62,7 @@ def report(
         ]
     )
     with open_result(Path(out)) as target:
-        with progress_display(lines=False) as progress:
+        with progress_display(quiet_s=QUIET_S) as progress:
             outcome = Outcome.of(
                 plan,
                 threads=thread_count,

@@ -16,7 +16,7 @@ from midflight.cli.captures import Captures, SnaplenOption
 from midflight.cli.flow_tables import write_trace
 from midflight.cli.input import idle_knobs, read_knobs, read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import UserError, align, note, open_result, progress_display
+from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, result_folder, write_manifest, write_table
 from midflight.run_tables import flow_cells, phase_cells, rows
 
@@ -164,7 +164,7 @@ def run(
         result_folder(qlog, option="--qlog") as qlogs,
     ):
         captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
-        with progress_display(lines=False) as progress:
+        with progress_display(quiet_s=QUIET_S) as progress:
             outcome = Outcome.of(
                 plan,
                 threads=thread_count,

@@ -19,7 +19,15 @@ from midflight.cli.options import (
     StaggerOption,
     ThreadsOption,
 )
-from midflight.cli.output import align, note, progress_display, put_table, seconds, time_text
+from midflight.cli.output import (
+    QUIET_S,
+    align,
+    note,
+    progress_display,
+    put_table,
+    seconds,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from midflight._core import Table
@@ -123,7 +131,7 @@ def startup(
         note(warning)
 
     def run() -> Table:
-        with progress_display(lines=False) as progress:
+        with progress_display(quiet_s=QUIET_S) as progress:
             (table,) = _core.run_startups(
                 [asked],
                 threads=thread_count,

@@ -14,7 +14,7 @@ import typer
 
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import UserError, align, note, open_result, progress_display
+from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.run import (
     FileArgument,
     PoliciesOption,
@@ -33,6 +33,8 @@ __all__ = ["sweep"]
 INTERRUPTED = 130
 # Lines of a summary; there are as many as combinations of values.
 MOST_LINES = 60
+# Cells that a forecast runs.
+FORETOLD = 32
 
 
 def sweep(
@@ -97,6 +99,23 @@ def sweep(
         ),
     ] = "local",
     jobs: Annotated[str, typer.Option(metavar="N", help="Jobs for slurm at most.")] = "10",
+    job: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--job",
+            metavar="KEY=VALUE",
+            help="What each of slurm's jobs asks for, by submitit's names: timeout_min=720, "
+            "mem_gb=4, cpus_per_task=8, slurm_account=NAME. May be repeated.",
+        ),
+    ] = None,
+    forecast: Annotated[
+        bool,
+        typer.Option(
+            "--forecast",
+            help="Run 32 cells from all over the sweep, keep nothing, and say how long all would "
+            "take here and how much they would write.",
+        ),
+    ] = False,
     threads: ThreadsOption = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -134,14 +153,18 @@ def sweep(
     )
     told_apart = read_by(by, asked)
     share = read_share(shard)
-    run = read_executor(executor, jobs, read_whole("--threads", threads, 0, 1024), share)
+    how_many = read_whole("--threads", threads, 0, 1024)
+    run = read_executor(executor, jobs, how_many, share, read_job(job or []))
     folder = Path(out)
     if not out:
         raise UserError('--out "" names no folder')
+    if forecast:
+        print(foretold(asked, how_many))
+        return
     try:
         asked.begin(folder)
         missing = asked.missing(folder, share)
-        execute(asked, folder, missing, run)
+        execute(asked, folder, missing, run, asked.cells_of(share))
         left = sum(len(one.cells) for one in asked.missing(folder))
         if left:
             note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
@@ -205,13 +228,59 @@ def read_share(text: str | None) -> tuple[int, int]:
     return int(i) - 1, int(n)
 
 
-def read_executor(text: str, jobs: str, threads: int, share: tuple[int, int]) -> Any:
+def read_job(words: Sequence[str]) -> dict[str, Any]:
+    """Read the values of --job."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not (equals and key and value):
+            raise UserError(f'--job "{word}" is not KEY=VALUE; write for example timeout_min=720')
+        found[key] = int(value) if value.isdigit() else value
+    return found
+
+
+def foretold(asked: Sweep, threads: int) -> str:
+    """Return how long a sweep would take, from some of its cells."""
+    import time
+
+    from midflight import _core
+    from midflight.sweep import Shard
+
+    count = min(FORETOLD, asked.cells)
+    cells = [number * asked.cells // count for number in range(count)]
+    began = time.perf_counter()
+    tables = _core.run_plans([asked.plan(cell) for cell in cells], threads=threads)
+    took = time.perf_counter() - began
+    some = Shard(0, cells, "")
+    size = sum(len(asked.table(some, table)) for table in tables)
+    each = asked.cells / count
+    shards = -(-asked.cells // asked.shard_cells)
+    return (
+        f"{asked.cells} cells in {shards} shard{'s' * (shards > 1)}; {count} of them took "
+        f"{took:.2g} s and make {size / 1e3:.3g} kB\nall would take some "
+        f"{duration(took * each)} here, and {size * each * 2 / 1e6:.3g} MB in shards and tables"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that reads best."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def read_executor(
+    text: str, jobs: str, threads: int, share: tuple[int, int], job: dict[str, Any]
+) -> Any:
     """Read --executor; a function that runs shards and tells of its progress."""
     from functools import partial
 
     from midflight import executors
 
     kind, _, where = text.partition(":")
+    if job and kind != "slurm":
+        raise UserError(f"--job is for --executor slurm, not {kind}")
     needs = {"dask": "distributed", "slurm": "submitit"}
     if kind in needs:
         import importlib.util
@@ -227,7 +296,7 @@ def read_executor(text: str, jobs: str, threads: int, share: tuple[int, int]) ->
     if kind == "slurm":
         if share != (0, 1):
             raise UserError("--shard and --executor slurm exclude each other; slurm makes shares")
-        options = {"slurm_partition": where} if where else {}
+        options = job | ({"slurm_partition": where} if where else {})
         most = read_whole("--jobs", jobs, 1, 10_000)
         return partial(executors.run_slurm, jobs=most, options=options)
     raise UserError(
@@ -236,15 +305,15 @@ def read_executor(text: str, jobs: str, threads: int, share: tuple[int, int]) ->
     )
 
 
-def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any) -> None:
+def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any, mine: int) -> None:
     """Run what is missing, with a word on what is there if that is interrupted."""
     total = sum(len(one.cells) for one in missing)
-    if total < asked.cells:
-        note(f"{asked.cells - total} of {asked.cells} cells are there or others' already")
+    if total < mine:
+        note(f"{mine - total} of {mine} cells are there already")
     if not missing:
         return
     try:
-        with progress_display(lines=False) as progress:
+        with progress_display(quiet_s=QUIET_S) as progress:
             run(asked, folder, missing, progress=lambda done, of: progress("cells", done, of))
     except KeyboardInterrupt:
         left = sum(len(one.cells) for one in asked.missing(folder))

@@ -13,7 +13,7 @@ import typer
 
 from midflight.cli.input import read_whole
 from midflight.cli.options import ThreadsOption
-from midflight.cli.output import UserError, note, progress_display
+from midflight.cli.output import QUIET_S, UserError, note, progress_display
 from midflight.cli.result_files import MANIFEST
 from midflight.cli.run import PoliciesOption, own_policies
 
@@ -69,7 +69,7 @@ def verify(
             f"{file} is of model {was}, and this is model {now}: other digests would not be "
             "surprising"
         )
-    with progress_display(lines=False) as progress:
+    with progress_display(quiet_s=QUIET_S) as progress:
 
         def show(done: int, total: int) -> None:
             progress("cells" if is_sweep else "runs", done, total)
