@@ -82,5 +82,7 @@ $(BIN)/python:
 	touch $@
 
 .venv/installed: .venv/dependencies $(RUST_SOURCES) $(PYTHON_SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	rm -rf .venv/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir .venv/wheel .
+	$(BIN)/pip install --quiet --no-deps --force-reinstall .venv/wheel/*.whl
 	touch $@
