@@ -208,6 +208,42 @@ fn copies_of_a_common_past_run_as_from_the_start() {
     );
 }
 
+/// Until the last timing is done a run that stops there is the one that goes on, also as a copy.
+#[test]
+fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
+    let endless = [
+        ("flows.download.size", "unlimited"),
+        ("flows.upload.size", "unlimited"),
+    ];
+    for at in ["3 s : 20 s : 4 s", "2 s", "7 s"] {
+        let more = |stop| [("handoffs.0.at", at), ("stop", stop), ("runs", "2")];
+        let sets = |stop| [&endless[..], &more(stop)].concat();
+        let whole = plan(TOUR, &sets("done"));
+        let short = plan(TOUR, &sets("measured"));
+        let forked = run_all(&[whole, short.clone(), short.clone()], true);
+        assert_eq!(forked[1..2], run_all(&[short], false));
+        assert_eq!(forked[1], forked[2]);
+        for (whole, short) in forked[0].iter().zip(&forked[1]) {
+            assert_eq!(whole.flows[0].phases.len(), short.flows[0].phases.len());
+            for flow in [0, 1] {
+                let last = |run: &ScenarioRun| {
+                    let phase = run.flows[flow].phases.last().cloned().unwrap_or_default();
+                    (phase.first_new, phase.all_new, phase.counts.from)
+                };
+                assert_eq!(last(whole), last(short));
+            }
+            let phase = short.flows[0].phases.last().cloned().unwrap_or_default();
+            let timed = phase.all_new.unwrap_or_else(|| panic!("it is timed"));
+            assert!(short.flows[0].until >= phase.counts.from + timed);
+            assert!(short.flows[0].until < whole.flows[0].until);
+            assert_ne!(whole.digest, short.digest);
+        }
+    }
+    let still = [("handoffs", "[]"), ("changes", "[]"), ("stop", "measured")];
+    let refused = read(TOUR, &still).map_or_else(|e| e, |_| String::new());
+    assert!(refused.contains("there is none"), "{refused}");
+}
+
 #[test]
 fn a_tour_of_links_brings_everything_home() {
     for run in run_all(&[plan(TOUR, &[])], true).remove(0) {

@@ -43,6 +43,9 @@ pub struct ScenarioFile {
     #[serde(default = "default::packets")]
     #[schemars(range(min = 1))]
     pub packets: u64,
+    /// When the run is over before its end.
+    #[serde(default)]
+    pub stop: Stop,
     /// Whether senders are told of handoffs and changes. Without that every scheme
     /// that waits for notices is the plain sender.
     #[serde(default = "default::yes")]
@@ -147,6 +150,18 @@ pub struct WayFile {
     /// What it carries of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
+}
+
+/// When a run is over before its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// When every flow with a size is done.
+    #[default]
+    Done,
+    /// Also when, after the last handoff or change, so many `packets` of each of the mobile
+    /// node's flows that had opened are timed, or the flow is done.
+    Measured,
 }
 
 /// Towards the mobile node, or from it.

@@ -4,6 +4,7 @@
 //! Data flow one way: text with overrides, to the file's types ([`read_scenario`]), to a
 //! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).
 
+mod access;
 mod file;
 mod network;
 mod one_run;

@@ -17,8 +17,9 @@ use midflight_sim::{
 };
 use midflight_units::{Duration, Instant};
 
+use super::access::{Access, Way};
 use super::file::Direction;
-use super::plan::{Change, Flow, Move, Plan, Telling, Way};
+use super::plan::{Change, Flow, Move, Plan, Telling};
 use crate::capture::Place;
 use crate::error::StudyError;
 use crate::trace::LinkNames;
@@ -153,7 +154,7 @@ impl Plan {
     /// queued for the access link or has come from there.
     pub(super) fn stations(&self) -> Vec<Place> {
         let map = self.map();
-        let place = |(link, access): (usize, &super::plan::Access)| Place {
+        let place = |(link, access): (usize, &Access)| Place {
             name: access.name.clone(),
             links: vec![Map::down(link)[1], map.up(link)[2]],
             watched_only: false,

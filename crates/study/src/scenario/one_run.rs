@@ -27,7 +27,7 @@ impl<W: Watching> Observer for UntilDone<W> {
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.watching.record(now, flow, event);
-        self.ends.note(flow, event);
+        self.ends.note(now, flow, event);
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoverSignal;
-use midflight_sim::{random, CrossTraffic, LossModel, Reordering};
+use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use super::file::{ChangeFile, Direction, FlowFile, LinkFile, NoticeFile, ScenarioFile, WayFile};
+use super::access::{changed_ways, check_cross_traffic, ways, Access};
+use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
 use super::network::{self, Prospects};
-use super::presets::{self, Preset};
 use super::run::Beginning;
-use super::written::{Queue, Size, Written};
+use super::written::Size;
 use crate::capture::payload_bytes;
 use crate::error::{nearest, StudyError};
 use crate::scheme::{Built, Knobs, Scheme};
@@ -27,8 +27,6 @@ const MOST_RUNS: u64 = 1_000_000_000;
 const MOST_EVENTS: usize = 100_000;
 /// Most different parameters of a link.
 const MOST_SETTINGS: usize = 10_000;
-/// Most packets of cross traffic that a link may have to expect in a run.
-const MOST_CROSS_PACKETS: f64 = 1e9;
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,47 +37,11 @@ pub struct Problem {
     pub why: String,
 }
 
-fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Result<T, Problem> {
+pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Result<T, Problem> {
     Err(Problem {
         key: key.into(),
         why: why.into(),
     })
-}
-
-/// One direction of an access link.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Way {
-    pub(super) rate: Rate,
-    pub(super) delay: Duration,
-    pub(super) limit: u32,
-    pub(super) loss: Option<LossModel>,
-    pub(super) reordering: Option<Reordering>,
-    /// Without its seed, which goes by the run.
-    pub(super) cross: Option<CrossTraffic>,
-}
-
-/// Both directions.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ways {
-    pub(super) down: Way,
-    pub(super) up: Way,
-}
-
-impl Ways {
-    pub(super) fn of(&self, direction: Direction) -> &Way {
-        match direction {
-            Direction::Down => &self.down,
-            Direction::Up => &self.up,
-        }
-    }
-}
-
-/// An access link.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Access {
-    pub(super) name: String,
-    /// At the start, then after each of its changes.
-    pub(super) settings: Vec<Ways>,
 }
 
 /// One flow.
@@ -185,7 +147,7 @@ pub struct Plan {
 }
 
 /// A name among others.
-fn find<'a>(
+pub(super) fn find<'a>(
     key: &str,
     name: &str,
     what: &str,
@@ -263,128 +225,6 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What a key left out leaves to its preset.
-fn or<T: Clone, P>(
-    own: Option<&Written<T>>,
-    preset: Option<&P>,
-    of: impl Fn(&P) -> Option<T>,
-) -> Option<T> {
-    own.map(|written| written.value.clone())
-        .or_else(|| preset.and_then(of))
-}
-
-/// The ways of a link as it is written.
-fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
-    let preset: Option<&Preset> = match &link.preset {
-        None => None,
-        Some(name) => {
-            let known = presets::PRESETS.iter().map(|p| p.name);
-            let place = find(&format!("{key}.preset"), name, "preset", known)?;
-            Some(&presets::PRESETS[place])
-        }
-    };
-    let missing = |what: &str, example: &str| {
-        let why = format!(
-            "a link without a preset needs a {what}; write for example {what} = \"{example}\""
-        );
-        problem(key, why)
-    };
-    let Some(rate) = or(link.rate.as_ref(), preset, |p| Some(p.down_rate())) else {
-        return missing("rate", "54 Mbit/s");
-    };
-    let Some(delay) = or(link.delay.as_ref(), preset, |p| Some(p.delay())) else {
-        return missing("delay", "2 ms");
-    };
-    let of_preset = |p: &Preset| Some(p.down_queue());
-    let queue = or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::Bdp(1.0));
-    let down = Way {
-        rate,
-        delay,
-        limit: queue.packets(rate, delay),
-        loss: link.loss.as_ref().map(|l| l.value),
-        reordering: link.reorder.as_ref().map(|r| r.value),
-        cross: link.cross.as_ref().and_then(|c| c.value.0),
-    };
-    let own = link.up.clone().unwrap_or_default();
-    // A rate of one's own is the rate of both directions, as without a preset.
-    let preset_up = preset.filter(|_| link.rate.is_none());
-    let up_rate = or(own.rate.as_ref(), preset_up, |p| Some(p.up_rate())).unwrap_or(rate);
-    let up_delay = own.delay.as_ref().map_or(delay, |d| d.value);
-    let preset_queue = preset.filter(|_| link.queue.is_none());
-    let of_preset = |p: &Preset| Some(p.up_queue());
-    let up_queue = or(own.queue.as_ref(), preset_queue, of_preset).unwrap_or(queue);
-    let up = Way {
-        rate: up_rate,
-        delay: up_delay,
-        limit: up_queue.packets(up_rate, up_delay),
-        loss: own.loss.as_ref().map(|l| l.value),
-        reordering: own.reorder.as_ref().map(|r| r.value),
-        cross: own.cross.as_ref().and_then(|c| c.value.0),
-    };
-    Ok(Ways { down, up })
-}
-
-/// A way after a change.
-fn changed(before: &Way, to: &WayFile) -> Way {
-    let rate = to.rate.as_ref().map_or(before.rate, |r| r.value);
-    let delay = to.delay.as_ref().map_or(before.delay, |d| d.value);
-    Way {
-        rate,
-        delay,
-        limit: to
-            .queue
-            .as_ref()
-            .map_or(before.limit, |q| q.value.packets(rate, delay)),
-        loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
-        reordering: to
-            .reorder
-            .as_ref()
-            .map_or(before.reordering, |r| Some(r.value)),
-        cross: to.cross.as_ref().map_or(before.cross, |c| c.value.0),
-    }
-}
-
-/// The ways of a link after a change: up changes as down does, but for losses,
-/// reordering and cross traffic, where nothing else is said.
-fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
-    let down = WayFile {
-        rate: change.rate.clone(),
-        delay: change.delay.clone(),
-        queue: change.queue.clone(),
-        loss: change.loss.clone(),
-        reorder: change.reorder.clone(),
-        cross: change.cross.clone(),
-    };
-    let own = change.up.clone().unwrap_or_default();
-    let up = WayFile {
-        rate: own.rate.or_else(|| change.rate.clone()),
-        delay: own.delay.or_else(|| change.delay.clone()),
-        queue: own.queue.or_else(|| change.queue.clone()),
-        loss: own.loss,
-        reorder: own.reorder,
-        cross: own.cross,
-    };
-    Ways {
-        down: changed(&before.down, &down),
-        up: changed(&before.up, &up),
-    }
-}
-
-fn check_cross_traffic(access: &[Access], end: Duration) -> Result<(), Problem> {
-    for link in access {
-        let ways = link.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
-        for cross in ways.filter_map(|way| way.cross) {
-            let bits = cross.pattern.mean_bps() * end.as_secs_f64();
-            let packets = bits / (8.0 * f64::from(cross.bytes));
-            if packets > MOST_CROSS_PACKETS {
-                let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; accepted are {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
-                return problem(format!("links.{}", link.name), why);
-            }
-        }
-    }
-    Ok(())
-}
-
 fn telling(notice: &NoticeFile, notices: bool) -> Option<Telling> {
     notices.then(|| Telling {
         delay: notice.delay.value,
@@ -440,6 +280,12 @@ impl Plan {
         let moves = Self::moves(&file, start)?;
         let changes = Self::changes(&file, &mut access, &moves)?;
         check_cross_traffic(&access, end)?;
+        if file.stop == Stop::Measured && moves.is_empty() && changes.is_empty() {
+            return problem(
+                "stop",
+                "\"measured\" waits for what comes after the last handoff or change, and there is none; accepted is \"done\", or a handoff",
+            );
+        }
         Ok(Self {
             wired_limit,
             prospects: Prospects::of(access.len(), &moves, &changes),
@@ -789,6 +635,12 @@ impl Plan {
         marks.sort_by_key(|mark| mark.0);
         marks.dedup_by_key(|mark| mark.0);
         marks
+    }
+
+    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    pub(super) fn makes(&self) -> usize {
+        let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
+        self.moves.len() + self.changes.iter().filter(on).count()
     }
 
     /// Whether the notice of the `number`-th handoff or change of a kind reaches a flow, in a run.

@@ -7,6 +7,7 @@ use midflight_sim::{Digest, Event, FlowId, Observer, World};
 use midflight_units::{Duration, Instant, Seq};
 use rayon::prelude::*;
 
+use super::file::Stop;
 use super::plan::Plan;
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution, Progress};
@@ -177,7 +178,7 @@ impl FlowWatch {
     }
 }
 
-/// Knows when every flow that has an end has come there.
+/// Knows when a run is over before its end.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(super) struct Ends {
@@ -185,6 +186,69 @@ pub(super) struct Ends {
     ends: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
+    /// What is to be timed, if that ends the run.
+    timing: Option<Timing>,
+    over: Option<Instant>,
+}
+
+/// The timing after the last handoff or change.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+struct Timing {
+    packets: u64,
+    /// Handoffs and changes that are to come.
+    makes: usize,
+    flows: Vec<Timed>,
+}
+
+/// A flow that may be timed.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    moves: bool,
+    opens: Instant,
+    end: Seq,
+    una: Seq,
+    max: Seq,
+    /// It is timed until this is acknowledged.
+    until: Seq,
+}
+
+impl Timing {
+    fn of(plan: &Plan) -> Self {
+        let timed = |flow: &super::plan::Flow| Timed {
+            moves: flow.on.is_none(),
+            opens: flow.opens,
+            end: flow.end.unwrap_or(Seq::MAX),
+            una: 0,
+            max: 0,
+            until: 0,
+        };
+        Self {
+            packets: plan.file.packets,
+            makes: plan.makes(),
+            flows: plan.flows.iter().map(timed).collect(),
+        }
+    }
+
+    fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        let one = &mut self.flows[flow.index()];
+        match event {
+            Event::Sent(segment) => one.max = one.max.max(segment.seq + 1),
+            Event::AckArrived(ack) => one.una = one.una.max(ack.ack),
+            Event::Make => {
+                self.makes = self.makes.saturating_sub(1);
+                let open = |flow: &&mut Timed| flow.moves && flow.opens <= now;
+                for flow in self.flows.iter_mut().filter(open) {
+                    flow.until = (flow.max + self.packets).min(flow.end);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.makes == 0 && self.flows.iter().all(|flow| flow.una >= flow.until)
+    }
 }
 
 impl Ends {
@@ -194,10 +258,25 @@ impl Ends {
         Self {
             ends,
             left: (left > 0).then_some(left),
+            timing: (plan.file.stop == Stop::Measured).then(|| Timing::of(plan)),
+            over: None,
         }
     }
 
-    pub(super) fn note(&mut self, flow: FlowId, event: &Event<'_>) {
+    /// The handoffs and changes that are to come are those of this plan, which has the same past.
+    fn go_on_with(&mut self, plan: &Plan) {
+        if let Some(timing) = &mut self.timing {
+            timing.makes = plan.makes();
+        }
+    }
+
+    pub(super) fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if let Some(timing) = &mut self.timing {
+            timing.note(now, flow, event);
+            if timing.is_done() {
+                self.over.get_or_insert(now);
+            }
+        }
         let Event::AckArrived(ack) = event else {
             return;
         };
@@ -205,11 +284,14 @@ impl Ends {
         if end.is_some_and(|end| ack.ack >= end) {
             *end = None;
             self.left = self.left.map(|left| left - 1);
+            if self.left == Some(0) {
+                self.over.get_or_insert(now);
+            }
         }
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.left == Some(0)
+        self.over.is_some()
     }
 }
 
@@ -253,6 +335,7 @@ impl Watch {
 impl Observer for Watch {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.digest.record(now, flow, event);
+        self.ends.note(now, flow, event);
         if matches!(event, Event::Make) {
             let open = |flow: &&mut FlowWatch| flow.moves && flow.opened <= now;
             for flow in self.flows.iter_mut().filter(open) {
@@ -261,7 +344,6 @@ impl Observer for Watch {
             return;
         }
         self.flows[flow.index()].note(now, event);
-        self.ends.note(flow, event);
     }
 }
 
@@ -274,20 +356,13 @@ impl Plan {
         progress: &Progress,
     ) -> Result<ScenarioRun, StudyError> {
         self.timeline(&mut world, run)?;
+        world.watch(FlowId::default()).0.ends.go_on_with(self);
         let marks = self.marks();
         let mut until = Instant::ZERO;
         for at in marks.iter().map(|mark| mark.0).chain([self.end()]) {
             progress.advance(&mut world, at, |watch, _| watch.ends.is_done())?;
-            until = at;
             let (watch, _) = world.watch(FlowId::default());
-            if watch.ends.is_done() {
-                until = watch
-                    .flows
-                    .iter()
-                    .filter_map(|f| f.finished)
-                    .max()
-                    .unwrap_or(at);
-            }
+            until = watch.ends.over.unwrap_or(at);
             for flow in &mut watch.flows {
                 flow.close(until);
             }

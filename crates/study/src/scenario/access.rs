@@ -1,0 +1,170 @@
+//! Access links in both directions: what presets leave, and what changes make of them.
+
+use midflight_sim::{CrossTraffic, LossModel, Reordering};
+use midflight_units::{Duration, Rate};
+
+use super::file::{ChangeFile, Direction, LinkFile, WayFile};
+use super::plan::{find, problem, Problem};
+use super::presets::{self, Preset};
+use super::written::{Queue, Written};
+
+/// Most packets of cross traffic that a link may have to expect in a run.
+const MOST_CROSS_PACKETS: f64 = 1e9;
+
+/// One direction of an access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Way {
+    pub(super) rate: Rate,
+    pub(super) delay: Duration,
+    pub(super) limit: u32,
+    pub(super) loss: Option<LossModel>,
+    pub(super) reordering: Option<Reordering>,
+    /// Without its seed, which goes by the run.
+    pub(super) cross: Option<CrossTraffic>,
+}
+
+/// Both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ways {
+    pub(super) down: Way,
+    pub(super) up: Way,
+}
+
+impl Ways {
+    pub(super) fn of(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+}
+
+/// An access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Access {
+    pub(super) name: String,
+    /// At the start, then after each of its changes.
+    pub(super) settings: Vec<Ways>,
+}
+
+/// What a key left out leaves to its preset.
+fn or<T: Clone, P>(
+    own: Option<&Written<T>>,
+    preset: Option<&P>,
+    of: impl Fn(&P) -> Option<T>,
+) -> Option<T> {
+    own.map(|written| written.value.clone())
+        .or_else(|| preset.and_then(of))
+}
+
+/// The ways of a link as it is written.
+pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
+    let preset: Option<&Preset> = match &link.preset {
+        None => None,
+        Some(name) => {
+            let known = presets::PRESETS.iter().map(|p| p.name);
+            let place = find(&format!("{key}.preset"), name, "preset", known)?;
+            Some(&presets::PRESETS[place])
+        }
+    };
+    let missing = |what: &str, example: &str| {
+        let why = format!(
+            "a link without a preset needs a {what}; write for example {what} = \"{example}\""
+        );
+        problem(key, why)
+    };
+    let Some(rate) = or(link.rate.as_ref(), preset, |p| Some(p.down_rate())) else {
+        return missing("rate", "54 Mbit/s");
+    };
+    let Some(delay) = or(link.delay.as_ref(), preset, |p| Some(p.delay())) else {
+        return missing("delay", "2 ms");
+    };
+    let of_preset = |p: &Preset| Some(p.down_queue());
+    let queue = or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::Bdp(1.0));
+    let down = Way {
+        rate,
+        delay,
+        limit: queue.packets(rate, delay),
+        loss: link.loss.as_ref().map(|l| l.value),
+        reordering: link.reorder.as_ref().map(|r| r.value),
+        cross: link.cross.as_ref().and_then(|c| c.value.0),
+    };
+    let own = link.up.clone().unwrap_or_default();
+    // A rate of one's own is the rate of both directions, as without a preset.
+    let preset_up = preset.filter(|_| link.rate.is_none());
+    let up_rate = or(own.rate.as_ref(), preset_up, |p| Some(p.up_rate())).unwrap_or(rate);
+    let up_delay = own.delay.as_ref().map_or(delay, |d| d.value);
+    let preset_queue = preset.filter(|_| link.queue.is_none());
+    let of_preset = |p: &Preset| Some(p.up_queue());
+    let up_queue = or(own.queue.as_ref(), preset_queue, of_preset).unwrap_or(queue);
+    let up = Way {
+        rate: up_rate,
+        delay: up_delay,
+        limit: up_queue.packets(up_rate, up_delay),
+        loss: own.loss.as_ref().map(|l| l.value),
+        reordering: own.reorder.as_ref().map(|r| r.value),
+        cross: own.cross.as_ref().and_then(|c| c.value.0),
+    };
+    Ok(Ways { down, up })
+}
+
+/// A way after a change.
+fn changed(before: &Way, to: &WayFile) -> Way {
+    let rate = to.rate.as_ref().map_or(before.rate, |r| r.value);
+    let delay = to.delay.as_ref().map_or(before.delay, |d| d.value);
+    Way {
+        rate,
+        delay,
+        limit: to
+            .queue
+            .as_ref()
+            .map_or(before.limit, |q| q.value.packets(rate, delay)),
+        loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
+        reordering: to
+            .reorder
+            .as_ref()
+            .map_or(before.reordering, |r| Some(r.value)),
+        cross: to.cross.as_ref().map_or(before.cross, |c| c.value.0),
+    }
+}
+
+/// The ways of a link after a change: up changes as down does, but for losses,
+/// reordering and cross traffic, where nothing else is said.
+pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
+    let down = WayFile {
+        rate: change.rate.clone(),
+        delay: change.delay.clone(),
+        queue: change.queue.clone(),
+        loss: change.loss.clone(),
+        reorder: change.reorder.clone(),
+        cross: change.cross.clone(),
+    };
+    let own = change.up.clone().unwrap_or_default();
+    let up = WayFile {
+        rate: own.rate.or_else(|| change.rate.clone()),
+        delay: own.delay.or_else(|| change.delay.clone()),
+        queue: own.queue.or_else(|| change.queue.clone()),
+        loss: own.loss,
+        reorder: own.reorder,
+        cross: own.cross,
+    };
+    Ways {
+        down: changed(&before.down, &down),
+        up: changed(&before.up, &up),
+    }
+}
+
+pub(super) fn check_cross_traffic(access: &[Access], end: Duration) -> Result<(), Problem> {
+    for link in access {
+        let ways = link.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
+        for cross in ways.filter_map(|way| way.cross) {
+            let bits = cross.pattern.mean_bps() * end.as_secs_f64();
+            let packets = bits / (8.0 * f64::from(cross.bytes));
+            if packets > MOST_CROSS_PACKETS {
+                let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; accepted are {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
+                return problem(format!("links.{}", link.name), why);
+            }
+        }
+    }
+    Ok(())
+}
