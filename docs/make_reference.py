@@ -50,6 +50,7 @@ TABLES = {
     "HandoffFile": "`[[handoffs]]`",
     "ChangeFile": "`[[changes]]`",
     "NoticeFile": "`notice` of a handoff or a change",
+    "SignalFile": "`signal` of a handoff",
     "SweepFile": "`[sweep]`",
 }
 QUANTITIES = ("Time", "Rate", "Queue", "Loss", "Reordering", "Cross", "Size", "Instants", "Share")

@@ -36,6 +36,7 @@ __all__ = [
     "Notice",
     "Outcome",
     "Scenario",
+    "Signal",
     "SweepAxes",
     "Way",
     "Wired",
@@ -103,6 +104,14 @@ class Notice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Signal:
+    """What becomes of a mobile node's own signals of a handoff (Freeze-TCP, TR-ACKs, EHN)."""
+
+    missed: str | None = None
+    lost: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Handoff:
     """The mobile node leaves its link for another, or for a while."""
 
@@ -110,6 +119,7 @@ class Handoff:
     to: str | Sequence[str]
     gap: str | None = None
     notice: Notice | None = None
+    signal: Signal | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +155,7 @@ class Scenario:
     seed: int | None = None
     runs: int | None = None
     packets: int | None = None
+    stop: Literal["done", "measured"] | None = None
     notices: bool | None = None
     start: str | None = None
     wired: Wired | None = None
@@ -315,6 +326,7 @@ _PARTS: dict[str, Any] = {
     "wired": Wired,
     "up": Way,
     "notice": Notice,
+    "signal": Signal,
     "sweep": SweepAxes,
 }
 _NAMED: dict[str, Any] = {"links": Link, "flows": Flow}

@@ -334,6 +334,24 @@ fn notices_may_lie_and_get_lost() {
     assert!((8..=32).contains(&heard), "{heard} of 40");
 }
 
+/// A node that neither foresees its handoff nor is heard afterwards is a plain one.
+#[test]
+fn a_nodes_own_signals_may_fail() {
+    let of = |scheme, more: &[(&str, &str)]| {
+        let first = [("flows.bulk.scheme", scheme), ("handoffs.0.gap", "1 s")];
+        run(PAPER, &[&first[..], more].concat()).digest
+    };
+    let (missed, lost) = ("handoffs.0.signal.missed", "handoffs.0.signal.lost");
+    let plain = of("sack", &[]);
+    assert_eq!(of("tr-acks", &[(lost, "100%")]), plain);
+    assert_eq!(of("ehn", &[(lost, "100%")]), plain);
+    let freeze = of("freeze", &[]);
+    assert_ne!(of("freeze", &[(missed, "100%")]), freeze);
+    assert_eq!(of("freeze", &[(missed, "100%"), (lost, "100%")]), plain);
+    assert_eq!(of("ehn", &[(missed, "100%")]), of("ehn", &[]));
+    assert_eq!(of("sack", &[(missed, "100%"), (lost, "100%")]), plain);
+}
+
 /// A change without a pause: from then on the flow has the other rate.
 #[test]
 fn a_link_changes_its_rate() {

@@ -225,6 +225,31 @@ pub struct HandoffFile {
     /// What senders are told.
     #[serde(default)]
     pub notice: NoticeFile,
+    /// What becomes of signals that the node makes itself.
+    #[serde(default)]
+    pub signal: SignalFile,
+}
+
+/// What becomes of a mobile node's own signals of a handoff, which the schemes with Freeze-TCP,
+/// TR-ACKs and EHN have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignalFile {
+    /// How often the node does not foresee the handoff.
+    #[serde(default = "default::never")]
+    pub missed: Written<Share>,
+    /// How often what it sends to tell of the new link is lost.
+    #[serde(default = "default::never")]
+    pub lost: Written<Share>,
+}
+
+impl Default for SignalFile {
+    fn default() -> Self {
+        Self {
+            missed: default::never(),
+            lost: default::never(),
+        }
+    }
 }
 
 /// What a sender is told of a handoff or of a change, and when.

@@ -437,9 +437,14 @@ impl Plan {
         self.moving().filter(move |(_, flow)| flow.opens <= at)
     }
 
-    /// The mobile node foresees that it will lose its link at `at`.
-    fn foresee<O: Observer>(&self, world: &mut World<O>, at: Instant) -> Result<(), StudyError> {
-        for (number, flow) in self.open_at(at) {
+    /// The mobile node foresees that it will lose its link at `at`, for the flows that `foreseen` says.
+    fn foresee<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        at: Instant,
+        foreseen: impl Fn(usize) -> bool,
+    ) -> Result<(), StudyError> {
+        for (number, flow) in self.open_at(at).filter(|(number, _)| foreseen(*number)) {
             if let Some(warning) = self.built[flow.built].profile.receiver.signal.warning() {
                 let told = at.saturating_sub(warning).max(flow.opens);
                 world.schedule(told, Action::Foresee(flow_id(number)))?;
@@ -448,16 +453,19 @@ impl Plan {
         Ok(())
     }
 
-    /// The mobile node finds itself on a link at `at`; its senders are told.
+    /// The mobile node finds itself on a link at `at`; its senders are told, by itself where
+    /// `signalled` says so.
     fn arrive<O: Observer>(
         &self,
         world: &mut World<O>,
         at: Instant,
+        signalled: impl Fn(usize) -> bool,
         notice: impl Fn(&Flow, usize) -> Option<(Instant, Notice)>,
     ) -> Result<(), StudyError> {
         for (number, flow) in self.open_at(at) {
             if flow.direction == Direction::Down {
-                world.schedule(at, Action::Attached(flow_id(number), 1))?;
+                let copies = u8::from(signalled(number));
+                world.schedule(at, Action::Attached(flow_id(number), copies))?;
             }
         }
         for (number, flow) in self.open_at(at) {
@@ -477,7 +485,7 @@ impl Plan {
         telling: Option<Telling>,
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, Notice)> {
-        let telling = telling.filter(|t| t.lost == 0.0 || is_heard(t.lost))?;
+        let telling = telling.filter(|t| is_heard(t.lost))?;
         let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
         let notice = Notice {
             old,
@@ -498,7 +506,11 @@ impl Plan {
         step: &Move,
     ) -> Result<(), StudyError> {
         let map = self.map();
-        self.foresee(world, step.at)?;
+        let of = format!("handoff {number}");
+        let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);
+        self.foresee(world, step.at, |flow| {
+            is_heard(step.missed, "foresight", flow)
+        })?;
         let ends = |link: usize| [Map::down(link)[2], map.up(link)[0]];
         if step.gap.is_some() {
             world.schedule(step.at, Action::MarkBreak)?;
@@ -518,11 +530,12 @@ impl Plan {
                 world.schedule(make, Action::Route { node, to, link })?;
             }
         }
-        self.arrive(world, make, |flow, flow_number| {
+        let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
+        self.arrive(world, make, signalled, |flow, flow_number| {
             let link = |link, at| self.info(link, flow.direction, at);
             let links = (link(step.from, step.at), link(step.to, make));
             self.told(links, make, flow, step.telling, |lost| {
-                self.is_heard(lost, run, "handoff", number, flow_number)
+                is_heard(lost, "notice", flow_number)
             })
         })
     }
@@ -538,7 +551,7 @@ impl Plan {
         let again = change.at + change.pause;
         let is_on = self.mobile_is_on(change.at) == change.link;
         if is_on && change.pause > Duration::ZERO {
-            self.foresee(world, change.at)?;
+            self.foresee(world, change.at, |_| true)?;
         }
         if is_on && change.pause > Duration::ZERO {
             world.schedule(change.at, Action::MarkBreak)?;
@@ -558,16 +571,22 @@ impl Plan {
         if !is_on {
             return Ok(());
         }
-        self.arrive(world, again, |flow, flow_number| {
-            let before = self.info(
-                change.link,
-                flow.direction,
-                change.at.saturating_sub(Duration::from_nanos(1)),
-            );
-            let after = self.info(change.link, flow.direction, again);
-            self.told((before, after), again, flow, change.telling, |lost| {
-                self.is_heard(lost, run, "change", number, flow_number)
-            })
-        })
+        let of = format!("change {number}");
+        self.arrive(
+            world,
+            again,
+            |_| true,
+            |flow, flow_number| {
+                let before = self.info(
+                    change.link,
+                    flow.direction,
+                    change.at.saturating_sub(Duration::from_nanos(1)),
+                );
+                let after = self.info(change.link, flow.direction, again);
+                self.told((before, after), again, flow, change.telling, |lost| {
+                    self.is_heard(lost, (run, &of), "notice", flow_number)
+                })
+            },
+        )
     }
 }

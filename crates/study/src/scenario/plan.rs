@@ -92,6 +92,9 @@ pub(super) struct Move {
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
     pub(super) telling: Option<Telling>,
+    /// How often the node does not foresee it, and how often its signal is lost.
+    pub(super) missed: f64,
+    pub(super) signal_lost: f64,
 }
 
 impl Move {
@@ -443,6 +446,8 @@ impl Plan {
                     to: target,
                     gap,
                     telling: telling(&handoff.notice, file.notices),
+                    missed: handoff.signal.missed.value.0,
+                    signal_lost: handoff.signal.lost.value.0,
                 };
                 if let Some(last) = moves
                     .last()
@@ -643,17 +648,15 @@ impl Plan {
         self.moves.len() + self.changes.iter().filter(on).count()
     }
 
-    /// Whether the notice of the `number`-th handoff or change of a kind reaches a flow, in a run.
+    /// Whether a notice or signal of a handoff or change, "handoff 3", reaches a flow in a run.
     pub(super) fn is_heard(
         &self,
         lost: f64,
-        run: u64,
-        kind: &str,
-        number: usize,
+        (run, of): (u64, &str),
+        what: &str,
         flow: usize,
     ) -> bool {
-        let component = format!("{kind} {number}");
-        let purpose = format!("notice {flow}");
-        random::stream(self.file.seed, run, &component, &purpose).next_f64() >= lost
+        let purpose = format!("{what} {flow}");
+        lost == 0.0 || random::stream(self.file.seed, run, of, &purpose).next_f64() >= lost
     }
 }

@@ -183,7 +183,7 @@ impl FlowWatch {
 #[educe(Clone)]
 pub(super) struct Ends {
     /// One past the last segment of each flow; none for those that are there, or have no end.
-    ends: Vec<Option<Seq>>,
+    flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
     left: Option<usize>,
     /// What is to be timed, if that ends the run.
@@ -253,10 +253,10 @@ impl Timing {
 
 impl Ends {
     pub(super) fn new(plan: &Plan) -> Self {
-        let ends: Vec<Option<Seq>> = plan.flows.iter().map(|f| f.end).collect();
-        let left = ends.iter().flatten().count();
+        let flows: Vec<Option<Seq>> = plan.flows.iter().map(|f| f.end).collect();
+        let left = flows.iter().flatten().count();
         Self {
-            ends,
+            flows,
             left: (left > 0).then_some(left),
             timing: (plan.file.stop == Stop::Measured).then(|| Timing::of(plan)),
             over: None,
@@ -280,7 +280,7 @@ impl Ends {
         let Event::AckArrived(ack) = event else {
             return;
         };
-        let end = &mut self.ends[flow.index()];
+        let end = &mut self.flows[flow.index()];
         if end.is_some_and(|end| ack.ack >= end) {
             *end = None;
             self.left = self.left.map(|left| left - 1);
