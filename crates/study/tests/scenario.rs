@@ -334,6 +334,37 @@ fn notices_may_lie_and_get_lost() {
     assert!((8..=32).contains(&heard), "{heard} of 40");
 }
 
+/// Half of the new link is taken from 8 s on, and all of it is free again after 20 s.
+#[test]
+fn others_take_their_part_of_a_link_until_they_go() {
+    let acked = |sets: &[(&str, &str)]| {
+        let first = [
+            ("end", "32 s"),
+            ("handoffs.0.at", "8 s"),
+            ("links.old.rate", "2 Mbit/s"),
+            ("links.new.rate", "2 Mbit/s"),
+            ("links.new.delay", "20 ms"),
+        ];
+        let run = run(PAPER, &[&first[..], sets].concat());
+        let phases = &run.flows[0].phases;
+        let of = |phase: usize| phases.get(phase).map_or(0, |p| p.counts.acked) as f64;
+        (of(1), of(2))
+    };
+    let go = [("changes.0.at", "20 s"), ("changes.0.link", "new")];
+    let alone = acked(&go);
+    let none = [("changes.0.cross", "none")];
+    for cross in ["cbr 1 Mbit/s", "poisson 1 Mbit/s 500 B"] {
+        let there = ("links.new.cross", cross);
+        let left = acked(&[&go[..], &none, &[there]].concat());
+        assert!(left.0 < 0.7 * alone.0, "{cross}: {left:?} of {alone:?}");
+        assert!(left.1 > 0.8 * alone.1, "{cross}: {left:?} of {alone:?}");
+        let stays = acked(&[&go[..], &[there]].concat());
+        assert!(stays.1 < 0.7 * alone.1, "{cross}: {stays:?} of {alone:?}");
+        let other_way = acked(&[&go[..], &[("links.new.up.cross", cross)]].concat());
+        assert!(other_way.0 > 0.9 * alone.0, "ACKs have room: {other_way:?}");
+    }
+}
+
 /// A node that neither foresees its handoff nor is heard afterwards is a plain one.
 #[test]
 fn a_nodes_own_signals_may_fail() {
