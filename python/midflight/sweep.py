@@ -135,7 +135,7 @@ class Sweep:
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
-        A path may have a * for every name, as in "flows.*.scheme". Raises `MidflightError` for
+        A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
         axes that are not accepted; every value is tried once.
         """
         from midflight import MidflightError
@@ -184,7 +184,7 @@ class Sweep:
         return {key: values[place] for (key, values), place in each}
 
     def sets(self, cell: int) -> list[tuple[str, str]]:
-        """Return the values of a cell as the core takes them, without *."""
+        """Return the values of a cell as the core takes them, with no `*` in a path."""
         each = self.values(cell).items()
         return [(path, value) for key, value in each for path in self.paths[key]]
 
