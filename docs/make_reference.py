@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 #: Pages, and the section that is looked after where it is not the whole page.
 PAGES = {
+    "docs/first-figure.md": None,
     "docs/scenarios.md": None,
     "docs/schemes.md": None,
     "docs/policies.md": None,
