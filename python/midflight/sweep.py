@@ -3,7 +3,7 @@
 A sweep is a scenario and axes; a cell is one combination. Cells are run in shards. What a shard is
 kept by follows from what is in it and from the model's version, it is written as a whole or not at
 all, and one that is there is not run again: an interrupted sweep goes on where it was, and any
-number of machines may run their share of it.
+number of machines may run their share of it::
 
     DIR/sweep.json             the scenario, the axes, and how many cells there are
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard
