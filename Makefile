@@ -49,7 +49,7 @@ test-python: .venv/installed .venv/test-tools
 # The notebooks are run; a warning is an error, a link that leads nowhere too.
 docs: .venv/installed .venv/docs-tools
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
-	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet -c docs -d out/doctrees . out/site
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --show-traceback --quiet -c docs -d out/doctrees . out/site
 	rm -rf out/site/rust
 	cp -R target/doc out/site/rust
 	@echo 'The site: out/site/index.html'

@@ -70,6 +70,7 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "bench", "crates", "drills", "examples", "out", "target"]
 
+highlight_language = "none"
 # Links to headings are those of a Git host.
 myst_heading_anchors = 4
 # Pages of studies begin at the third level: reports have them under a heading of their own.
@@ -84,6 +85,7 @@ nb_execution_timeout = 120
 default_role = "literal"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {"ArrayLike": "numpy.typing.ArrayLike"}
 maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 add_module_names = False
@@ -103,3 +105,12 @@ html_css_files = ["site.css"]
 html_extra_path = ["static/extra"]
 html_copy_source = False
 html_show_sphinx = False
+
+
+def skip(_app: Any, _what: str, _name: str, of: Any, _skip: bool, _options: Any) -> bool | None:
+    """Leave out fields of named tuples, of which the signature says as much."""
+    return True if str(of.__doc__).startswith("Alias for field number") else None
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-skip-member", skip)
