@@ -104,6 +104,8 @@ html_css_files = ["site.css"]
 # The front page, which leads to docs/index.html.
 html_extra_path = ["static/extra"]
 html_copy_source = False
+# A summary is fetched, which pages from the disk may not do.
+html_show_search_summary = False
 html_show_sphinx = False
 
 

@@ -223,7 +223,7 @@ def test_a_browser_opens_it_from_the_disk(site: Path) -> None:
     assert program is not None
     browser = Browser(program, 500, 800)
     try:
-        for name in ("index", "docs/schemes", "docs/api/networks", "docs/notebooks/my-policy"):
+        for name in ("docs/index", "docs/schemes", "docs/api/networks", "docs/notebooks/my-policy"):
             browser.open(site / f"{name}.html")
             wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert browser.run(wide) == 0, name
