@@ -1,5 +1,6 @@
 # make demo    build midflight, reproduce the studies, say where the reports are
 # make test    check formatting, lint, and run every test
+# make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
 # make bench   measure the speed, beside ns-2's where that is installed
 # make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
@@ -20,7 +21,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python verify bench budget budget-update profile clean
+.PHONY: demo test test-rust test-python docs verify bench budget budget-update profile clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -44,6 +45,14 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/mypy
 	$(BIN)/mypy bench docs
 	$(BIN)/pytest
+
+# The notebooks are run; a warning is an error, a link that leads nowhere too.
+docs: .venv/installed .venv/docs-tools
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --show-traceback --quiet -c docs -d out/doctrees . out/site
+	rm -rf out/site/rust
+	cp -R target/doc out/site/rust
+	@echo 'The site: out/site/index.html'
 
 verify: .venv/installed
 	$(BIN)/python tests/ns2/verify.py
@@ -76,8 +85,9 @@ $(BIN)/python:
 	$(BIN)/pip install --quiet --requirement $@.txt
 	touch $@
 
-.venv/test-tools: pyproject.toml | $(BIN)/python
-	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"]))' > $@.txt
+.venv/test-tools: .venv/docs-tools
+.venv/%-tools: pyproject.toml | $(BIN)/python
+	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"]))' > $@.txt
 	$(BIN)/pip install --quiet --requirement $@.txt
 	touch $@
 

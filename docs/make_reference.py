@@ -17,6 +17,7 @@ import re
 import shlex
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 #: Pages, and the section that is looked after where it is not the whole page.
 PAGES = {
+    "docs/first-figure.md": None,
     "docs/scenarios.md": None,
     "docs/schemes.md": None,
     "docs/policies.md": None,
@@ -258,6 +260,13 @@ def result(outcome: scenario.Outcome) -> str:
     return f"{sum(of('goodput_bps')) / runs / 1e6:.3g} Mbit/s"
 
 
+def contents() -> str:
+    """Return links to all schemes, in the order of the alphabet."""
+    names = sorted(one["name"] for one in _core.schemes())
+    links = ", ".join(f"[`{name}`](#{name})" for name in names)
+    return "\n".join(textwrap.wrap(links, 110, break_on_hyphens=False))
+
+
 def schemes(*names: str) -> str:
     """Return what the registry says of schemes."""
     known = {one["name"]: one for one in _core.schemes()}
@@ -344,7 +353,8 @@ def settings() -> str:
 
 
 MAKERS: dict[str, Any] = {
-    of.__name__: of for of in (keys, quantities, presets, starters, results, schemes, settings)
+    of.__name__: of
+    for of in (keys, quantities, presets, starters, results, contents, schemes, settings)
 }
 
 

@@ -104,15 +104,23 @@ class Table:
     def __len__(self) -> int: ...
     @property
     def digest(self) -> str:
-        """The digest of a trace's run; elsewhere empty, and a column for each run."""
+        """Digest of a trace's run. Elsewhere it is empty, and a column has that of each run."""
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """Number of rows."""
     def column(self, name: str) -> list[Any]:
-        """Return a column as a list, None where a value is missing."""
+        """A column as a list; None where there is no value.
+
+        Raises `MidflightError` for a name that is not among `column_names`.
+        """
     def numpy(self, name: str) -> NDArray[Any]:
-        """Return a column as an array: int64, or float64 with nan where a value is missing."""
+        """A column as a NumPy array of one dimension.
+
+        It is of int64, of float64 (nan where there is no value), or of objects for texts.
+        """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 def parse_link(text: str) -> tuple[int, int]:
@@ -210,11 +218,11 @@ class Sweep:
         profile: Literal["ns2", "rfc"] | str = "ns2",
         gap_ns: int = 500_000_000,
         packets: int = 100,
-        extra_packets: Sequence[int] = ...,
+        extra_packets: Sequence[int] = [],
         notify: bool = True,
         notify_delay_ns: int = 0,
-        fixed: Link = ...,
-        knobs: Mapping[str, str] = ...,
+        fixed: Link = (100_000_000, 2_000_000),
+        knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
         flows: int = 1,
         stagger_ns: int = 0,
@@ -235,7 +243,7 @@ def run_sweeps(
 
     With `fork` off each run starts from its beginning, to the same result. `threads` is the number
     of threads, 0 for one on each processor. `progress` is called now and then with the runs done
-    and the runs in all.
+    and the runs in all. The columns are those of `handoff`.
     """
 
 def handoff(
@@ -248,11 +256,11 @@ def handoff(
     profile: Literal["ns2", "rfc"] | str = "ns2",
     gap_ns: int = 500_000_000,
     packets: int = 100,
-    extra_packets: Sequence[int] = ...,
+    extra_packets: Sequence[int] = [],
     notify: bool = True,
     notify_delay_ns: int = 0,
-    fixed: Link = ...,
-    knobs: Mapping[str, str] = ...,
+    fixed: Link = (100_000_000, 2_000_000),
+    knobs: Mapping[str, str] = {},
     fork: bool = True,
     threads: int = 0,
     end_ns: int = 3_600_000_000_000,
@@ -266,7 +274,29 @@ def handoff(
 ) -> Table:
     """Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 
-    Rows come in that order. `progress` is called now and then with the runs done and in all.
+    Rows come in that order. `progress` is called now and then with the runs done and in all. The
+    columns, in which times count from the handoff (the break, if there is one) unless that is said:
+
+    - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
+    - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
+      so on for `extra_packets`; `t_new_make_ns`: the same from the highest segment sent at the
+      make; `t_ack_ns`: until the ACK has advanced by so many; `t_newpath_ns`: until it covers so
+      many that came over the new path first
+    - `timeouts`; `nrto`: those that doubled the back-off, `nspur` spurious ones among them,
+      `first_rto_ns`; `rto_times`: when they came, in seconds from t = 0, with "s" if spurious
+    - `drops_data`: data packets lost, `drops_queue` to a full queue, `drops_break` to the break;
+      `drops_all`: ACKs too; `rexmits`; `sent_in_outage`: new segments sent between break and make
+    - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
+      `false_fast_rexmits`: those of a segment that was not lost
+    - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
+      `losses_timed_out`: losses of which the timer told first
+    - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and
+      `phase` of the sender at the handoff; `cwnd_min`, `ssthresh_min` after it
+    - `in_rto_recovery_at_make` (1 or 0), and then `unused_ns`: from the make to the next
+      retransmission; `orders`: how many policies gave
+    - `acked_window`: packets acknowledged in the window, if there is one; `digest` of the run
+
+    A time is None where it did not come to that. Raises `MidflightError` for what is not accepted.
     """
 
 def trace(
@@ -282,8 +312,8 @@ def trace(
     until_ns: int | None = None,
     notify: bool = True,
     notify_delay_ns: int = 0,
-    fixed: Link = ...,
-    knobs: Mapping[str, str] = ...,
+    fixed: Link = (100_000_000, 2_000_000),
+    knobs: Mapping[str, str] = {},
     flows: int = 1,
     stagger_ns: int = 0,
     residents: int = 0,
@@ -310,8 +340,8 @@ def capture(
     until_ns: int | None = None,
     notify: bool = True,
     notify_delay_ns: int = 0,
-    fixed: Link = ...,
-    knobs: Mapping[str, str] = ...,
+    fixed: Link = (100_000_000, 2_000_000),
+    knobs: Mapping[str, str] = {},
     flows: int = 1,
     stagger_ns: int = 0,
     residents: int = 0,
@@ -346,7 +376,7 @@ class Radio:
         limit: int = 50,
         loss: str | None = None,
         reordering: str | None = None,
-        script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
+        script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
     ) -> Radio: ...
 
 @final
@@ -371,7 +401,7 @@ class LongFlow:
         then: Radio | None = None,
         at_ns: int | None = None,
         pause_ns: int = 0,
-        wired: Link = ...,
+        wired: Link = (20_000_000, 1_000_000),
         wired_limit: int = 30,
         cross_flows: int = 0,
         cross_delay_ns: int = 13_000_000,
@@ -380,9 +410,9 @@ class LongFlow:
         notify: bool = True,
         notify_delay_ns: int = 0,
         profile: Literal["ns2", "rfc"] | str = "ns2",
-        knobs: Mapping[str, str] = ...,
+        knobs: Mapping[str, str] = {},
         seed: int = 1,
-        runs: Sequence[int] = ...,
+        runs: Sequence[int] = [0],
     ) -> LongFlow: ...
 
 class Probe:
@@ -407,9 +437,9 @@ class Probe:
         told_flows: int = 1,
         segments: int = 100,
         profile: Literal["ns2", "rfc"] | str = "rfc",
-        knobs: Mapping[str, str] = ...,
+        knobs: Mapping[str, str] = {},
         seed: int = 1,
-        runs: Sequence[int] = ...,
+        runs: Sequence[int] = [0],
     ) -> Probe: ...
 
 def run_probes(
@@ -466,7 +496,7 @@ def trace_long_flow(
     run: int = 0,
     from_ns: int = 0,
     until_ns: int | None = None,
-    events: Sequence[str] = ...,
+    events: Sequence[str] = [],
 ) -> Table:
     """Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
 
@@ -515,14 +545,14 @@ class Roaming:
         end_ns: int,
         every_ns: int | None = 5_000_000_000,
         stations: int = 2,
-        fixed: Sequence[int] = ...,
+        fixed: Sequence[int] = [],
         loss: str | None = None,
         back_loss: str | None = None,
-        script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
-        back_script: Sequence[tuple[int, int | Literal["lose"] | str]] = ...,
-        backbone: Link = ...,
-        access: Link = ...,
-        wireless: Link = ...,
+        script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
+        back_script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
+        backbone: Link = (100_000_000, 50_000_000),
+        access: Link = (10_000_000, 3_000_000),
+        wireless: Link = (2_000_000, 5_000_000),
         limit: int = 50,
         advertisement_ns: int = 100_000_000,
         blackout_ns: int = 0,
@@ -534,9 +564,9 @@ class Roaming:
         forged: Literal["old", "current", "unsent"] | str | None = None,
         forged_every_ns: int = 1_000_000_000,
         profile: Literal["ns2", "rfc"] | str = "ns2",
-        knobs: Mapping[str, str] = ...,
+        knobs: Mapping[str, str] = {},
         seed: int = 1,
-        runs: Sequence[int] = ...,
+        runs: Sequence[int] = [0],
     ) -> Roaming: ...
 
 def run_roaming(
@@ -565,7 +595,7 @@ def trace_roaming(
     run: int = 0,
     from_ns: int = 0,
     until_ns: int | None = None,
-    events: Sequence[str] = ...,
+    events: Sequence[str] = [],
 ) -> Table:
     """Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
 
@@ -608,11 +638,11 @@ class Startup:
         residents: int = 0,
         resident_scheme: str = "sack",
         lead_ns: int = 0,
-        packets: Sequence[int] = ...,
+        packets: Sequence[int] = [10, 100, 200, 300, 400],
         window_ns: int | None = None,
         profile: Literal["ns2", "rfc"] | str = "ns2",
-        fixed: Link = ...,
-        knobs: Mapping[str, str] = ...,
+        fixed: Link = (100_000_000, 2_000_000),
+        knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
     ) -> Startup: ...
 
@@ -685,7 +715,8 @@ class Plan:
 
     `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
     by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
-    `policies` are policies of one's own by the names that schemes may have.
+    `policies` are policies of one's own by the names that schemes may have. Raises
+    `MidflightError` for what is not accepted, here and where a policy fails.
     """
 
     def __new__(
@@ -693,30 +724,59 @@ class Plan:
         text: str,
         *,
         name: str | None = "scenario",
-        sets: Sequence[tuple[str, str]] = ...,
+        sets: Sequence[tuple[str, str]] = [],
         policies: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Plan: ...
     @property
-    def canonical(self) -> str: ...
+    def canonical(self) -> str:
+        """The scenario as JSON with every default, which `Plan` takes again."""
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """What results are kept by: a hash of the canonical form and of the model's version."""
     def trace(
         self,
         *,
         run: int = 0,
         flow: str | None = None,
         from_ns: int = 0,
-        only: Sequence[str] = ...,
-    ) -> Table: ...
-    def causes(self, *, run: int = 0, flow: str | None = None) -> Table: ...
-    def sender(self, at_ns: int, *, run: int = 0, flow: str | None = None) -> SenderThen: ...
+        only: Sequence[str] = [],
+    ) -> Table:
+        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
+
+        `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
+        happens before, and all but the events of these names.
+        """
+    def causes(self, *, run: int = 0, flow: str | None = None) -> Table:
+        """Return every event of a flow in one run with what led to it, for `midflight.explain`.
+
+        Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
+        a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
+        receiver or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last".
+        Events beside those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no
+        arrival sent it at once; "wake", when a deadline of the sender comes, with whose it is;
+        "dupacks", as the sender counts them; "srtt".
+        """
+    def sender(self, at_ns: int, *, run: int = 0, flow: str | None = None) -> SenderThen:
+        """Return the sender of a flow in one run as it is after everything before `at_ns`.
+
+        Windows are in segments, times in nanoseconds.
+        """
     @property
-    def flows(self) -> list[FlowTold]: ...
+    def flows(self) -> list[FlowTold]:
+        """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
+        the bytes of data in a full segment.
+        """
     @property
-    def occasions(self) -> list[Occasion]: ...
+    def occasions(self) -> list[Occasion]:
+        """The handoffs, and the changes of the link that the mobile node is on."""
     def capture(
         self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
-    ) -> dict[str, bytes]: ...
+    ) -> dict[str, bytes]:
+        """Return what one run looks like on the wire: pcapng files by the place of the capture.
+
+        The places are "sender" and "receiver" of the flow, and the base station of each link by the
+        link's name. `snaplen` is as for `capture`.
+        """
 
 def run_plans(
     plans: Sequence[Plan],

@@ -1,8 +1,8 @@
 """Claims of a paper and the verdicts that data gives on them.
 
 A *claim* is one testable statement of a paper in our own words, with a pass rule that a function
-evaluates on simulated runs.  The function returns a `Finding`: a list of `Check`s, one for each
-part of the rule.  The verdict follows from the checks and from nothing else:
+evaluates on simulated runs.  The function returns a `Finding`: a list of `Check`, one for each part
+of the rule.  The verdict follows from the checks and from nothing else:
 
 ==============  =================================================================
 all pass        ``reproduced``
@@ -92,10 +92,12 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
+        """What the checks give."""
         return decide(self.checks)
 
     @property
     def measured(self) -> str:
+        """The measured values as one text."""
         parts = "; ".join(str(check) for check in self.checks)
         return f"{parts}. {self.context}" if self.context and parts else parts or self.context
 
@@ -125,13 +127,16 @@ class ClaimResult:
 
     @property
     def id(self) -> str:
+        """The claim's identifier."""
         return self.claim.id
 
     @property
     def verdict(self) -> Verdict:
+        """The finding's verdict."""
         return self.finding.verdict
 
     def to_json(self) -> dict[str, str]:
+        """What `claims.csv` has of it, by column."""
         return {
             "id": self.claim.id,
             "claim": self.claim.claim,

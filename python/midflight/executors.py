@@ -29,7 +29,11 @@ def run_local(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> None:
-    """Run shards one after the other, each on all threads; `progress` is told of cells."""
+    """Run shards one after the other and keep their tables in the sweep's folder.
+
+    Each runs on so many threads, 0 for one on each processor. `progress` is told of cells done and
+    cells in all.
+    """
     total = sum(len(shard.cells) for shard in shards)
     done = 0
     for shard in shards:
@@ -56,7 +60,9 @@ def run_dask(
 ) -> None:
     """Run shards on the Dask cluster at this address, or on one of this machine's processors.
 
-    Workers need midflight and no common folder: tables come back and are written here.
+    Workers need midflight and no common folder: tables come back and are written here. Needs the
+    extra `dask`. `cluster` is a cluster of one's own instead of an address; `progress` is told of
+    cells done and cells in all.
     """
     from distributed import Client, LocalCluster, as_completed
 
@@ -114,6 +120,8 @@ def run_slurm(
     The folder is one that all nodes see. `options` are submitit's, such as `slurm_partition`,
     `timeout_min` (720 unless given), `mem_gb` or `slurm_account`; raises `MidflightError` for
     others. Jobs go on when this program is stopped; run it again to pick up what is there.
+    Needs the extra `slurm`. `cluster` is submitit's too, `wait` what sleeps some seconds between
+    two looks at the jobs.
     """
     import submitit
 

@@ -57,6 +57,7 @@ ALIASES = {
     "arrival": "rcv",
     "rtt": "rtt_sample",
 }
+#: Events that `what` may be.
 CHOICES = (
     "cwnd",
     "ssthresh",
@@ -121,7 +122,12 @@ def explain(
     flow: str | None = None,
     what: str | None = None,
 ) -> Explanation | None:
-    """Explain the most telling event at or just before an instant; None if there is none."""
+    """Explain the most telling event at or just before an instant; None if there is none.
+
+    `at_ns` is counted from the start of the run, `run` is the number of the run from 0, `flow` the
+    name of a flow (default: the first). `what` takes the last event of one kind, one of `CHOICES`.
+    Raises `MidflightError` for a flow that there is not.
+    """
     history = History(plan, run=run, flow=flow)
     found = choose(history, at_ns, what)
     if found is None:
@@ -138,7 +144,7 @@ def explain(
 
 
 def choose(history: History, at_ns: int, what: str | None = None) -> tuple[Row, str] | None:
-    """Return the event to explain, and why it is that one."""
+    """Return the event to explain, and why it is that one; None if there is none by then."""
     rows = history.rows[: history.at(at_ns)]
     if not rows:
         return None

@@ -22,6 +22,7 @@ HEADS = frozenset({"ack", "notice", "wake"})
 ZERO = "zero window"
 #: Events outside the sender.
 OUTSIDE = frozenset({"rcv", "drop", "break", "make", "ack_sent"})
+#: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
 
 

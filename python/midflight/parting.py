@@ -83,7 +83,10 @@ Histories: TypeAlias = tuple[History, History]
 
 
 def compare(a: Plan, b: Plan, *, run: int = 0, flow: str | None = None) -> Comparison:
-    """Compare a run of two plans: of one flow, or of all that they have in common."""
+    """Compare a run of two plans: of one flow, or of all that they have in common.
+
+    `run` is the number of the run from 0. Raises `MidflightError` for a flow that there is not.
+    """
     named = [[one["name"] for one in plan.flows] for plan in (a, b)]
     names = [flow] if flow is not None else [name for name in named[0] if name in named[1]]
     only = (

@@ -46,11 +46,15 @@ class Policy(Protocol):
         """Answer a notice."""
 
 
+#: Policies of one's own by the names that schemes may have; each is a class, or makes an object.
 Policies: TypeAlias = Mapping[str, Callable[[], Policy]]
 
 
 def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
-    """Load policies written as NAME=FILE.py:CLASS; raises `ValueError` for what is not one."""
+    """Load policies written as NAME=FILE.py:CLASS, and return the classes by their names.
+
+    Raises `ValueError` for what is not one.
+    """
     found: dict[str, Callable[[], Any]] = {}
     for word in words:
         name, equals, where = word.partition("=")
@@ -85,7 +89,7 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
 def sources(policies: Policies | None) -> dict[str, str]:
     """Return what tells policies apart from other versions of them: a hash of the file they are in.
 
-    Of a class that is in no file, as in a notebook, it is the hash of its source. Raises
+    Of a class that is in no file, as in a notebook, it is the hash of its cell. Raises
     `MidflightError` for what has neither, or is made anew at each call of something.
     """
     from midflight import MidflightError
@@ -100,7 +104,11 @@ def sources(policies: Policies | None) -> dict[str, str]:
         methods = [one for one in vars(policy).values() if inspect.isfunction(one)]
         file = Path(methods[0].__code__.co_filename) if methods else Path()
         try:
-            text = file.read_text() if file.is_file() else inspect.getsource(policy)
+            if file.is_file():
+                text = file.read_text()
+            else:
+                # A cell of a notebook is no file, but its lines are kept for its functions.
+                text = "".join(inspect.findsource(methods[0] if methods else policy)[0])
         except (OSError, TypeError) as error:
             raise MidflightError(f'the source of the policy "{name}" is not to be had') from error
         return hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()

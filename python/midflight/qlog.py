@@ -23,7 +23,10 @@ EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:even
 
 
 def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
-    """Write the events of a flow in one run."""
+    """Write the events of a flow in one run to a file that is open for text.
+
+    Raises `MidflightError` for a flow that there is not.
+    """
     history = History(plan, run=run, flow=flow)
     lines = [header(history), *events(history)]
     for line in lines:
@@ -31,7 +34,7 @@ def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
 
 
 def header(history: History) -> dict[str, Any]:
-    """Return the first line."""
+    """Return the first line: what the file is, and of which run."""
     import midflight
 
     told = next(one for one in history.plan.flows if one["name"] == history.flow)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "Columns",
     "Estimate",
+    "Event",
     "EventLog",
     "FlowTable",
     "Quartiles",
@@ -137,7 +138,10 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def difference_ci(a: ArrayLike, b: ArrayLike) -> Estimate:
-    """The mean of a - b over paired runs, with its 95 % confidence interval."""
+    """The mean of a - b over paired runs, with its 95 % confidence interval (Student's t).
+
+    Both have one dimension and the same length, or `ValueError` is raised.
+    """
     first, second = _paired(a, b)
     return mean_ci(first - second)
 
@@ -147,6 +151,7 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
 
     The interval is Fieller's (1954): every ratio r for which the mean of a - r b does not differ
     from 0.  It is infinite when the mean of b itself does not, and nan for fewer than two runs.
+    Both have one dimension and the same length, or `ValueError` is raised.
     """
     first, second = _paired(a, b)
     nan = float("nan")
@@ -174,7 +179,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation; nan when one side is constant."""
+    """Spearman's rank correlation of two arrays of one length; nan when one side is constant."""
     rx, ry = _ranks(np.asarray(x, dtype=float)), _ranks(np.asarray(y, dtype=float))
     if np.ptp(rx) == 0 or np.ptp(ry) == 0:
         return float("nan")
@@ -203,10 +208,12 @@ class Columns:
 
     @property
     def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
         return list(self._columns)
 
     @property
     def num_rows(self) -> int:
+        """Number of rows."""
         return len(self._values(self.column_names[0])) if self._columns else 0
 
     def __len__(self) -> int:
@@ -304,6 +311,7 @@ class RunTable:
         return self._columns[name]
 
     def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
         return name in self._table.column_names
 
     @cached_property
@@ -515,6 +523,7 @@ class EventLog:
         return self._pick(np.char.startswith(self.detail, start))
 
     def events(self) -> list[Event]:
+        """The events one by one."""
         return [
             Event(float(t), str(k), float(v), str(d))
             for t, k, v, d in zip(self.time_s, self.kind, self.value, self.detail, strict=True)

@@ -67,7 +67,10 @@ def report_run(
 
 
 def report_html(outcome: Outcome, *, command: str = "") -> str:
-    """Return the report of runs that were made."""
+    """Return the report of runs that were made as a text of HTML.
+
+    `command` is what repeats them, as the report says.
+    """
     scenario = json.loads(outcome.plan.canonical)
     manifest = outcome.manifest(command)
     moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]

@@ -183,7 +183,10 @@ class Scenario:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the scenario of a mapping with the keys of a scenario file."""
+        """Return the scenario of a mapping with the keys of a scenario file.
+
+        Raises `MidflightError` for a key that there is not; values are checked by `plan`.
+        """
         found: Self = _build(cls, values)
         return found
 
@@ -203,7 +206,10 @@ class Scenario:
         return _core.Plan(text, name=None, sets=set_texts(sets), policies=policies)
 
     def but(self, sets: Mapping[str, Value], *, policies: Policies | None = None) -> Self:
-        """Return the same with these values, by the path to them."""
+        """Return the same with these values, by the path to them, and every default.
+
+        Raises `MidflightError` for what is not accepted.
+        """
         return self.from_dict(json.loads(self.plan(sets=sets, policies=policies).canonical))
 
     def run(
@@ -213,13 +219,20 @@ class Scenario:
         progress: Callable[[int, int], object] | None = None,
         policies: Policies | None = None,
     ) -> Outcome:
-        """Run it; `progress` is told of runs done and runs in all."""
+        """Run it on so many threads, 0 for one on each processor.
+
+        `progress` is told of runs done and runs in all. Raises `MidflightError` for what is not
+        accepted, or when a policy fails.
+        """
         return Outcome.of(self.plan(policies=policies), threads=threads, progress=progress)
 
     def trace(
         self, *, run: int = 0, flow: str | None = None, policies: Policies | None = None
     ) -> Table:
-        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`."""
+        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
+
+        `flow` is the flow's name (default: the first), `run` the number of the run, from 0.
+        """
         return self.plan(policies=policies).trace(run=run, flow=flow)
 
     def capture(
@@ -230,7 +243,11 @@ class Scenario:
         snaplen: int = 128,
         policies: Policies | None = None,
     ) -> dict[str, bytes]:
-        """Return pcapng files of a flow in one run by the place of the capture."""
+        """Return pcapng files of a flow in one run by the place of the capture.
+
+        The places are "sender", "receiver" and the base station of each link by the link's name. Of
+        each packet there are the first `snaplen` bytes; 0 keeps all.
+        """
         return self.plan(policies=policies).capture(run=run, flow=flow, snaplen=snaplen)
 
 
@@ -254,7 +271,7 @@ class Outcome:
         threads: int = 0,
         progress: Callable[[int, int], object] | None = None,
     ) -> Self:
-        """Run a plan."""
+        """Run a plan; `threads` and `progress` are as for `Scenario.run`."""
         from midflight import _core
 
         flows, phases = _core.run_plans([plan], threads=threads, progress=progress)
@@ -290,7 +307,7 @@ class Outcome:
 
 
 def starter_names() -> list[str]:
-    """Return the names of the starter scenarios."""
+    """Return the names of the starter scenarios, in the order of the alphabet."""
     return sorted(path.stem for path in STARTERS.glob("*.toml"))
 
 
@@ -300,7 +317,10 @@ def read_plan(
     sets: Mapping[str, Value] | None = None,
     policies: Policies | None = None,
 ) -> Plan:
-    """Read and check a scenario file, or a starter scenario by its name."""
+    """Read and check a scenario file, or a starter scenario by its name.
+
+    `sets` and `policies` are as for `Scenario.read`, and so is what is raised.
+    """
     from midflight import _core
 
     path = Path(file)

@@ -3,7 +3,7 @@
 A sweep is a scenario and axes; a cell is one combination. Cells are run in shards. What a shard is
 kept by follows from what is in it and from the model's version, it is written as a whole or not at
 all, and one that is there is not run again: an interrupted sweep goes on where it was, and any
-number of machines may run their share of it.
+number of machines may run their share of it::
 
     DIR/sweep.json             the scenario, the axes, and how many cells there are
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
@@ -153,7 +153,7 @@ class Sweep:
     ) -> Self:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
-        A path may have a * for every name, as in "flows.*.scheme". Raises `MidflightError` for
+        A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
         axes that are not accepted; every value is tried once.
         """
         from midflight import MidflightError
@@ -202,7 +202,7 @@ class Sweep:
         return {key: values[place] for (key, values), place in each}
 
     def sets(self, cell: int) -> list[tuple[str, str]]:
-        """Return the values of a cell as the core takes them, without *."""
+        """Return the values of a cell as the core takes them, with no `*` in a path."""
         each = self.values(cell).items()
         return [(path, value) for key, value in each for path in self.paths[key]]
 

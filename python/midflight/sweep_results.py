@@ -73,7 +73,11 @@ class Comparison:
 
 
 def read_flows(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a sweep's flows, with the times after the first handoff."""
+    """Yield the rows of a sweep's flows, with the times after the first handoff.
+
+    The columns are those of `flows.csv`, and `first_new_ns` and `all_new_ns` of the phase after the
+    first handoff; "" is a missing value. Raises `OSError` for a folder without the tables.
+    """
     with (
         (folder / "flows.csv").open(newline="", encoding="utf-8") as flows,
         (folder / "phases.csv").open(newline="", encoding="utf-8") as phases,
@@ -90,7 +94,11 @@ def read_flows(folder: Path) -> Iterator[dict[str, str]]:
 def groups(
     rows: Iterator[dict[str, str]], axes: Sequence[str], by: Sequence[str], metric: str
 ) -> list[Group]:
-    """Return the mobile node's flows grouped by these axes, in the order of the table."""
+    """Return the mobile node's flows grouped by these axes, in the order of the table.
+
+    `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` those that are told apart,
+    `metric` a column, whose unit the values have.
+    """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]
     for row in rows:
@@ -108,7 +116,8 @@ def compare(
 ) -> list[Comparison]:
     """Return the values of an axis against its first one, pair by pair.
 
-    The axis is one of those that the groups are by.
+    The axis is one of those that the groups are by, `order` its values, the first of them the
+    baseline. Pairs have the same other values and run. Differences are in the metric's unit.
     """
     place = by.index(axis)
     baseline = order[0]

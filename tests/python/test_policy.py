@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from midflight import MidflightError, Order, Scenario
 from midflight.cli import main
 from midflight.executors import run_dask, run_local
-from midflight.policy import load_policies
+from midflight.policy import load_policies, sources
 from midflight.sweep import Sweep
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_a2.py"
@@ -204,3 +205,22 @@ def test_errors_of_a_policy_are_told_everywhere(
         said = capsys.readouterr().err.splitlines()[-1]
         assert 'the policy "bad" failed in on_notice: AttributeError' in said, command
         assert f"({file}:3)" in said
+
+
+def cell(name: str, text: str) -> Any:
+    """What a notebook's cell with a class is to Python: in no file, but in its cache of lines."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, name, "exec"), found)
+    return found["Half"]
+
+
+def test_a_policy_of_a_notebook_is_known_by_its_cell() -> None:
+    text = "SHARE = 2\n\nclass Half:\n    def on_notice(self, notice, view):\n        return None\n"
+    first, same = (sources({"half": cell(f"/nowhere/{n}.py", text)}) for n in (1, 2))
+    assert first == same
+    other = sources({"half": cell("/nowhere/3.py", text.replace("SHARE = 2", "SHARE = 3"))})
+    assert other != first
+    made = type("Made", (), {"on_notice": None})
+    with pytest.raises(MidflightError, match="is not to be had"):
+        sources({"made": made})

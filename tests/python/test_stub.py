@@ -58,6 +58,28 @@ def test_every_keyword_is_in_the_stub_and_the_other_way_round() -> None:
         assert stub_arguments(node) == known, name
 
 
+def test_defaults_in_the_stub_are_those_of_the_module() -> None:
+    tree = ast.parse(Path(midflight.__file__).with_name("_core.pyi").read_text())
+    told = 0
+    for of in tree.body:
+        for node in (of, *(of.body if isinstance(of, ast.ClassDef) else ())):
+            if not isinstance(node, ast.FunctionDef) or not node.args.kwonlyargs:
+                continue
+            owner = _core if node is of else getattr(_core, of.name)
+            call = owner if node.name == "__new__" else getattr(owner, node.name)
+            known = inspect.signature(call).parameters
+            for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+                default = known[one.arg].default
+                if default is inspect.Parameter.empty:
+                    assert value is None, (node.name, one.arg)
+                # A signature may leave a default to the stub.
+                elif default is not ...:
+                    assert value is not None
+                    assert ast.literal_eval(value) == default, (node.name, one.arg)
+                    told += 1
+    assert told > 100
+
+
 def test_handoff_takes_what_a_sweep_and_its_runs_take() -> None:
     def keywords(of: Any) -> set[str]:
         return set(inspect.signature(of).parameters)
@@ -79,7 +101,14 @@ def test_help_says_what_the_stub_says() -> None:
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name == "MidflightError":
             continue
         of = getattr(_core, node.name, None)
-        if of is not None:
-            assert inspect.getdoc(of) == ast.get_docstring(node), node.name
-            told += 1
-    assert told > 20
+        if of is None:
+            continue
+        assert inspect.getdoc(of) == ast.get_docstring(node), node.name
+        told += 1
+        for member in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(member, ast.FunctionDef) and not member.name.startswith("__"):
+                doc = inspect.getdoc(getattr(of, member.name))
+                assert doc
+                assert doc == ast.get_docstring(member), f"{node.name}.{member.name}"
+                told += 1
+    assert told > 80

@@ -365,7 +365,7 @@ fn with_progress<T: Send>(
 ///
 /// With `fork` off each run starts from its beginning, to the same result. `threads` is the number
 /// of threads, 0 for one on each processor. `progress` is called now and then with the runs done
-/// and the runs in all.
+/// and the runs in all. The columns are those of `handoff`.
 #[pyfunction(name = "run_sweeps")]
 #[pyo3(signature = (sweeps, *, fork = true, threads = 0, progress = None))]
 #[allow(
@@ -391,7 +391,29 @@ fn run_all(
 
 /// Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
 ///
-/// Rows come in that order. `progress` is called now and then with the runs done and in all.
+/// Rows come in that order. `progress` is called now and then with the runs done and in all. The
+/// columns, in which times count from the handoff (the break, if there is one) unless that is said:
+///
+/// - `scheme`, `th_ns`: the instant of the handoff from t = 0; `flow` (from 0), `resident` (1 or 0)
+/// - `t_new_ns`: until `packets` segments never sent before are acknowledged, `t_new_extra0_ns` and
+///   so on for `extra_packets`; `t_new_make_ns`: the same from the highest segment sent at the
+///   make; `t_ack_ns`: until the ACK has advanced by so many; `t_newpath_ns`: until it covers so
+///   many that came over the new path first
+/// - `timeouts`; `nrto`: those that doubled the back-off, `nspur` spurious ones among them,
+///   `first_rto_ns`; `rto_times`: when they came, in seconds from t = 0, with "s" if spurious
+/// - `drops_data`: data packets lost, `drops_queue` to a full queue, `drops_break` to the break;
+///   `drops_all`: ACKs too; `rexmits`; `sent_in_outage`: new segments sent between break and make
+/// - `reordered`: first transmissions that arrived behind a higher segment; `fast_rexmits`, and
+///   `false_fast_rexmits`: those of a segment that was not lost
+/// - `loss_wait_max_ns`, `loss_wait_mean_ns`: from a loss to the segment's next transmission;
+///   `losses_timed_out`: losses of which the timer told first
+/// - `cwnd`, `ssthresh`, `flight` (segments), `rto_ns`, `hiack`, `maxseq`, `dupacks`, `backoff` and
+///   `phase` of the sender at the handoff; `cwnd_min`, `ssthresh_min` after it
+/// - `in_rto_recovery_at_make` (1 or 0), and then `unused_ns`: from the make to the next
+///   retransmission; `orders`: how many policies gave
+/// - `acked_window`: packets acknowledged in the window, if there is one; `digest` of the run
+///
+/// A time is None where it did not come to that. Raises `MidflightError` for what is not accepted.
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(

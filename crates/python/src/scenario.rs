@@ -17,7 +17,8 @@ use crate::{captures, nanos, refuse, trace_columns, trace_table, with_progress};
 ///
 /// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
 /// by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
-/// `policies` are policies of one's own by the names that schemes may have.
+/// `policies` are policies of one's own by the names that schemes may have. Raises
+/// `MidflightError` for what is not accepted, here and where a policy fails.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Plan {
     plan: midflight_study::scenario::Plan,
@@ -61,8 +62,8 @@ impl Plan {
 
     /// Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
     ///
-    /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what happens
-    /// before, and all but the events of these names.
+    /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
+    /// happens before, and all but the events of these names.
     #[pyo3(signature = (*, run = 0, flow = None, from_ns = 0, only = vec![]), text_signature = "(self, *, run=0, flow=None, from_ns=0, only=[])")]
     #[allow(
         clippy::needless_pass_by_value,
@@ -85,11 +86,12 @@ impl Plan {
 
     /// Return every event of a flow in one run with what led to it, for `midflight.explain`.
     ///
-    /// Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of a
-    /// segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the receiver
-    /// or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last". Events beside
-    /// those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no arrival sent it
-    /// at once; "wake", when a deadline of the sender comes, with whose it is; "dupacks", as the sender counts them; "srtt".
+    /// Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
+    /// a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
+    /// receiver or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last".
+    /// Events beside those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no
+    /// arrival sent it at once; "wake", when a deadline of the sender comes, with whose it is;
+    /// "dupacks", as the sender counts them; "srtt".
     #[pyo3(signature = (*, run = 0, flow = None))]
     fn causes(&self, py: Python<'_>, run: u64, flow: Option<&str>) -> PyResult<Table> {
         let found = py.detach(|| explain_scenario(&self.plan, run, flow));
@@ -106,6 +108,8 @@ impl Plan {
     }
 
     /// Return the sender of a flow in one run as it is after everything before `at_ns`.
+    ///
+    /// Windows are in segments, times in nanoseconds.
     #[pyo3(signature = (at_ns, *, run = 0, flow = None))]
     fn sender<'py>(
         &self,
@@ -139,8 +143,8 @@ impl Plan {
         Ok(entry)
     }
 
-    /// The flows, each with its name, scheme and direction, whether it is the mobile node's, and the
-    /// bytes of data in a full segment.
+    /// The flows, each with its name, scheme and direction, whether it is the mobile node's, and
+    /// the bytes of data in a full segment.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

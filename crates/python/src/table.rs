@@ -18,7 +18,7 @@ use crate::MidflightError;
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Table {
     batch: RecordBatch,
-    /// Digest of the run that the table lists, or an empty text.
+    /// Digest of a trace's run. Elsewhere it is empty, and a column has that of each run.
     #[pyo3(get)]
     digest: String,
 }
@@ -115,6 +115,8 @@ impl Table {
     }
 
     /// A column as a list; None where there is no value.
+    ///
+    /// Raises `MidflightError` for a name that is not among `column_names`.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.find(name)?;
         match column.data_type() {
@@ -124,8 +126,9 @@ impl Table {
         }
     }
 
-    /// A column as a NumPy array: int64, float64 (nan where there is no
-    /// value), or objects for texts.
+    /// A column as a NumPy array of one dimension.
+    ///
+    /// It is of int64, of float64 (nan where there is no value), or of objects for texts.
     fn numpy<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy")?;
         let column = self.find(name)?;
