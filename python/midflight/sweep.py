@@ -54,7 +54,7 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
 
     A list is taken as it is. A text is values with commas between them, or a range with its end
     included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1", or
-    "from : to : *factor", as in "64 kbit/s : 65536 kbit/s : *4".
+    `from : to : *factor`, as in `64 kbit/s : 65536 kbit/s : *4`.
     """
     from midflight import MidflightError
 

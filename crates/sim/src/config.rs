@@ -54,6 +54,15 @@ pub enum Action {
         /// and numbers of packets from their start; none to go on as before.
         setting: Option<u16>,
     },
+    /// From now on the link has another setting. What waits for its transmission is sent by that; what
+    /// is on its way arrives as it would have, and nothing else before it. The setting's random
+    /// streams and numbers of packets begin. Without effect on a link that is paused.
+    Change {
+        /// The link, which was declared to pause.
+        link: LinkId,
+        /// Which of its settings.
+        setting: u16,
+    },
     /// Tell the sender of a flow, which has not opened yet, of its access link.
     NotifyStart(FlowId, StartNotice),
     /// Tell the sender of a flow of a handoff.

@@ -2,6 +2,8 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+mod pause;
+
 use std::borrow::Cow;
 
 use educe::Educe;
@@ -10,10 +12,10 @@ use midflight_units::{Duration, Instant, Rate, Ring};
 use crate::agenda::{Key, Source};
 use crate::announcement::{Announcement, What};
 use crate::chain::Onward;
-use crate::config::{NodeId, WorldError};
+use crate::config::NodeId;
 use crate::cross::CrossTraffic;
-use crate::impairment::{Fate, Impairing, Impairments};
-use crate::moment::{Moment, Scheduled, Shadow};
+use crate::impairment::{Fate, Impairments};
+use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
 use crate::quick_start::Router;
 use crate::special::{Entry, Special};
@@ -452,13 +454,14 @@ impl Link {
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, packet: Packet) -> Entry {
+    pub(crate) fn admit(&mut self, enter: Shadow, packet: Packet) -> Entry {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
         if self.down {
             return Entry::Broken;
         }
+        self.hold_back(enter, packet.bytes);
         match self.special.as_deref_mut() {
             Some(special) if special.paused => {
                 let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -496,98 +499,6 @@ impl Link {
         }
         special.swapping |= matches!(fate, Fate::Swapped(_));
         Some((transit, fate, followed))
-    }
-
-    /// What forbids to pause the link of this name and to resume with a setting, if anything does.
-    pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
-        let link = name.to_string();
-        let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
-            return Err(WorldError::UnpausableLink { link });
-        };
-        let settings = special.settings.len();
-        match setting {
-            Some(setting) if usize::from(setting) >= settings => Err(WorldError::UnknownSetting {
-                link,
-                setting,
-                settings,
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.special.as_deref().is_some_and(|s| s.paused)
-    }
-
-    /// Holds from `now` on what is on its way to the far end, late packets with
-    /// the others in the order in which they would have arrived.
-    pub(crate) fn pause(&mut self, now: Shadow, late: &[Announcement]) {
-        let Some(special) = self.special.as_deref_mut() else {
-            return;
-        };
-        let key = |t: &Transit| Key {
-            due: t.passage.arrive.moment(),
-            scheduled: t.passage.start,
-        };
-        let mut due: Vec<(Key, Packet)> = self.ring.iter().map(|t| (key(t), t.packet)).collect();
-        let next = due.first().map_or(Key::NEVER, |&(key, _)| key);
-        for announcement in late {
-            let swapped = announcement.what == What::Swapped;
-            let key = if swapped {
-                announcement.key.min(next)
-            } else {
-                announcement.key
-            };
-            due.push((key, announcement.packet));
-        }
-        // Stable: a packet that was to follow another does.
-        due.sort_by_key(|&(key, _)| key);
-        let waits = |t: &&Transit| t.passage.start.at >= now;
-        special.waiting = self.ring.iter().filter(waits).count();
-        special
-            .held
-            .extend(due.into_iter().map(|(_, packet)| packet));
-        special.swapping = false;
-        special.paused = true;
-        self.closed = true;
-        self.ring.clear();
-        self.entries.clear();
-    }
-
-    /// Sends what was held, as if handed to it at `now` while it is idle.
-    /// Calls `lose` with each packet if the link went down.
-    pub(crate) fn resume(
-        &mut self,
-        now: Moment,
-        scheduled: Scheduled,
-        setting: Option<u16>,
-        mut lose: impl FnMut(Packet),
-    ) {
-        let Some(special) = self.special.as_deref_mut() else {
-            return;
-        };
-        special.paused = false;
-        self.closed = self.down || special.is_closed();
-        let mut held = std::mem::take(&mut special.held);
-        let settings = special.settings.clone();
-        if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
-            special.impairing = Impairing::new(&setting.impairments, now.at);
-            self.tune(setting.rate, setting.delay, setting.limit);
-        }
-        self.free_at = now.shadow;
-        let room = std::mem::replace(&mut self.room, usize::MAX);
-        for packet in held.drain(..) {
-            if self.down {
-                lose(packet);
-            } else if let Some(passage) = self.offer(now.shadow, scheduled, packet.bytes) {
-                self.carry(now.shadow, passage, packet);
-            }
-        }
-        self.room = room;
-        if let Some(special) = self.special.as_deref_mut() {
-            // For the buffer.
-            special.held = held;
-        }
     }
 
     /// The queue had no room for a packet.
@@ -631,6 +542,7 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
+    use crate::moment::Moment;
     use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: Onward) -> Link {

@@ -52,6 +52,11 @@ impl Shadow {
         Self(self.0 + seconds)
     }
 
+    /// Seconds from another instant to this one; negative if that is later.
+    pub(crate) fn seconds_after(self, other: Self) -> f64 {
+        self.0 - other.0
+    }
+
     /// The nanosecond that this rounds to, so that both order events alike.
     #[inline]
     pub(crate) fn moment(self) -> Moment {

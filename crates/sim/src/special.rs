@@ -8,6 +8,7 @@ use midflight_units::Instant;
 
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
+use crate::moment::Shadow;
 use crate::packet::Packet;
 use crate::quick_start::Routing;
 use crate::random::{stream, Stream};
@@ -39,6 +40,9 @@ pub(crate) struct Special {
     /// How many of them had not gone out before the pause.
     pub(crate) waiting: usize,
     pub(crate) settings: Arc<[LinkSetting]>,
+    /// After a change: when the last packet of before it arrives, which none overtakes, and the
+    /// link's delay in seconds.
+    pub(crate) holds_back: Option<(Shadow, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
     pub(crate) routing: Option<Routing>,
@@ -59,6 +63,7 @@ impl Special {
             paused: false,
             held: Vec::new(),
             waiting: 0,
+            holds_back: None,
             counted: config.counted,
             tapped: config.tapped,
             routing: Routing::new(config.router),

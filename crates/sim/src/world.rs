@@ -263,6 +263,9 @@ impl<O: Observer> World<O> {
             Action::Resume { link, setting } => {
                 self.links[link.index()].check_resume(setting, self.link_name(link))?;
             }
+            Action::Change { link, setting } => {
+                self.links[link.index()].check_resume(Some(setting), self.link_name(link))?;
+            }
             _ => {}
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
@@ -495,6 +498,7 @@ impl<O: Observer> World<O> {
             Action::Up(link) => self.links[link.index()].bring_up(),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
+            Action::Change { link, setting } => self.change(link, setting),
             Action::NotifyStart(flow, notice) => {
                 let log = &mut Told {
                     observer: &mut self.observer,
@@ -584,7 +588,7 @@ impl<O: Observer> World<O> {
                     self.look_at(link, now, &packet);
                     l = &mut self.links[link.index()];
                 }
-                match l.admit(packet) {
+                match l.admit(enter, packet) {
                     Entry::Open => {}
                     Entry::Broken => break DropCause::Break,
                     Entry::Full => break DropCause::Queue,

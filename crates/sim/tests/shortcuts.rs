@@ -296,6 +296,10 @@ fn plan_pauses(world: &mut World<Seen>, back: Return) {
         schedule(world, ms, Action::Pause(link));
         schedule(world, ms + for_ms, Action::Resume { link, setting });
     }
+    for (ms, link) in [(5_000, 3), (9_300, 4), (9_500, 4)] {
+        let (link, setting) = (id(link), 0);
+        schedule(world, ms, Action::Change { link, setting });
+    }
 }
 
 #[test]

@@ -156,4 +156,14 @@ impl<O: Observer> World<O> {
             self.change_cross_traffic(link, setting);
         }
     }
+    /// A link goes on with another setting, without a pause.
+    pub(super) fn change(&mut self, link: LinkId, setting: u16) {
+        let now = self.moment;
+        let l = &mut self.links[link.index()];
+        if !l.is_paused() {
+            l.change(now, setting);
+            self.sync_link(link.index());
+            self.change_cross_traffic(link, setting);
+        }
+    }
 }

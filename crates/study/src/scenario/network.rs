@@ -557,7 +557,8 @@ impl Plan {
             world.schedule(change.at, Action::MarkBreak)?;
         }
         let links = [Map::down(change.link)[1], map.up(change.link)[1]];
-        for link in links {
+        let stands_still = change.pause > Duration::ZERO;
+        for link in links.into_iter().filter(|_| stands_still) {
             world.schedule(change.at, Action::Pause(link))?;
         }
         if is_on {
@@ -565,8 +566,14 @@ impl Plan {
         }
         for link in links {
             // Settings are numbered from the second on.
-            let setting = u16::try_from(change.setting - 1).ok();
-            world.schedule(again, Action::Resume { link, setting })?;
+            let setting = change.setting as u16 - 1;
+            let action = if stands_still {
+                let setting = Some(setting);
+                Action::Resume { link, setting }
+            } else {
+                Action::Change { link, setting }
+            };
+            world.schedule(again, action)?;
         }
         if !is_on {
             return Ok(());

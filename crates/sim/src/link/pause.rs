@@ -1,0 +1,176 @@
+//! A link that stands still and goes on, or goes on with other parameters.
+
+use super::{Link, Transit};
+use crate::agenda::Key;
+use crate::announcement::{Announcement, What};
+use crate::config::WorldError;
+use crate::impairment::Impairing;
+use crate::moment::{Moment, Scheduled, Shadow};
+use crate::packet::Packet;
+
+/// What no rounding takes away, in seconds.
+const BEHIND: f64 = 1e-9;
+
+impl Link {
+    /// What forbids to pause the link of this name and to resume with a setting, if anything does.
+    pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
+        let link = name.to_string();
+        let Some(special) = self.special.as_deref().filter(|s| s.may_pause) else {
+            return Err(WorldError::UnpausableLink { link });
+        };
+        let settings = special.settings.len();
+        match setting {
+            Some(setting) if usize::from(setting) >= settings => Err(WorldError::UnknownSetting {
+                link,
+                setting,
+                settings,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.special.as_deref().is_some_and(|s| s.paused)
+    }
+
+    /// Holds from `now` on what is on its way to the far end, late packets with
+    /// the others in the order in which they would have arrived.
+    pub(crate) fn pause(&mut self, now: Shadow, late: &[Announcement]) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        let key = |t: &Transit| Key {
+            due: t.passage.arrive.moment(),
+            scheduled: t.passage.start,
+        };
+        let mut due: Vec<(Key, Packet)> = self.ring.iter().map(|t| (key(t), t.packet)).collect();
+        let next = due.first().map_or(Key::NEVER, |&(key, _)| key);
+        for announcement in late {
+            let swapped = announcement.what == What::Swapped;
+            let key = if swapped {
+                announcement.key.min(next)
+            } else {
+                announcement.key
+            };
+            due.push((key, announcement.packet));
+        }
+        // Stable: a packet that was to follow another does.
+        due.sort_by_key(|&(key, _)| key);
+        let waits = |t: &&Transit| t.passage.start.at >= now;
+        special.waiting = self.ring.iter().filter(waits).count();
+        special
+            .held
+            .extend(due.into_iter().map(|(_, packet)| packet));
+        special.swapping = false;
+        if let Some((_, delay)) = special.holds_back.take() {
+            self.delay_seconds = delay;
+        }
+        special.paused = true;
+        self.closed = true;
+        self.ring.clear();
+        self.entries.clear();
+    }
+
+    /// Sends what was held, as if handed to it at `now` while it is idle.
+    /// Calls `lose` with each packet if the link went down.
+    pub(crate) fn resume(
+        &mut self,
+        now: Moment,
+        scheduled: Scheduled,
+        setting: Option<u16>,
+        mut lose: impl FnMut(Packet),
+    ) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        special.paused = false;
+        self.closed = self.down || special.is_closed();
+        let mut held = std::mem::take(&mut special.held);
+        let settings = special.settings.clone();
+        if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
+            special.impairing = Impairing::new(&setting.impairments, now.at);
+            self.tune(setting.rate, setting.delay, setting.limit);
+        }
+        self.free_at = now.shadow;
+        let room = std::mem::replace(&mut self.room, usize::MAX);
+        for packet in held.drain(..) {
+            if self.down {
+                lose(packet);
+            } else if let Some(passage) = self.offer(now.shadow, scheduled, packet.bytes) {
+                self.carry(now.shadow, passage, packet);
+            }
+        }
+        self.room = room;
+        if let Some(special) = self.special.as_deref_mut() {
+            // For the buffer.
+            special.held = held;
+        }
+    }
+
+    /// Takes other parameters at `now` without a pause. What waits for its transmission
+    /// is sent by them; what has begun before arrives as it would have, and nothing
+    /// before that: a link is first in, first out.
+    pub(crate) fn change(&mut self, now: Moment, setting: u16) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        let settings = special.settings.clone();
+        let Some(setting) = settings.get(usize::from(setting)) else {
+            return;
+        };
+        special.impairing = Impairing::new(&setting.impairments, now.at);
+        // As before a pause: a transmission that would start at this very instant has not.
+        let has_begun = |t: &&Transit| t.passage.start.at < now.shadow;
+        let begun = self.ring.iter().take_while(has_begun).count();
+        let entries = self.entries.iter().copied().map(Some);
+        let entries = entries.chain(std::iter::repeat(None));
+        let waiting = self.ring.iter().copied().zip(entries).skip(begun);
+        let waiting: Vec<(Transit, Option<Shadow>)> = waiting.collect();
+        if let Some((first, _)) = waiting.first() {
+            self.free_at = first.passage.start.at;
+        }
+        self.tune(setting.rate, setting.delay, setting.limit);
+        self.ring.truncate(begun);
+        self.entries.truncate(begun);
+        let last = begun.checked_sub(1).and_then(|last| self.ring.get(last));
+        let last = last.map(|transit| transit.passage.arrive);
+        if let Some(special) = self.special.as_deref_mut() {
+            special.holds_back = last.map(|last| (last, self.delay_seconds));
+            self.closed = self.down || last.is_some() || special.is_closed();
+        }
+        let room = std::mem::replace(&mut self.room, usize::MAX);
+        for (transit, enter) in waiting {
+            let bytes = transit.packet.bytes;
+            self.hold_back(now.shadow, bytes);
+            let scheduled = Scheduled::alone(transit.passage.start.by);
+            if let Some(passage) = self.offer(now.shadow, scheduled, bytes) {
+                self.carry(enter.unwrap_or(now.shadow), passage, transit.packet);
+            }
+        }
+        self.room = room;
+    }
+
+    /// After a change to less delay: a packet that enters at `enter` arrives behind
+    /// those that were on their way.
+    pub(super) fn hold_back(&mut self, enter: Shadow, bytes: u32) {
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        let Some((last, delay)) = special.holds_back else {
+            return;
+        };
+        let sent = self
+            .free_at
+            .max(enter)
+            .plus(8.0 * f64::from(bytes) / self.bps);
+        let wait = last.seconds_after(sent) + BEHIND;
+        if wait > delay {
+            self.delay_seconds = wait;
+            special.holds_back = Some((sent.plus(wait), delay));
+        } else {
+            self.delay_seconds = delay;
+            special.holds_back = None;
+            self.closed = self.down || special.paused || special.is_closed();
+        }
+    }
+}
