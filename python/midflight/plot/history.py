@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from midflight.policy import Policies
     from midflight.scenario import Scenario
 
-__all__ = ["History", "Moment", "Moments", "Order", "Source", "histories", "plan_of"]
+__all__ = [
+    "History",
+    "Moment",
+    "Moments",
+    "Order",
+    "Source",
+    "histories",
+    "plan_of",
+    "time_shown",
+]
 
 NS_PER_S = 1e9
 
@@ -242,6 +251,23 @@ def histories(
     for scheme, one in planned(plan, key, schemes, policies):
         found.append(History(scheme, one.trace(run=run, flow=flow), moments))
     return found
+
+
+def time_shown(
+    runs: Sequence[History], from_s: float | None, until_s: float | None
+) -> tuple[float, float]:
+    """The time that is shown of runs, in seconds; raises `MidflightError` if that is none."""
+    from midflight import MidflightError
+
+    start = 0.0 if from_s is None else from_s
+    last = max(one.end_ns for one in runs) / NS_PER_S
+    if until_s is not None and until_s <= start:
+        raise MidflightError(f"--from {start:g} s is not before --until {until_s:g} s")
+    if start > last:
+        raise MidflightError(
+            f"from {start:g} s on there is nothing to show; the run is from 0 s to {last:g} s"
+        )
+    return start, until_s if until_s is not None else max(last * 1.01, start + 1e-6)
 
 
 def planned(
