@@ -16,7 +16,7 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenari
 from midflight.cli import main
 from midflight.plot import plot_axis, plot_run
 from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.history import Moment, flow_key, histories
+from midflight.plot.history import Moment, flow_key, flow_names, histories
 from midflight.plot.names import column_name
 from midflight.plot.run import run_figure
 from midflight.plot.style import SERIES, arrange, size_in
@@ -126,6 +126,13 @@ def test_flows_by_their_names() -> None:
     runs = histories(moving(), flow="other-1", schemes=["sack", "a1", "sack"])
     assert [one.label for one in runs] == ["sack", "a1"]
     assert runs[0].digest == histories(moving(), flow="other-1")[0].digest
+    # A panel says which of several flows it is of.
+    (panel,) = run_figure(runs[1:], kind="time-sequence").axes
+    assert panel.get_title(loc="left") == "other-1, a1"
+    (first,) = histories(moving())
+    assert first.title == "download, sack"
+    assert [one.title for one in histories("wifi-to-lte", schemes=["freeze"])] == ["freeze"]
+    assert flow_names(moving().to_dict()["flows"]) == moving().run().flows.column("flow")
     with pytest.raises(MidflightError, match='no flow "x"'):
         histories(moving(), flow="x")
 
@@ -157,7 +164,10 @@ def test_schemes_stand_side_by_side() -> None:
     runs = histories(moving(), schemes=["sack", "freeze"])
     figure = run_figure(runs, kind="time-sequence", from_s=0.1, until_s=2.0, segments=(50, 300))
     left, right = figure.axes
-    assert [left.get_title(loc="left"), right.get_title(loc="left")] == ["sack", "freeze"]
+    assert [left.get_title(loc="left"), right.get_title(loc="left")] == [
+        "download, sack",
+        "download, freeze",
+    ]
     assert left.get_xlim() == right.get_xlim() == (0.1, 2.0)
     assert left.get_ylim() == right.get_ylim() == (40.0, 310.0)
     sent = [lines_of(axes)["new segment"].get_ydata() for axes in (left, right)]
@@ -311,6 +321,18 @@ def test_points_over_names_stand_side_by_side() -> None:
         "sender 1",
         "sender 2",
     ]
+
+
+def test_one_number_is_a_name_and_zeros_are_seen() -> None:
+    columns = many_lines(3, 1) | {"timeouts": [0] * 9}
+    how: Any = {"x": "links.a.rate", "by": ["flows.a.scheme"]}
+    data = axis_data(columns, y="timeouts", **how)
+    assert list(data.categories or ()) == ["1 Mbit/s"]
+    (axes,) = axis_figure(data).axes
+    assert len({line.get_xdata()[0] for line in lines_of(axes).values()}) == 3
+    assert -0.1 < axes.get_ylim()[0] < 0
+    (axes,) = axis_figure(axis_data(columns, y="duration_ns", **how)).axes
+    assert axes.get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize("values", [5, 20])

@@ -320,10 +320,13 @@ def _scale(name: str) -> tuple[str, float]:
 
 
 def _axis(texts: Sequence[str], name: str) -> tuple[dict[str, float], Sequence[str] | None, str]:
-    """The place of each value on the axis; its names if they are no numbers; the unit."""
+    """The place of each value on the axis; its names if they are no numbers; the unit.
+
+    A number that stands alone makes no axis, and is a name.
+    """
     found = [_QUANTITY.fullmatch(text) for text in texts]
     for units in _UNITS:
-        if texts and all(match and match[2] in units for match in found):
+        if len(texts) > 1 and all(match and match[2] in units for match in found):
             exact = {m[0]: float(m[1]) * units[m[2]] for m in found if m}
             # Shown in the unit of most values.
             used = [m[2] for m in found if m]
@@ -373,7 +376,7 @@ def axis_figure(
             mark_endless(axes, x + offset, np.array([one[2] for one in line.points]), top, look)
         if data.categories is not None:
             _name_categories(axes, data.categories, width)
-        axes.set_ylim(min(0.0, 1.06 * min(finite, default=0.0)), top)
+        axes.set_ylim(_bottom(min(finite, default=top), top), top)
         for put, text, room in (
             (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
             (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
@@ -387,6 +390,11 @@ def axis_figure(
     return figure
 
 
+def _bottom(least: float, top: float) -> float:
+    """Where the axis of values begins: at 0, and a little lower where a marker stands there."""
+    return min(0.0, least - 0.04 * top) if least < 0.02 * top else 0.0
+
+
 def _dodge(data: AxisData, width_in: float) -> float:
     """How far the whiskers of lines with the same x stand apart, in the unit of the axis.
 
@@ -398,7 +406,7 @@ def _dodge(data: AxisData, width_in: float) -> float:
         return min(0.17, 0.6 / lines)
     values = sorted({x for line in data.lines for x in line.x})
     if len(values) < 2:
-        return 0.0
+        return 0.0  # One number, written in two units.
     point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
     nearest = min(b - a for a, b in pairwise(values))
     return min(_APART_PT * point, _SHARE_OF_STEP * nearest / lines)

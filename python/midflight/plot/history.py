@@ -115,9 +115,15 @@ class History:
     the run, windows segments, the timer's seconds.
     """
 
-    def __init__(self, label: str, table: Table, moments: Moments) -> None:
-        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario."""
+    def __init__(
+        self, label: str, table: Table, moments: Moments, *, flow: str = "", alone: bool = True
+    ) -> None:
+        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario.
+
+        `flow` is the flow's name, `alone` whether it is the scenario's only one.
+        """
         self.label = label
+        self.flow, self.alone = flow, alone
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
         self._value: Values = table.numpy("value")
@@ -155,6 +161,11 @@ class History:
         rows = self.rows(event)
         rows = rows[np.isfinite(self._value[rows])]
         return Steps(self._time[rows], self._value[rows])
+
+    @property
+    def title(self) -> str:
+        """The scheme, and of which flow it is if there are others."""
+        return self.label if self.alone else f"{self.flow}, {self.label}"
 
     @cached_property
     def end_ns(self) -> int:
@@ -246,10 +257,12 @@ def histories(
     plan = plan_of(source, policies=policies)
     values = json.loads(plan.canonical)
     moments = Moments(values)
+    names = flow_names(values["flows"])
+    how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
     key = flow_key(values["flows"], flow)
     found = []
     for scheme, one in planned(plan, key, schemes, policies):
-        found.append(History(scheme, one.trace(run=run, flow=flow), moments))
+        found.append(History(scheme, one.trace(run=run, flow=flow), moments, **how))
     return found
 
 
@@ -293,3 +306,13 @@ def flow_key(flows: Mapping[str, Any], name: str | None) -> str | None:
         return name
     key, _, number = name.rpartition("-")
     return key if key in flows and number.isdigit() else None
+
+
+def flow_names(flows: Mapping[str, Any]) -> list[str]:
+    """The names of a scenario's flows; of several alike each has its number."""
+    counts = {key: int(flow.get("count") or 1) for key, flow in flows.items()}
+    return [
+        key if count == 1 else f"{key}-{number}"
+        for key, count in counts.items()
+        for number in range(count)
+    ]

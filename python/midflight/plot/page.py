@@ -122,7 +122,7 @@ def page_html(
         .render(
             title=scenario.get("title") or "A run",
             description=" ".join((scenario.get("description") or "").split()),
-            flow=flow if flow is not None else next(iter(scenario["flows"])),
+            flow=runs[0].flow,
             run=run,
             seed=scenario["seed"],
             runs=[_facts(one) for one in runs],

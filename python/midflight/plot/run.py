@@ -153,7 +153,7 @@ def run_figure(
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
             levels = 1 + max((level for _, level in room.labels(one.moments)), default=-1)
-            axes.set_title(one.label, loc="left", pad=7 + 9 * levels, fontweight="bold")
+            axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
         for row in grid:
