@@ -168,6 +168,16 @@ class Browser:
             self.mouse("Moved", x, y, button="left", buttons=1, **held)
         self.mouse("Released", x1, y1, button="left", clickCount=1, **held)
 
+    def touch(self, kind: str, *points: tuple[float, float], first: int = 0) -> None:
+        """Put fingers on the screen (Start), move them (Move), or take these or all off (End).
+
+        They are numbered from `first` on.
+        """
+        places = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points, first)]
+        self.ask("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=places)
+        # The page hears of movements when it is drawn next.
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def press(self, key: str) -> None:
         """Press a key."""
         text = {"text": key} if len(key) == 1 else {}

@@ -305,6 +305,55 @@ def test_zoom_move_and_reset(opened: Page) -> None:
     assert opened.view() == whole
 
 
+def test_two_fingers_zoom(opened: Page) -> None:
+    browser, whole = opened.browser, opened.view()
+    browser.ask("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    x, y = (int(one) for one in opened.point(0, "segment", 400))
+    before = opened.under(x, y)
+    browser.touch("Start", (x - 40, y))
+    browser.touch("Start", (x - 40, y), (x + 40, y))
+    browser.touch("Move", (x - 60, y), (x + 60, y))
+    browser.touch("Move", (x - 80, y), (x + 80, y))
+    near = opened.view()
+    for low, high in (("t0", "t1"), ("s0", "s1")):
+        assert near[high] - near[low] == pytest.approx((whole[high] - whole[low]) / 2)
+    assert opened.under(x, y) == pytest.approx(before)
+    # Both move on: what was between them goes along.
+    browser.touch("Move", (x - 50, y + 20), (x + 110, y + 20))
+    assert opened.under(x + 30, y + 20) == pytest.approx(before)
+    # One leaves, the other moves the view without a jump.
+    at = opened.under(x + 110, y + 20)
+    browser.touch("End", (x - 50, y + 20))
+    browser.touch("Move", (x + 80, y + 30), first=1)
+    assert opened.under(x + 80, y + 30) == pytest.approx(at)
+    browser.touch("End")
+    moved = opened.view()
+    assert moved["t1"] - moved["t0"] == pytest.approx(near["t1"] - near["t0"])
+    # Fingers on the panel below zoom the time alone.
+    low = opened.top + opened.run("midflight.area.y2") + 20
+    browser.touch("Start", (x - 20, low), (x + 20, low))
+    browser.touch("Move", (x - 40, low), (x + 40, low))
+    browser.touch("End")
+    flat = opened.view()
+    assert flat["t1"] - flat["t0"] == pytest.approx((moved["t1"] - moved["t0"]) / 2)
+    assert (flat["s0"], flat["s1"]) == pytest.approx((moved["s0"], moved["s1"]))
+    # A tap tells what is there.
+    opened.run("midflight.look(0, 0.1e9, 0, 60)")
+    place = opened.run("midflight.runs[0].segment.indexOf(20)")
+    browser.touch("Start", opened.point(0, "segment", place))
+    browser.touch("End")
+    assert opened.run("midflight.picked()")[0].startswith("Segment 20, new (")
+    assert opened.run("!document.getElementById('tip').hidden")
+    browser.ask("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
+def test_shapes_of_a_page_mean_one_thing(opened: Page) -> None:
+    shapes = opened.run("midflight.shapes")
+    assert len(set(shapes)) == len(SCHEMES)
+    # Orders of policies, timeouts, losses and ACKs.
+    assert not {"diamond", "down", "cross", "dash"} & set(shapes)
+
+
 def test_hovering_tells_what_became_of_a_segment(opened: Page) -> None:
     (one,) = histories(moving())
     at = "midflight.runs[0]"
@@ -421,6 +470,29 @@ def test_a_page_begins_where_it_is_told_to(browser: Browser, tmp_path: Path) -> 
     assert "--from '0.1 s' --until '0.3 s' --segments 50:300" in file.read_text().replace(
         "&#39;", "'"
     )
+
+
+def test_names_of_events_do_not_lie_across_each_other(browser: Browser, tmp_path: Path) -> None:
+    sets = {"handoffs.0.gap": "4 s", "links.lte.loss": "uniform 0.3%"}
+    crowded = Scenario.read("wifi-to-lte", sets=sets)
+    page = plot_page(crowded, tmp_path / "a.html", schemes=["sack", "enhanced", "freeze", "ehn"])
+    opened = Page(browser, page)
+    area = opened.run("midflight.area")
+    named = opened.run("(midflight.draw(), midflight.named())")
+    assert {one["text"] for one in named} == {"RTO", "FR"}
+    assert len(named) > 8
+    for place, one in enumerate(named):
+        assert area["left"] <= one["left"]
+        assert one["right"] <= area["left"] + area["w"]
+        assert area["top"] <= one["top"]
+        assert one["bottom"] <= area["top"] + area["h1"]
+        assert not any(
+            one["left"] < other["right"]
+            and other["left"] < one["right"]
+            and one["top"] < other["bottom"]
+            and other["top"] < one["bottom"]
+            for other in named[:place]
+        )
 
 
 def test_a_hundred_thousand_segments_are_thinned(browser: Browser, tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenari
 from midflight.cli import main
 from midflight.plot import plot_axis, plot_run
 from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.history import Moment, flow_key, histories
+from midflight.plot.history import Moment, flow_key, flow_names, histories
+from midflight.plot.names import column_name
 from midflight.plot.run import run_figure
+from midflight.plot.style import SERIES, size_in
 from midflight.results import EventLog
 
 
@@ -124,6 +126,13 @@ def test_flows_by_their_names() -> None:
     runs = histories(moving(), flow="other-1", schemes=["sack", "a1", "sack"])
     assert [one.label for one in runs] == ["sack", "a1"]
     assert runs[0].digest == histories(moving(), flow="other-1")[0].digest
+    # A panel says which of several flows it is of.
+    (panel,) = run_figure(runs[1:], kind="time-sequence").axes
+    assert panel.get_title(loc="left") == "other-1, a1"
+    (first,) = histories(moving())
+    assert first.title == "download, sack"
+    assert [one.title for one in histories("wifi-to-lte", schemes=["freeze"])] == ["freeze"]
+    assert flow_names(moving().to_dict()["flows"]) == moving().run().flows.column("flow")
     with pytest.raises(MidflightError, match='no flow "x"'):
         histories(moving(), flow="x")
 
@@ -155,7 +164,10 @@ def test_schemes_stand_side_by_side() -> None:
     runs = histories(moving(), schemes=["sack", "freeze"])
     figure = run_figure(runs, kind="time-sequence", from_s=0.1, until_s=2.0, segments=(50, 300))
     left, right = figure.axes
-    assert [left.get_title(loc="left"), right.get_title(loc="left")] == ["sack", "freeze"]
+    assert [left.get_title(loc="left"), right.get_title(loc="left")] == [
+        "download, sack",
+        "download, freeze",
+    ]
     assert left.get_xlim() == right.get_xlim() == (0.1, 2.0)
     assert left.get_ylim() == right.get_ylim() == (40.0, 310.0)
     sent = [lines_of(axes)["new segment"].get_ydata() for axes in (left, right)]
@@ -234,8 +246,9 @@ def test_quartiles_over_an_axis(tmp_path: Path) -> None:
     folder = swept(tmp_path)
     columns = midflight.plot.axis.read_columns(folder, "duration_ns")
     data = axis_data(columns, x="handoffs.0.at", y="duration_ns", by=["flows.a.scheme"])
-    assert data.x_title == "handoffs.0.at (ms)"
-    assert data.y_title == "Duration (s)"
+    assert data.x_title == "Instant of the handoff (ms)"
+    assert data.y_title == "Transfer time (s)"
+    assert data.lines_title == "Scheme of a"
     sack, a1 = data.lines
     assert (sack.label, sack.x) == ("sack", [100.0, 200.0, 300.0])
     assert sack.points[0] == (pytest.approx(2.2), pytest.approx(2.4), pytest.approx(2.6))
@@ -263,6 +276,303 @@ def test_bands_where_there_are_many_values() -> None:
     axes = axis_figure(data).axes[0]
     assert len(axes.collections) == 1
     assert axis_figure(axis_data(columns, x="v_bps", y="x")).axes[0].collections
+
+
+def many_lines(lines: int, values: int, runs: int = 3) -> dict[str, list[Any]]:
+    """Columns of a measurement of some schemes, a line each, over a numeric axis."""
+    return {
+        "links.a.rate": [f"{1 + k} Mbit/s" for _ in range(lines) for k in range(values)] * runs,
+        "flows.a.scheme": [f"sender {n}" for n in range(lines) for _ in range(values)] * runs,
+        "duration_ns": [
+            (5 + n + 0.1 * k + 0.3 * run) * 1e9
+            for run in range(runs)
+            for n in range(lines)
+            for k in range(values)
+        ],
+    }
+
+
+@pytest.mark.parametrize(("lines", "values"), [(2, 5), (6, 5), (6, 41), (9, 41)])
+def test_points_stand_at_their_number(lines: int, values: int) -> None:
+    columns = many_lines(lines, values)
+    data = axis_data(columns, x="links.a.rate", y="duration_ns", by=["flows.a.scheme"])
+    (axes,) = axis_figure(data).axes
+    for name, line in lines_of(axes).items():
+        assert list(line.get_xdata()) == [1.0 + k for k in range(values)], name
+    # Whiskers stay nearer to their point than to any other; bands are where the points are.
+    for bar in (bar for one in axes.containers for bar in one[2][0].get_segments()):
+        assert abs(bar[0][0] - round(bar[0][0])) <= 0.2
+        assert bar[0][0] == bar[1][0]
+    assert len(axes.containers if values < 8 else axes.collections) == lines
+    for band in axes.collections if values >= 8 else []:
+        corners = band.get_paths()[0].vertices[:, 0]
+        assert set(corners) == {1.0 + k for k in range(values)}
+
+
+def test_points_over_names_stand_side_by_side() -> None:
+    columns = many_lines(3, 2)
+    (axes,) = axis_figure(
+        axis_data(columns, x="flows.a.scheme", y="duration_ns", by=["links.a.rate"])
+    ).axes
+    left, right = (line.get_xdata() for line in lines_of(axes).values())
+    assert all(a < round(a) + 0.5 and a < b < a + 0.5 for a, b in zip(left, right, strict=True))
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        "sender 0",
+        "sender 1",
+        "sender 2",
+    ]
+
+
+def test_one_number_is_a_name_and_zeros_are_seen() -> None:
+    columns = many_lines(3, 1) | {"timeouts": [0] * 9}
+    how: Any = {"x": "links.a.rate", "by": ["flows.a.scheme"]}
+    data = axis_data(columns, y="timeouts", **how)
+    assert list(data.categories or ()) == ["1 Mbit/s"]
+    (axes,) = axis_figure(data).axes
+    assert len({line.get_xdata()[0] for line in lines_of(axes).values()}) == 3
+    assert -0.1 < axes.get_ylim()[0] < 0
+    (axes,) = axis_figure(axis_data(columns, y="duration_ns", **how)).axes
+    assert axes.get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("values", [5, 20])
+def test_a_single_value_has_no_quartiles(values: int) -> None:
+    columns = many_lines(2, values, runs=1)
+    data = axis_data(columns, x="links.a.rate", y="duration_ns", by=["flows.a.scheme"])
+    (axes,) = axis_figure(data).axes
+    assert len(axes.lines) == 2
+    assert all(not one[2][0].get_segments() for one in axes.containers)
+    assert not [one for one in axes.collections if one not in {c[2][0] for c in axes.containers}]
+
+
+def test_nine_lines_are_told_apart() -> None:
+    """By each of marker, line and colour; by the colour also by those who see fewer of them."""
+    assert len(SERIES) == 9
+    for look in ("colour", "line", "marker"):
+        assert len({getattr(one, look) for one in SERIES}) == 9
+    # What is seen without one of the three kinds of cones (Machado, Oliveira and Fernandes 2009).
+    seen = {
+        "all": np.eye(3),
+        "red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+        "green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+        "blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+    }
+    for missing, matrix in seen.items():
+        colours = [cie_lab(np.clip(np.array(matrix) @ linear(one.colour), 0, 1)) for one in SERIES]
+        for a, one in enumerate(colours):
+            assert 100 - one[0] > 25, "too light for white paper"
+            for other in colours[:a]:
+                assert np.linalg.norm(one - other) > 14, (missing, a)
+
+
+def linear(colour: str) -> Any:
+    """A colour's shares of light."""
+    shares = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    return np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+
+
+def cie_lab(light: Any) -> Any:
+    """The place of a colour in CIE Lab, in which distances are as people see them."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = np.array(to_xyz) @ light / (0.9505, 1.0, 1.089)
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in (x, y, z))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def read_legend(figure: Any) -> list[str]:
+    """The names in the legend as one reads them: line by line, from the left."""
+    figure.draw_without_rendering()
+    texts = figure.legends[0].get_texts()
+    boxes = [(one.get_window_extent(), one.get_text()) for one in texts]
+    return [name for _, _, name in sorted((-round(box.y0), box.x0, name) for box, name in boxes)]
+
+
+def test_the_legend_reads_in_the_order_of_the_lines() -> None:
+    columns = many_lines(7, 3)
+    how: Any = {"x": "links.a.rate", "y": "duration_ns", "by": ["flows.a.scheme"]}
+    figure = axis_figure(axis_data(columns, **how))
+    assert read_legend(figure) == [f"sender {n}" for n in range(7)]
+    assert figure.legends[0].get_title().get_text() == "Scheme of a"
+    rows = {round(one.get_window_extent().y0) for one in figure.legends[0].get_texts()}
+    assert len(rows) == 2
+    # Asked for, values stand in the order in which they are asked for.
+    wanted = [f"sender {n}" for n in (5, 0, 3, 1, 6)]
+    data = axis_data(columns, **how, where={"flows.a.scheme": wanted})
+    assert [line.label for line in data.lines] == wanted
+    assert read_legend(axis_figure(data)) == wanted
+    names = axis_data(
+        columns, x="flows.a.scheme", y="duration_ns", where={"flows.a.scheme": wanted}
+    )
+    assert list(names.categories or ()) == wanted
+
+
+def test_where_with_several_values_keeps_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = many_lines(11, 3)
+    how: Any = {"x": "links.a.rate", "y": "duration_ns", "by": ["flows.a.scheme"]}
+    with pytest.raises(MidflightError, match="11 lines cannot be told apart; a figure has up to 9"):
+        axis_data(columns, **how)
+    kept = [f"sender {n}" for n in range(2, 11)]
+    assert len(axis_data(columns, **how, where={"flows.a.scheme": kept}).lines) == 9
+    with pytest.raises(MidflightError, match=r"--where flows\.a\.scheme=x: no row has"):
+        axis_data(columns, **how, where={"flows.a.scheme": ["sender 1", "x"]})
+    table = tmp_path / "t.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    words = ["plot", str(table), "--x", "links.a.rate", "--y", "duration_ns"]
+    words += ["--by", "flows.a.scheme"]
+    one, two = tmp_path / "1.svg", tmp_path / "2.svg"
+    wanted = [
+        word for name in ("sender 4", "sender 2") for word in ("--where", f"flows.a.scheme={name}")
+    ]
+    assert main([*words, *wanted, "--out", str(one)]) == 0, capsys.readouterr().err
+    where = {"flows.a.scheme": ["sender 4", "sender 2"]}
+    assert one.read_bytes() == plot_axis(table, two, **how, where=where).read_bytes()
+
+
+def test_a_line_that_stands_alone_says_what_it_is() -> None:
+    columns = many_lines(3, 4)
+    count = len(columns["duration_ns"])
+    columns |= {"flow": ["a"] * count, "seed": [str(1 + n // 12) for n in range(count)]}
+    how: Any = {"x": "links.a.rate", "y": "duration_ns"}
+    for where, expected in (
+        ({"flows.a.scheme": "sender 1"}, "a, sender 1"),
+        (
+            {"flows.a.scheme": ["sender 1", "sender 2"], "seed": "2"},
+            "a, sender 1 or sender 2, seed 2",
+        ),
+        ({}, "a"),
+    ):
+        data = axis_data(columns, **how, where=where)
+        assert [line.label for line in data.lines] == [expected]
+        assert read_legend(axis_figure(data)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("handoffs.0.gap", "Gap of the handoff"),
+        ("handoffs.2.at", "Instant of handoff 3"),
+        ("handoffs.*.notice.delay", "Delay of the notice of all handoffs"),
+        ("links.lte.rate", "Rate of lte"),
+        ("links.*.up.rate", "Uplink rate of all links"),
+        ("links.new.preset", "Preset of new"),
+        ("flows.download.scheme", "Scheme of download"),
+        ("flows.*.set.a1_trigger", "a1_trigger of all flows"),
+        ("set.min_rto", "min_rto"),
+        ("seed", "Seed"),
+        ("all_new_ns", "Time until all new packets are acknowledged"),
+        ("spurious_timeouts", "Spurious timeouts"),
+        ("my_own_bps", "My own"),
+        ("my.own", "my.own"),
+    ],
+)
+def test_columns_have_names_for_readers(column: str, expected: str) -> None:
+    assert column_name(column) == expected
+
+
+def test_every_column_of_results_has_a_name_of_its_own() -> None:
+    outcome = moving().run()
+    columns = dict.fromkeys([*outcome.flows.column_names, *outcome.phases.column_names])
+    names = [column_name(one) for one in columns]
+    assert len(set(names)) == len(names)
+    assert all(name[0].isupper() and "_" not in name for name in names)
+
+
+def test_titles_and_sizes_are_as_asked(tmp_path: Path) -> None:
+    for size, expected in (
+        (None, (4.0, 3.0)),
+        ("single", (3.5, 3.0)),
+        ("double", (7.16, 3.0)),
+        ("5.5", (5.5, 3.0)),
+        ("5 in", (5.0, 3.0)),
+        ("5x2 in", (5.0, 2.0)),
+        (6, (6.0, 3.0)),
+        ((6.0, 2.5), (6.0, 2.5)),
+    ):
+        assert size_in(size, (4.0, 3.0)) == expected
+    data = axis_data(many_lines(3, 3), x="links.a.rate", y="duration_ns", by=["flows.a.scheme"])
+    texts: Any = {"title": "A title", "xlabel": "Rate", "ylabel": "Time", "size": "single"}
+    figure = axis_figure(data, **texts)
+    (axes,) = figure.axes
+    assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("A title", "Rate", "Time")
+    assert figure.get_size_inches()[0] == 3.5
+    run = run_figure(histories(moving()), title="A run", size=(6.0, 5.0))
+    assert run.get_suptitle() == "A run"
+    assert list(run.get_size_inches()) == [6.0, 5.0]
+    words = ["--title", "A title", "--xlabel", "Rate", "--ylabel", "Time", "--size", "single"]
+    folder, args = swept(tmp_path), ["--x", "handoffs.0.at", "--y", "sent"]
+    one, two = tmp_path / "1.svg", tmp_path / "2.svg"
+    assert main(["plot", str(folder), *args, *words, "--out", str(one)]) == 0
+    plot_axis(folder, two, x="handoffs.0.at", y="sent", **texts)
+    assert one.read_bytes() == two.read_bytes()
+    words = ["--title", "A title", "--size", "6x5", "--kind", "window"]
+    assert main(["plot", "wifi-to-lte", *words, "--out", str(one)]) == 0
+    plot_run("wifi-to-lte", two, kind="window", title="A title", size=(6.0, 5.0))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "sets", "schemes"),
+    [
+        # The first of them are at the lower edge; the last are close together.
+        ("ping-pong", {}, ["sack", "enhanced", "freeze"]),
+        (
+            "wifi-to-lte",
+            {"handoffs.0.gap": "4 s", "links.lte.loss": "uniform 0.3%"},
+            ["sack", "enhanced", "freeze", "trigger"],
+        ),
+    ],
+)
+def test_names_of_events_cross_neither_each_other_nor_the_edge(
+    name: str, sets: dict[str, str], schemes: list[str]
+) -> None:
+    runs = histories(Scenario.read(name, sets=sets), schemes=schemes)
+    figure = run_figure(runs)
+    figure.draw_without_rendering()
+    written = 0
+    for axes in figure.axes[: len(runs)]:
+        edge = axes.get_window_extent()
+        names = [text for text in axes.texts if text.get_text() in ("RTO", "FR")]
+        # A text's own box, not that of its line.
+        boxes = [super(type(text), text).get_window_extent() for text in names]
+        for place, box in enumerate(boxes):
+            assert edge.x0 <= box.x0
+            assert box.x1 <= edge.x1
+            assert edge.y0 < box.y0
+            assert box.y1 <= edge.y1
+            assert not any(box.overlaps(other) for other in boxes[:place])
+        written += len(boxes)
+    assert written > 4
+
+
+def test_shapes_of_a_figure_mean_one_thing() -> None:
+    (one,) = histories(moving(), schemes=["enhanced"])
+    figure = run_figure([one])
+    markers = {}
+    for axes in figure.axes:
+        for name, line in lines_of(axes).items():
+            marker = getattr(line, "get_marker", lambda: "None")()
+            if marker != "None":
+                markers[name.removesuffix(", spurious")] = marker
+    assert len(set(markers.values())) == len(markers) > 5
+
+
+def test_settings_without_effect_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["plot", "wifi-to-lte", "--set", "set.a1_trigger=delay", "--kind", "window"]
+    args += ["--out", str(tmp_path / "a.svg")]
+    told = "note: a1_trigger has no effect: no scheme of this run has a1"
+    assert main(args) == 0
+    assert told in capsys.readouterr().err
+    assert main([*args, "--scheme", "sack", "--scheme", "freeze"]) == 0
+    assert told in capsys.readouterr().err
+    assert main([*args, "--scheme", "sack", "--scheme", "enhanced"]) == 0
+    assert "no effect" not in capsys.readouterr().err
 
 
 def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
@@ -293,11 +603,38 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
         (["plot", "wifi-to-lte", "--out", "x"], "it may end in .png, .svg, .pdf or .html"),
         (["plot", "nothing", "--out", "x.png"], 'there is no file "nothing"'),
         (["plot", "wifi-to-lte", "--kind", "x", "--out", "x.png"], "there are time-sequence, win"),
-        (["plot", "wifi-to-lte", "--kind", "both", "--out", "x.html"], "a page shows both"),
+        (["plot", "wifi-to-lte", "--kind", "both", "--out", "x.html"], "--kind is for figures"),
+        (["plot", "wifi-to-lte", "--size", "5", "--out", "x.html"], "--size is for figures"),
         (["plot", "wifi-to-lte", "--scheme", "x", "--out", "x.png"], 'there is no scheme "x"'),
         (["plot", "wifi-to-lte", "--flow", "x", "--out", "x.png"], 'no flow "x"'),
         (["plot", "wifi-to-lte", "--run", "-1", "--out", "x.png"], '--run "-1" is not a whole'),
-        (["plot", "wifi-to-lte", "--from", "9 s", "--out", "x.png"], "from 9 s until"),
+        (["plot", "wifi-to-lte", "--from", "9 s", "--out", "x.png"], "from 9 s on there is"),
+        (
+            ["plot", "wifi-to-lte", "--from", "2 s", "--until", "1 s", "--out", "x.png"],
+            "--from 2 s is not before --until 1 s",
+        ),
+        (
+            ["plot", "wifi-to-lte", "--from", "2 s", "--until", "1 s", "--out", "x.html"],
+            "--from 2 s is not before --until 1 s",
+        ),
+        (["plot", "wifi-to-lte", "--from", "9 s", "--out", "x.html"], "from 9 s on there is"),
+        (["plot", "../a.pdf", "--out", "x.png"], "is not a scenario in TOML, and cannot be drawn;"),
+        (["plot", "../a.html", "--out", "x.png"], "the name of a starter, a folder of results, or"),
+        (
+            ["plot", "../bytes.csv", "--x", "a", "--y", "b", "--out", "x.png"],
+            '"../bytes.csv" is not a table in CSV, in UTF-8',
+        ),
+        (["plot", "wifi-to-lte", "--size", "a4", "--out", "x.png"], '"a4" is no size of a figure'),
+        (["plot", "wifi-to-lte", "--size", "5x", "--out", "x.png"], '"5x" is no size of a figure'),
+        (["plot", "wifi-to-lte", "--size", "90", "--out", "x.png"], "inches from 1.5 to 40"),
+        (
+            ["plot", "DIR", "--x", "run", "--y", "sent", "--size", "nan", "--out", "x.png"],
+            '"nan" is no size of a figure',
+        ),
+        (
+            ["plot", "wifi-to-lte", "--xlabel", "x", "--out", "x.png"],
+            "--xlabel is for a folder of results",
+        ),
         (["plot", "wifi-to-lte", "--until", "x", "--out", "x.png"], '--until: time "x" does not'),
         (["plot", "wifi-to-lte", "--segments", "9:3", "--out", "x.png"], '--segments "9:3"'),
         (["plot", "wifi-to-lte", "--x", "run", "--out", "x.png"], "--x is for a folder of results"),
@@ -336,6 +673,9 @@ def test_mistakes_are_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = swept(tmp_path)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n\xe2\xe3")
+    (tmp_path / "a.html").write_text("<!DOCTYPE html>")
+    (tmp_path / "bytes.csv").write_bytes(b"a,b\n\xff,1\n")
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,13 @@ import typer
 
 from midflight.cli.input import read, read_whole
 from midflight.cli.output import UserError, note, open_result
-from midflight.cli.run import PoliciesOption, SetsOption, own_policies, scenario_plan
+from midflight.cli.run import (
+    PoliciesOption,
+    SetsOption,
+    idle_notes,
+    own_policies,
+    scenario_plan,
+)
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -86,7 +94,27 @@ def plot(
         typer.Option(
             "--where",
             metavar="COLUMN=VALUE",
-            help="Of results: only the rows with this value. May be repeated.",
+            help="Of results: only the rows with this value; repeated for a column, with one of "
+            "the values, in the order of which they are shown.",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Of a figure: what stands above it.")
+    ] = None,
+    xlabel: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Of results: in place of the name of the axis."),
+    ] = None,
+    ylabel: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Of results: in place of the name of the measurement."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Of a figure: single or double (column of a journal, 3.5 or 7.16 in), or inches, "
+            "such as 5 or 5x3.",
         ),
     ] = None,
 ) -> None:
@@ -103,6 +131,9 @@ def plot(
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
       midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
         --out sweep.svg
+      midflight plot results --x handoffs.0.gap --y goodput_bps --by flows.download.scheme \\
+        --where flows.download.scheme=sack --where flows.download.scheme=freeze \\
+        --xlabel "Outage (s)" --size single --out column.pdf
     """
     of_runs = {
         "--set": sets,
@@ -115,7 +146,15 @@ def plot(
         "--until": until,
         "--segments": segments,
     }
-    of_results = {"--x": x, "--y": y, "--by": by, "--where": where}
+    of_results = {
+        "--x": x,
+        "--y": y,
+        "--by": by,
+        "--where": where,
+        "--xlabel": xlabel,
+        "--ylabel": ylabel,
+    }
+    of_figures = {"--kind": kind, "--title": title, "--size": size}
     from midflight.plot.style import check_format
     from midflight.scenario import starter_names
 
@@ -124,12 +163,18 @@ def plot(
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
-        plot_results(source, out, x=x, y=y, by=by or (), where=where or ())
+        texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+        plot_results(source, out, x=x, y=y, by=by or (), where=where or (), texts=texts)
         return
     if not place.exists() and source not in starter_names() and any(of_results.values()):
         raise UserError(f'there is no folder and no table "{source}"')
+    check_is_scenario(place)
     refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
+    if suffix == PAGE:
+        refuse(of_figures, "a page shows everything", "is for figures")
     plan = scenario_plan(source, sets, own_policies(policies))
+    for one in idle_notes(with_schemes(json.loads(plan.canonical), flow, schemes or ())):
+        note(one)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
@@ -137,8 +182,6 @@ def plot(
     how: dict[str, Any] = {"flow": flow, "run": number, "schemes": schemes or ()}
     how["policies"] = own_policies(policies)
     if suffix == PAGE:
-        if kind is not None:
-            raise UserError("--kind is for figures; a page shows both")
         from midflight.plot.page import page_html
 
         given = [
@@ -153,7 +196,15 @@ def plot(
             file.write(html)
     else:
         write_figure(
-            plan, out, kind=kind or "both", from_s=from_s, until_s=until_s, segments=shown, **how
+            plan,
+            out,
+            kind=kind or "both",
+            from_s=from_s,
+            until_s=until_s,
+            segments=shown,
+            title=title,
+            size=size,
+            **how,
         )
     note(f"written to {out}")
 
@@ -189,8 +240,9 @@ def plot_results(
     y: str | None,
     by: Sequence[str],
     where: Sequence[str],
+    texts: Mapping[str, Any],
 ) -> None:
-    """Write the figure of a folder of results."""
+    """Write the figure of a folder of results; `texts` are the words and the size of it."""
     from midflight.plot.axis import axis_data, axis_figure, read_columns
     from midflight.plot.style import check_format, figure_bytes
 
@@ -199,17 +251,17 @@ def plot_results(
             f'"{source}" holds results: give --x, the axis, and --y, the measurement, '
             "such as --x handoffs.0.at --y duration_ns"
         )
-    kept = {}
+    kept: dict[str, list[str]] = {}
     for word in where:
         key, equals, value = word.partition("=")
         if not (equals and key):
             raise UserError(f'--where "{word}" is not column=value; write for example run=0')
-        kept[key] = value
+        kept.setdefault(key, []).append(value)
     try:
         columns = read_columns(source, y)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
-    figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=kept))
+    figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=kept), **texts)
     with open_result(Path(out), binary=True) as file:
         file.write(figure_bytes(figure, check_format(Path(out))))
     note(f"written to {out}")
@@ -220,6 +272,31 @@ def refuse(options: dict[str, Any], why: str, what: str) -> None:
     for option, value in options.items():
         if value is not None:
             raise UserError(f"{why}, and {option} {what}")
+
+
+def check_is_scenario(place: Path) -> None:
+    """Refuse a file that is none of what can be drawn, such as a figure."""
+    if place.suffix == ".toml" or not place.is_file():
+        return
+    try:
+        tomllib.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f'"{place}" is not a scenario in TOML, and cannot be drawn; give one or the name of a '
+            "starter, a folder of results, or a CSV or Parquet file"
+        ) from error
+
+
+def with_schemes(
+    scenario: dict[str, Any], flow: str | None, schemes: Sequence[str]
+) -> dict[str, Any]:
+    """A scenario whose flow has the parts of all the schemes, if there are some."""
+    from midflight.plot.history import flow_key
+
+    flows = scenario["flows"]
+    if schemes:
+        flows[flow_key(flows, flow) or next(iter(flows))]["scheme"] = "+".join(schemes)
+    return scenario
 
 
 def read_time(option: str, text: str) -> float:

@@ -29,6 +29,7 @@ from midflight.plot.style import (
     PAGE_IN,
     Drawing,
     Look,
+    Size,
     write_csv,
 )
 from midflight.plot.time_sequence import Mark, Panel, time_sequence_plot
@@ -55,6 +56,7 @@ __all__ = [
     "Note",
     "Panel",
     "Series",
+    "Size",
     "State",
     "Transition",
     "bar_panels",

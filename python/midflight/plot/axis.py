@@ -11,20 +11,26 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from midflight.plot.names import SCALES, column_name, with_unit
 from midflight.plot.quartiles import mark_endless
 from midflight.plot.style import (
     COLUMN_IN,
-    LOOKS,
+    SERIES,
     Look,
+    Size,
     check_format,
     figure_bytes,
+    legend,
+    size_in,
     style,
     text_width,
+    wrapped,
 )
 from midflight.results import Quartiles, quartiles
 
@@ -52,24 +58,16 @@ _UNITS: Sequence[Mapping[str, float]] = (
     {"": 1.0},
 )
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
-#: With fewer values, or more series, whiskers say more than bands.
-_LEAST_FOR_BANDS, _MOST_BANDS = 8, 3
+#: With fewer values whiskers say more than bands.
+_LEAST_FOR_BANDS = 8
+#: With more bands each is fainter.
+_MOST_STRONG_BANDS = 3
 _MOST_MARKERS = 25
-#: Looks in the order in which lines take them: as different as they can be first.
-_LOOKS: Sequence[Look] = [
-    LOOKS[name]
-    for name in (
-        "solid circle",
-        "dashed square",
-        "dotted triangle",
-        "dashed-dark square",
-        "solid-light circle",
-        "solid square",
-        "dashed circle",
-        "dashed-dark circle",
-        "solid-light square",
-    )
-]
+#: Whiskers of lines with the same x stand so far apart, in points, where there is room, ...
+_APART_PT = 2.0
+#: ... and take up no more than this share of the way to the next x.
+_SHARE_OF_STEP = 0.4
+_USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 
 
 @dataclass
@@ -92,6 +90,8 @@ class AxisData:
     y_title: str
     lines: Sequence[Line]
     categories: Sequence[str] | None = None
+    #: What the labels of the lines are values of.
+    lines_title: str = ""
 
 
 def plot_axis(
@@ -101,7 +101,11 @@ def plot_axis(
     x: str,
     y: str,
     by: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    title: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: Size | None = None,
 ) -> Path:
     """Draw the quartiles of a measurement over an axis into a .png, .svg or .pdf file; return it.
 
@@ -109,8 +113,12 @@ def plot_axis(
     `Table`. `x` is the column along the axis, such as "handoffs.0.at"; `y` the measurement, of
     which times (`_ns`) are shown in seconds and rates (`_bps`) in Mbit/s; there is a line for
     each value of the columns `by` (default: of the flow's name, if there are several). `where`
-    keeps the rows with these values. A time that is missing, of a run that did not finish,
-    counts as longer than every other; other missing values are left out.
+    keeps the rows with these values, of several values for a column those with one of them, in
+    the order of which lines and names then stand. A time that is missing, of a run that did not
+    finish, counts as longer than every other; other missing values are left out.
+
+    `title` is put above, `xlabel` and `ylabel` are in place of what the columns are called.
+    `size` is "single" or "double" (column), or inches: a width, or width and height.
 
     Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
     """
@@ -122,7 +130,8 @@ def plot_axis(
         columns = source
     else:
         columns = {name: source.column(name) for name in source.column_names}
-    figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=where))
+    data = axis_data(columns, x=x, y=y, by=by, where=where)
+    figure = axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
     path.write_bytes(figure_bytes(figure, suffix))
     return path
 
@@ -161,11 +170,23 @@ def _has_pyarrow() -> bool:
 
 def _read_table(file: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
-    if file.suffix == ".parquet":
-        import pyarrow.parquet as pq
+    from midflight import MidflightError
 
-        table = pq.read_table(file)
-        return {name: table.column(name).to_pylist() for name in table.column_names}
+    try:
+        return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
+    except (ValueError, IndexError, csv.Error) as error:
+        kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
+        raise MidflightError(f'"{file}" is not a table in {kind}') from error
+
+
+def _read_parquet(file: Path) -> Columns:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _read_csv(file: Path) -> Columns:
     with file.open(newline="", encoding="utf-8") as text:
         reader = csv.reader(text)
         names = next(reader, [])
@@ -179,44 +200,41 @@ def axis_data(
     x: str,
     y: str,
     by: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str | Sequence[str]] | None = None,
 ) -> AxisData:
     """Return the quartiles that `plot_axis` draws."""
     from midflight import MidflightError
 
-    where = dict(where or {})
-    options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(where, "--where")
+    kept = {
+        name: [values] if isinstance(values, str) else list(values)
+        for name, values in (where or {}).items()
+    }
+    options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
     for name, option in options.items():
         if name not in columns:
             raise MidflightError(
                 f'{option}: there is no column "{name}"; there are {", ".join(columns)}'
             )
-    rows = list(range(len(columns[y])))
-    for name, value in where.items():
-        present = dict.fromkeys(_text(one) for one in columns[name])
-        rows = [row for row in rows if _text(columns[name][row]) == value]
-        if not rows:
-            raise MidflightError(
-                f'--where {name}={value}: no row has that; "{name}" is {_some(present)}'
-            )
+    rows = _kept_rows(columns, len(columns[y]), kept)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
     values = {row: _number(columns[y][row], y) for row in rows}
-    texts = list(dict.fromkeys(_text(columns[x][row]) for row in rows))
-    places, categories, unit = _axis(texts)
-    grouped: dict[str, dict[str, list[float]]] = {}
+    places, categories, unit = _axis(_order(columns, rows, x, kept), x)
+    grouped: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for row in rows:
-        label = ", ".join(_text(columns[name][row]) for name in by)
-        grouped.setdefault(label, {}).setdefault(_text(columns[x][row]), []).append(values[row])
-    if len(grouped) > len(_LOOKS):
+        key = tuple(_text(columns[name][row]) for name in by)
+        grouped.setdefault(key, {}).setdefault(_text(columns[x][row]), []).append(values[row])
+    if len(grouped) > len(SERIES):
         raise MidflightError(
-            f"{len(grouped)} lines cannot be told apart; a figure has up to {len(_LOOKS)}: "
+            f"{len(grouped)} lines cannot be told apart; a figure has up to {len(SERIES)}: "
             "keep fewer with --where, or give another --by"
         )
+    orders = [_order(columns, rows, name, kept) for name in by]
     is_time, lines = y.endswith("_ns"), []
-    for label, found in grouped.items():
-        line = Line(label)
+    for key in filter(grouped.__contains__, product(*orders)):
+        found = grouped[key]
+        line = Line(", ".join(key) if by else _alone(columns, rows, x, kept))
         for text in sorted(found, key=lambda text: places[text]):
             known = [one for one in found[text] if not math.isnan(one)]
             if not known and not is_time:
@@ -226,7 +244,50 @@ def axis_data(
             line.runs.append(len(found[text]))
             line.missing.append(len(found[text]) - len(known))
         lines.append(line)
-    return AxisData(_titled(x, unit), _y_title(y), lines, categories)
+    return AxisData(
+        with_unit(column_name(x), unit),
+        with_unit(column_name(y), _scale(y)[0]),
+        lines,
+        categories,
+        ", ".join(column_name(name) for name in by),
+    )
+
+
+def _kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
+    """The rows that have one of the values of each column."""
+    from midflight import MidflightError
+
+    rows = list(range(count))
+    for name, values in kept.items():
+        present = dict.fromkeys(_text(columns[name][row]) for row in rows)
+        for value in values:
+            if value not in present:
+                raise MidflightError(
+                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}'
+                )
+        rows = [row for row in rows if _text(columns[name][row]) in values]
+    return rows
+
+
+def _order(
+    columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """The values of a column in the order to show them in: as asked for, or as they come."""
+    present = [_text(columns[name][row]) for row in rows]
+    return list(dict.fromkeys([*kept.get(name, ()), *present]))
+
+
+def _alone(columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]) -> str:
+    """What a line is that stands alone: its flow and scheme if it is of one, and what was kept."""
+    words = []
+    for name in dict.fromkeys(("flow", "scheme", *kept)):
+        values = _order(columns, rows, name, kept) if name in columns and name != x else []
+        text = " or ".join(values)
+        if not values or (len(values) > 1 and name not in kept) or text in words:
+            continue
+        is_name = name.rpartition(".")[2] in ("flow", "scheme", "link", "preset", "to")
+        words.append(text if is_name else f"{column_name(name).lower()} {text}")
+    return ", ".join(words)
 
 
 def _text(value: Any) -> str:
@@ -244,9 +305,8 @@ def _number(value: Any, name: str) -> float:
 
     if value is None or value == "":
         return math.nan
-    scale = 1e-9 if name.endswith("_ns") else 1e-6 if name.endswith("_bps") else 1.0
     try:
-        return float(value) * scale
+        return float(value) * _scale(name)[1]
     except ValueError:
         raise MidflightError(
             f'--y: "{name}" has no numbers, but for example "{value}"; '
@@ -254,37 +314,42 @@ def _number(value: Any, name: str) -> float:
         ) from None
 
 
-def _y_title(name: str) -> str:
-    for suffix, unit in (("_ns", "s"), ("_bps", "Mbit/s"), ("_s", "s")):
-        if name.endswith(suffix):
-            return f"{name.removesuffix(suffix).replace('_', ' ').capitalize()} ({unit})"
-    return name.replace("_", " ").capitalize()
+def _scale(name: str) -> tuple[str, float]:
+    """The unit that a column is shown in, and what one of it is then."""
+    return next((SCALES[end] for end in SCALES if name.endswith(end)), ("", 1.0))
 
 
-def _titled(name: str, unit: str) -> str:
-    return f"{name} ({unit})" if unit else name
+def _axis(texts: Sequence[str], name: str) -> tuple[dict[str, float], Sequence[str] | None, str]:
+    """The place of each value on the axis; its names if they are no numbers; the unit.
 
-
-def _axis(texts: Sequence[str]) -> tuple[dict[str, float], Sequence[str] | None, str]:
-    """The place of each value on the axis; its names if they are no numbers; the unit."""
+    A number that stands alone makes no axis, and is a name.
+    """
     found = [_QUANTITY.fullmatch(text) for text in texts]
     for units in _UNITS:
-        if texts and all(match and match[2] in units for match in found):
+        if len(texts) > 1 and all(match and match[2] in units for match in found):
             exact = {m[0]: float(m[1]) * units[m[2]] for m in found if m}
             # Shown in the unit of most values.
             used = [m[2] for m in found if m]
             unit = max(units, key=used.count)
-            places = {text: exact[text] / units[unit] for text in texts}
-            return places, None, unit
+            scaled = _scale(name) if unit == "" else (unit, 1 / units[unit])
+            return {text: exact[text] * scaled[1] for text in texts}, None, scaled[0]
     return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
 
 
-def axis_figure(data: AxisData) -> Figure:
+def axis_figure(
+    data: AxisData,
+    *,
+    title: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: Size | None = None,
+) -> Figure:
     """Return the figure of `plot_axis`."""
+    width, height = size_in(size, _USUAL_IN)
     with style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(COLUMN_IN * 1.25, 2.9))
+        figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         finite = [
             value
@@ -295,40 +360,60 @@ def axis_figure(data: AxisData) -> Figure:
         ]
         top = 1.06 * max(finite, default=1.0) or 1.0
         values = max((len(line.x) for line in data.lines), default=0)
-        bands = (
-            data.categories is None
-            and values >= _LEAST_FOR_BANDS
-            and len(data.lines) <= _MOST_BANDS
-        )
-        step = _dodge(data)
-        for number, (line, look) in enumerate(zip(data.lines, _LOOKS, strict=False)):
+        bands = data.categories is None and values >= _LEAST_FOR_BANDS
+        step = _dodge(data, width)
+        for number, (line, look) in enumerate(zip(data.lines, SERIES, strict=False)):
             offset = 0.0 if bands else (number - (len(data.lines) - 1) / 2) * step
-            joined = data.categories is None
-            _line(axes, line, look, np.array(line.x) + offset, top, bands=bands, joined=joined)
+            x = np.array(line.x)
+            if data.categories is None:
+                _median(axes, line, look, x, top, number, joined=True)
+            else:
+                _median(axes, line, look, x + offset, top, number, joined=False)
+            if bands:
+                _band(axes, line, look, x, top, strong=len(data.lines) <= _MOST_STRONG_BANDS)
+            else:
+                _whiskers(axes, line, look, x + offset, top)
+            mark_endless(axes, x + offset, np.array([one[2] for one in line.points]), top, look)
         if data.categories is not None:
-            _name_categories(axes, data.categories)
-        axes.set_ylim(min(0.0, 1.06 * min(finite, default=0.0)), top)
-        axes.set_xlabel(data.x_title)
-        axes.set_ylabel(data.y_title)
-        if len(data.lines) > 1:
-            widest = max(text_width(line.label, 6.5) for line in data.lines) + 40
-            columns = max(1, min(len(data.lines), int(COLUMN_IN * 1.25 * 72 / widest)))
-            figure.legend(loc="outside upper center", ncols=columns)
+            _name_categories(axes, data.categories, width)
+        axes.set_ylim(_bottom(min(finite, default=top), top), top)
+        for put, text, room in (
+            (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
+            (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
+            (axes.set_title, title or "", width - 0.6),
+        ):
+            put(wrapped(text, 7.5, room * 72))
+        handles, labels = axes.get_legend_handles_labels()
+        if labels:
+            entries = dict(zip(labels, handles, strict=True))
+            legend(figure, entries, loc="outside upper center", title=data.lines_title)
     return figure
 
 
-def _dodge(data: AxisData) -> float:
-    """How far the series of one value stand apart, in the unit of the axis."""
+def _bottom(least: float, top: float) -> float:
+    """Where the axis of values begins: at 0, and a little lower where a marker stands there."""
+    return min(0.0, least - 0.04 * top) if least < 0.02 * top else 0.0
+
+
+def _dodge(data: AxisData, width_in: float) -> float:
+    """How far the whiskers of lines with the same x stand apart, in the unit of the axis.
+
+    Between names there is nothing that an offset could be mistaken for, so that there the medians
+    go with them.
+    """
+    lines = max(1, len(data.lines))
     if data.categories is not None:
-        return min(0.17, 0.6 / max(1, len(data.lines)))
+        return min(0.17, 0.6 / lines)
     values = sorted({x for line in data.lines for x in line.x})
     if len(values) < 2:
-        return 0.0
-    return (values[-1] - values[0]) * 0.012
+        return 0.0  # One number, written in two units.
+    point = (values[-1] - values[0]) / ((width_in - 0.8) * 72)
+    nearest = min(b - a for a, b in pairwise(values))
+    return min(_APART_PT * point, _SHARE_OF_STEP * nearest / lines)
 
 
-def _name_categories(axes: Axes, categories: Sequence[str]) -> None:
-    room = (COLUMN_IN * 1.25 - 0.6) * 72 / max(1, len(categories))
+def _name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
+    room = (width_in - 0.6) * 72 / max(1, len(categories))
     turned = any(text_width(name, 7) > room for name in categories)
     axes.set_xticks(
         range(len(categories)),
@@ -341,45 +426,61 @@ def _name_categories(axes: Axes, categories: Sequence[str]) -> None:
     axes.tick_params(axis="x", length=0)
 
 
-def _line(
-    axes: Axes, line: Line, look: Look, x: Any, top: float, *, bands: bool, joined: bool
+def _shown(line: Line, top: float) -> Any:
+    """Lower quartiles, medians and upper quartiles; what is endless leaves the axes."""
+    return np.minimum(np.array(line.points, dtype=float).reshape(-1, 3), 1.02 * top).T
+
+
+def _median(
+    axes: Axes, line: Line, look: Look, x: Any, top: float, number: int, *, joined: bool
 ) -> None:
-    """Draw the median of one series, and its quartiles as a band or as whiskers.
+    """Draw the medians of one series.
 
     Between names there is nothing, so that a line over names is not `joined`.
     """
-    data = np.array(line.points, dtype=float).reshape(-1, 3)
-    q1, median, q3 = np.minimum(data, 1.02 * top).T
     every = max(1, math.ceil(len(x) / _MOST_MARKERS))
     axes.plot(
         x,
-        median,
+        _shown(line, top)[1],
         color=look.colour,
         linestyle=look.line if joined else "none",
         linewidth=1.0,
         marker=look.marker,
-        markersize=look.size * (0.75 if bands else 1),
-        markevery=every,
+        markersize=look.size * (0.75 if len(x) >= _LEAST_FOR_BANDS else 1),
+        # Of lines that run together each shows its markers at other places.
+        markevery=(number % every, every),
         markerfacecolor=look.colour if look.filled else "white",
         markeredgecolor=look.colour,
         markeredgewidth=0.9,
         label=line.label,
         zorder=4,
     )
-    if bands:
-        axes.fill_between(x, q1, q3, color=look.colour, alpha=0.18, linewidth=0, zorder=2)
-        for edge in (q1, q3):
-            axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
-    else:
-        axes.errorbar(
-            x,
-            median,
-            yerr=np.vstack([median - q1, q3 - median]),
-            fmt="none",
-            ecolor=look.colour,
-            elinewidth=0.9,
-            capsize=2.0,
-            capthick=0.9,
-            zorder=3,
-        )
-    mark_endless(axes, x, data[:, 2], top, look)
+
+
+def _band(axes: Axes, line: Line, look: Look, x: Any, top: float, *, strong: bool) -> None:
+    """Draw the quartiles of one series as an area, if there is a point with several values."""
+    q1, _, q3 = _shown(line, top)
+    if not np.any(q1 < q3):
+        return
+    axes.fill_between(
+        x, q1, q3, color=look.colour, alpha=0.18 if strong else 0.1, linewidth=0, zorder=2
+    )
+    for edge in (q1, q3):
+        axes.plot(x, edge, color=look.colour, linestyle=look.line, linewidth=0.35, zorder=3)
+
+
+def _whiskers(axes: Axes, line: Line, look: Look, x: Any, top: float) -> None:
+    """Draw the quartiles of one series as bars at the points that have several values."""
+    q1, median, q3 = _shown(line, top)
+    several = q1 < q3
+    axes.errorbar(
+        x[several],
+        median[several],
+        yerr=np.vstack([median - q1, q3 - median])[:, several],
+        fmt="none",
+        ecolor=look.colour,
+        elinewidth=0.9,
+        capsize=2.0,
+        capthick=0.9,
+        zorder=3,
+    )

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from midflight.policy import Policies
     from midflight.scenario import Scenario
 
-__all__ = ["History", "Moment", "Moments", "Order", "Source", "histories", "plan_of"]
+__all__ = [
+    "History",
+    "Moment",
+    "Moments",
+    "Order",
+    "Source",
+    "histories",
+    "plan_of",
+    "time_shown",
+]
 
 NS_PER_S = 1e9
 
@@ -106,9 +115,15 @@ class History:
     the run, windows segments, the timer's seconds.
     """
 
-    def __init__(self, label: str, table: Table, moments: Moments) -> None:
-        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario."""
+    def __init__(
+        self, label: str, table: Table, moments: Moments, *, flow: str = "", alone: bool = True
+    ) -> None:
+        """Take the whole of a `Plan.trace` table; `moments` are those of its scenario.
+
+        `flow` is the flow's name, `alone` whether it is the scenario's only one.
+        """
         self.label = label
+        self.flow, self.alone = flow, alone
         self.digest = table.digest
         self._time: Times = table.numpy("time_ns")
         self._value: Values = table.numpy("value")
@@ -146,6 +161,11 @@ class History:
         rows = self.rows(event)
         rows = rows[np.isfinite(self._value[rows])]
         return Steps(self._time[rows], self._value[rows])
+
+    @property
+    def title(self) -> str:
+        """The scheme, and of which flow it is if there are others."""
+        return self.label if self.alone else f"{self.flow}, {self.label}"
 
     @cached_property
     def end_ns(self) -> int:
@@ -237,11 +257,30 @@ def histories(
     plan = plan_of(source, policies=policies)
     values = json.loads(plan.canonical)
     moments = Moments(values)
+    names = flow_names(values["flows"])
+    how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
     key = flow_key(values["flows"], flow)
     found = []
     for scheme, one in planned(plan, key, schemes, policies):
-        found.append(History(scheme, one.trace(run=run, flow=flow), moments))
+        found.append(History(scheme, one.trace(run=run, flow=flow), moments, **how))
     return found
+
+
+def time_shown(
+    runs: Sequence[History], from_s: float | None, until_s: float | None
+) -> tuple[float, float]:
+    """The time that is shown of runs, in seconds; raises `MidflightError` if that is none."""
+    from midflight import MidflightError
+
+    start = 0.0 if from_s is None else from_s
+    last = max(one.end_ns for one in runs) / NS_PER_S
+    if until_s is not None and until_s <= start:
+        raise MidflightError(f"--from {start:g} s is not before --until {until_s:g} s")
+    if start > last:
+        raise MidflightError(
+            f"from {start:g} s on there is nothing to show; the run is from 0 s to {last:g} s"
+        )
+    return start, until_s if until_s is not None else max(last * 1.01, start + 1e-6)
 
 
 def planned(
@@ -267,3 +306,13 @@ def flow_key(flows: Mapping[str, Any], name: str | None) -> str | None:
         return name
     key, _, number = name.rpartition("-")
     return key if key in flows and number.isdigit() else None
+
+
+def flow_names(flows: Mapping[str, Any]) -> list[str]:
+    """The names of a scenario's flows; of several alike each has its number."""
+    counts = {key: int(flow.get("count") or 1) for key, flow in flows.items()}
+    return [
+        key if count == 1 else f"{key}-{number}"
+        for key, count in counts.items()
+        for number in range(count)
+    ]

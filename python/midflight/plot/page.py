@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.history import NS_PER_S, History, Source, Steps, histories, plan_of
+from midflight.plot.history import (
+    NS_PER_S,
+    History,
+    Source,
+    Steps,
+    histories,
+    plan_of,
+    time_shown,
+)
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -99,6 +107,7 @@ def page_html(
             "give fewer schemes, an earlier end, or a figure (.png, .svg, .pdf)"
         )
     from_s, until_s, segments = view
+    time_shown(runs, from_s, until_s)
     data = {
         "runs": [_run(one) for one in runs],
         "from": from_s,
@@ -113,7 +122,7 @@ def page_html(
         .render(
             title=scenario.get("title") or "A run",
             description=" ".join((scenario.get("description") or "").split()),
-            flow=flow if flow is not None else next(iter(scenario["flows"])),
+            flow=runs[0].flow,
             run=run,
             seed=scenario["seed"],
             runs=[_facts(one) for one in runs],

@@ -11,16 +11,30 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.history import NS_PER_S, History, Moment, Source, Steps, histories
+from midflight.plot.history import (
+    NS_PER_S,
+    History,
+    Moment,
+    Source,
+    Steps,
+    histories,
+    time_shown,
+)
+from midflight.plot.labels import LABEL_PT, EventNames
 from midflight.plot.style import (
     DARK,
     LIGHT,
     MIDDLE,
     PAGE_IN,
+    Size,
+    arrange,
     check_format,
     figure_bytes,
+    legend,
+    size_in,
     style,
     text_width,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +55,6 @@ MOST_PANELS = 4
 _GRID_PER_IN = 150
 #: With more dots than this a panel's dots become an image within the figure.
 _MOST_VECTORS = 3000
-_LABEL_PT = 6.5
 _MOST_NAMED = 8
 
 
@@ -57,6 +70,8 @@ def plot_run(
     from_s: float | None = None,
     until_s: float | None = None,
     segments: tuple[int, int] | None = None,
+    title: str | None = None,
+    size: Size | None = None,
 ) -> Path:
     """Draw a flow of a scenario's run over time into a .png, .svg or .pdf file; return its path.
 
@@ -65,14 +80,23 @@ def plot_run(
     of them in turn, side by side; `policies` are those of one's own that they name. `kind` is
     "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are
     seconds from the start of the run, `segments` the range of segment numbers; what is left out
-    is all there is.
+    is all there is. `title` is put above; `size` is "single" or "double" (column, the usual
+    one), or inches: a width, or width and height.
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
     path = Path(path)
     suffix = check_format(path)
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
-    figure = run_figure(found, kind=kind, from_s=from_s, until_s=until_s, segments=segments)
+    figure = run_figure(
+        found,
+        kind=kind,
+        from_s=from_s,
+        until_s=until_s,
+        segments=segments,
+        title=title,
+        size=size,
+    )
     path.write_bytes(figure_bytes(figure, suffix))
     return path
 
@@ -84,6 +108,8 @@ def run_figure(
     from_s: float | None = None,
     until_s: float | None = None,
     segments: tuple[int, int] | None = None,
+    title: str | None = None,
+    size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_run` for histories, side by side with shared axes."""
     from midflight import MidflightError
@@ -94,12 +120,13 @@ def run_figure(
         raise MidflightError(
             f"{len(runs)} runs do not fit side by side; give 1 to {MOST_PANELS}, or a page (.html)"
         )
-    window = _window(runs, from_s, until_s)
+    window = time_shown(runs, from_s, until_s)
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]
+    width, height = size_in(size, (PAGE_IN, sum(rows) + 0.75))
     with style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(PAGE_IN, sum(rows) + 0.75))
+        figure = Figure(figsize=(width, height))
         grid = figure.subplots(
             len(rows),
             len(runs),
@@ -108,12 +135,12 @@ def run_figure(
             squeeze=False,
             gridspec_kw={"height_ratios": rows},
         )
-        legend: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         sequence = grid[0] if kind != "window" else []
         windows, timers = (grid[-2], grid[-1]) if kind != "time-sequence" else ([], [])
-        room = _Room(PAGE_IN / len(runs) - 0.55, window)
+        room = _Room(max(0.5, width / len(runs) - 0.55), window)
         for axes, one in zip(sequence, runs, strict=False):
-            _time_sequence(axes, one, room, segments)
+            _time_sequence(axes, one, room)
         for axes, one in zip(windows, runs, strict=False):
             _window_panel(axes, one, room)
         for axes, one in zip(timers, runs, strict=False):
@@ -123,37 +150,22 @@ def run_figure(
             for axes, one in zip(row, runs, strict=True):
                 _moments(axes, one.moments, room, named=axes in grid[0])
                 handles, labels = axes.get_legend_handles_labels()
-                legend |= dict(zip(labels, handles, strict=True))
+                entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
             levels = 1 + max((level for _, level in room.labels(one.moments)), default=-1)
-            axes.set_title(one.label, loc="left", pad=7 + 9 * levels, fontweight="bold")
+            axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
         for row in grid:
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
-        columns = min(len(legend), 5 if kind == "both" else 6)
-        figure.legend(
-            list(legend.values()), list(legend), loc="outside lower center", ncols=columns
-        )
+        if title:
+            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72))
+        legend(figure, entries, loc="outside lower center", most=6)
+        arrange(figure)
+        for axes, one in zip(sequence, runs, strict=False):
+            _named_events(axes, one, room, segments)
     return figure
-
-
-def _window(
-    runs: Sequence[History], from_s: float | None, until_s: float | None
-) -> tuple[float, float]:
-    """The time shown, in seconds."""
-    from midflight import MidflightError
-
-    start = 0.0 if from_s is None else from_s
-    last = max(one.end_ns for one in runs) / NS_PER_S
-    end = until_s if until_s is not None else max(last * 1.01, start + 1e-6)
-    if not start < end or start > last:
-        raise MidflightError(
-            f"from {start:g} s until {end:g} s there is nothing to show; "
-            f"the run is from 0 s to {last:g} s"
-        )
-    return start, end
 
 
 @dataclass(frozen=True)
@@ -224,7 +236,7 @@ class _Room:
                 if one.kind != kind:
                     continue
                 middle = (one.time_ns / NS_PER_S - self.window[0]) * point
-                half = text_width(one.label, _LABEL_PT) / 2 + 2
+                half = text_width(one.label, LABEL_PT) / 2 + 2
                 if middle - half < -20 or middle + half > self.width_in * 72 + 20:
                     continue
                 for level, places in enumerate(taken):
@@ -263,7 +275,7 @@ def _dots(axes: Axes, time: Any, value: Any, label: str, order: float, **how: An
     )
 
 
-def _time_sequence(axes: Axes, one: History, room: _Room, segments: tuple[int, int] | None) -> None:
+def _time_sequence(axes: Axes, one: History, room: _Room) -> None:
     """Segments when they are sent, ACKs when they reach the sender, and losses when they happen."""
     many = len(one.times("send")[room.seen(one.times("send"))]) > _MOST_VECTORS / 3
     small = 0.6 if many else 1.0
@@ -287,12 +299,14 @@ def _time_sequence(axes: Axes, one: History, room: _Room, segments: tuple[int, i
     )
     lost = room.dots(*one.lost_segments()[:2])
     _dots(axes, *lost, "lost", 5, marker="x", ms=3.4 * math.sqrt(small), mec="black", mew=0.8)
-    _named_events(axes, one, room, segments)
     axes.grid(True, axis="x")
 
 
 def _named_events(axes: Axes, one: History, room: _Room, segments: tuple[int, int] | None) -> None:
-    """Write timeouts and fast retransmits beside their segments while there are few of them."""
+    """Write timeouts and fast retransmits beside their segments while there are few of them.
+
+    The first of several that leave no room for each other has its name.
+    """
     named = []
     for event, text in (("rto", "RTO"), ("fast_retransmit", "FR")):
         time, value = one.times(event), one.values(event)
@@ -301,24 +315,9 @@ def _named_events(axes: Axes, one: History, room: _Room, segments: tuple[int, in
                 named.append((at / NS_PER_S, segment, text))
     if len(named) > _MOST_NAMED:
         return
-    for at, segment, text in named:
-        axes.annotate(
-            text,
-            (at, segment),
-            xytext=(7, -11),
-            textcoords="offset points",
-            fontsize=_LABEL_PT,
-            ha="left",
-            va="top",
-            zorder=6,
-            arrowprops={
-                "arrowstyle": "-",
-                "linewidth": 0.5,
-                "color": "0.2",
-                "shrinkA": 0,
-                "shrinkB": 2,
-            },
-        )
+    names = EventNames(axes)
+    for at, segment, text in sorted(named):
+        names.write(at, segment, text)
 
 
 def _window_panel(axes: Axes, one: History, room: _Room) -> None:
@@ -506,7 +505,7 @@ def _moments(axes: Axes, moments: Sequence[Moment], room: _Room, *, named: bool)
             xycoords=("data", "axes fraction"),
             xytext=(0, 5 + 8 * level),
             textcoords="offset points",
-            fontsize=_LABEL_PT,
+            fontsize=LABEL_PT,
             color="0.25",
             ha="center",
             va="bottom",
@@ -520,8 +519,8 @@ def _moments(axes: Axes, moments: Sequence[Moment], room: _Room, *, named: bool)
             [1.0] * len(told),
             transform=axes.get_xaxis_transform(),
             linestyle="none",
-            marker="v",
-            ms=2.4 if thin else 4,
+            marker="*",
+            ms=3 if thin else 5,
             mfc="0.25",
             mew=0,
             label="notice",

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,12 +23,17 @@ __all__ = [
     "LOOKS",
     "MIDDLE",
     "PAGE_IN",
+    "SERIES",
     "Drawing",
     "Fill",
     "Look",
+    "Size",
+    "arrange",
     "check_format",
     "figure_bytes",
+    "legend",
     "save",
+    "size_in",
     "style",
     "text_width",
     "wrapped",
@@ -38,11 +43,19 @@ __all__ = [
 COLUMN_IN = 3.5
 PAGE_IN = 7.16
 
+#: The size of a figure: "single" or "double" column, or inches: a width, or width and height
+#: ("5", "5x3", 5.0, (5.0, 3.0)).
+Size: TypeAlias = str | float | tuple[float, float]
+
+_WIDTHS = {"single": COLUMN_IN, "double": PAGE_IN}
+_LEAST_IN, _MOST_IN = 1.5, 40.0
+
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
     "axes.labelsize": 7.5,
     "axes.titlesize": 7.5,
+    "figure.titlesize": 8,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -58,6 +71,7 @@ _STYLE: Any = {
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
     "legend.fontsize": 6.5,
+    "legend.title_fontsize": 6.5,
     "legend.frameon": False,
     "legend.handlelength": 2.6,
     "legend.borderaxespad": 0.2,
@@ -110,6 +124,22 @@ LOOKS: Mapping[str, Look] = {
     "solid-light square": Look(LIGHT, "-", "s", True, 3.9),
 }
 
+#: The looks of lines of which there may be many, in the order in which they are taken. No colour,
+#: line style or marker comes twice. The colours are those of Okabe and Ito (2008), which people
+#: who see fewer colours tell apart; in place of their yellow, which white paper swallows, are a
+#: violet and a brown that are as far from the others. They begin like `DARK`, `LIGHT` and `MIDDLE`.
+SERIES: Sequence[Look] = (
+    Look("#0072b2", "-", "o", True),
+    Look("#e69f00", _DASH, "s", False, 3.9),
+    Look("#009e73", _DOT, "^", True, 4.4),
+    Look("#cc79a7", (0, (6.0, 1.4, 1.2, 1.4)), "D", False, 3.6),
+    Look("#000000", (0, (2.0, 1.2)), "v", True, 4.4),
+    Look("#d55e00", (0, (9.0, 3.0)), "X", True, 4.8),
+    Look("#56b4e9", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "P", False, 4.8),
+    Look("#7700dd", (0, (8.0, 1.4, 3.0, 1.4)), "<", True, 4.4),
+    Look("#663311", (0, (1.0, 3.0)), ">", False, 4.4),
+)
+
 
 @dataclass(frozen=True)
 class Fill:
@@ -159,13 +189,74 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
     return "\n".join(lines)
 
 
+def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float]:
+    """Width and height of a figure in inches; what `size` leaves open is as `usual`.
+
+    Raises `MidflightError` for what is no size.
+    """
+    from midflight import MidflightError
+
+    if size is None:
+        return usual
+    words: Sequence[Any]
+    if isinstance(size, str):
+        text = size.strip().removesuffix("in").strip()
+        words = [_WIDTHS[text]] if text in _WIDTHS else text.split("x")
+    else:
+        words = [size] if isinstance(size, int | float) else size
+    try:
+        sides = [float(one) for one in words]
+    except (TypeError, ValueError):
+        sides = []
+    if len(sides) not in (1, 2) or not all(_LEAST_IN <= one <= _MOST_IN for one in sides):
+        raise MidflightError(
+            f'--size: "{size}" is no size of a figure; write single or double (column), or '
+            f"inches from {_LEAST_IN:g} to {_MOST_IN:g}, width or widthxheight, such as 5x3"
+        )
+    return sides[0], sides[1] if len(sides) == 2 else usual[1]
+
+
+def legend(
+    figure: Figure,
+    entries: Mapping[str, Any],
+    *,
+    loc: Literal["outside upper center", "outside lower center"],
+    title: str = "",
+    most: int = 9,
+) -> None:
+    """Put a legend outside the axes, which reads line by line, in as many columns as there is room
+    for, and `most` at the most; `entries` are what is drawn by its name.
+    """
+    widths = [text_width(name, _STYLE["legend.fontsize"]) + 40 for name in entries]
+    room = figure.get_size_inches()[0] * 72
+    columns = next(
+        (
+            many
+            for many in range(min(len(widths), most), 1, -1)
+            if sum(max(widths[first::many]) for first in range(many)) <= room
+        ),
+        1,
+    )
+    # matplotlib fills a legend column by column.
+    names = [name for first in range(columns) for name in list(entries)[first::columns]]
+    figure.legend(
+        [entries[name] for name in names], names, loc=loc, ncols=columns, title=title or None
+    )
+
+
+def arrange(figure: Figure) -> None:
+    """Give the panels their places: as large as what stands around them lets them be."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    ConstrainedLayoutEngine().execute(figure)
+
+
 def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
     """Write `stem`.svg and `stem`.png without anything that changes from run to run.
 
     Without `lay_out` everything stays where the caller has put it.
     """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
@@ -173,7 +264,7 @@ def save(figure: Figure, stem: Path, *, lay_out: bool = True) -> list[Path]:
     # would cost each file a drawing more.
     FigureCanvasSVG(figure)
     if lay_out:
-        ConstrainedLayoutEngine().execute(figure)
+        arrange(figure)
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
     figure.savefig(png, metadata={"Software": None})
     return [svg, png]
@@ -203,11 +294,9 @@ def check_format(path: Path, others: Sequence[str] = ()) -> str:
 
 def figure_bytes(figure: Figure, suffix: str) -> bytes:
     """Lay a figure out and return it as a file of this suffix would hold it."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
     file = io.BytesIO()
     with style():
-        ConstrainedLayoutEngine().execute(figure)
+        arrange(figure)
         # The solver's last digits differ from process to process, and names in an SVG with them.
         for axes in figure.axes:
             left, low, width, height = (round(one, 9) for one in axes.get_position().bounds)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from midflight.plot.style import DARK, LIGHT, PAGE_IN, save, style
+from midflight.plot.labels import EventNames
+from midflight.plot.style import DARK, LIGHT, PAGE_IN, arrange, save, style
 from midflight.results import EventLog
 
 if TYPE_CHECKING:
@@ -69,13 +70,16 @@ def time_sequence_plot(
         axes_row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         low, high = segments or _segment_range(panels, window_s)
         for axes, panel in zip(axes_row, panels, strict=True):
-            _time_sequence(axes, panel, window_s, (low, high))
+            _time_sequence(axes, panel, window_s)
             axes.set_xlabel("Time (s)")
         axes_row[0].set_xlim(*window_s)
         axes_row[0].set_ylim(low, high)
         axes_row[0].set_ylabel("Segment number")
         handles, labels = axes_row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        arrange(figure)
+        for axes, panel in zip(axes_row, panels, strict=True):
+            _name_events(axes, panel, window_s, (low, high))
         return save(figure, stem)
 
 
@@ -96,12 +100,9 @@ def _segment_range(panels: Sequence[Panel], window_s: tuple[float, float]) -> tu
     return int(low - 2 * margin), int(high + margin)
 
 
-def _time_sequence(
-    axes: Axes, panel: Panel, window_s: tuple[float, float], segments: tuple[int, int]
-) -> None:
+def _time_sequence(axes: Axes, panel: Panel, window_s: tuple[float, float]) -> None:
     """Draw one panel."""
     start, end = window_s
-    low, high = segments
     log = panel.log.within(start, end)
     lost = log.dropped()
     for kind, (label, marker, size, face, edge, width, order) in _PACKETS.items():
@@ -131,26 +132,19 @@ def _time_sequence(
             ha="center",
             va="bottom",
         )
+    axes.set_title(panel.title, loc="right")
+    axes.grid(True, axis="x")
+
+
+def _name_events(
+    axes: Axes, panel: Panel, window_s: tuple[float, float], segments: tuple[int, int]
+) -> None:
+    """Write timeouts and fast retransmits beside the segments that they retransmit."""
+    names = EventNames(axes)
+    log = panel.log.within(*window_s)
+    low, high = segments
     for kind, text in (("rto", "RTO"), ("fast_retransmit", "FR")):
         events = log.of(kind)
         for time_s, value in zip(events.time_s, events.value, strict=True):
             if low <= value <= high:
-                axes.annotate(
-                    text,
-                    (time_s, value),
-                    xytext=(7, -11),
-                    textcoords="offset points",
-                    fontsize=6.5,
-                    ha="left",
-                    va="top",
-                    zorder=6,
-                    arrowprops={
-                        "arrowstyle": "-",
-                        "linewidth": 0.5,
-                        "color": "0.2",
-                        "shrinkA": 0,
-                        "shrinkB": 2,
-                    },
-                )
-    axes.set_title(panel.title, loc="right")
-    axes.grid(True, axis="x")
+                names.write(time_s, value, text)

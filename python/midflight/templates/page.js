@@ -104,7 +104,6 @@ function moments() {
 
 const LIGHT = ["#08417a", "#c96a00", "#1f7a5c", "#7a3d91", "#5c4a1e", "#a3262a", "#2a7f9e", "#4a5560"];
 const DARK = ["#7db4ee", "#f3a545", "#64c9a2", "#cf9be6", "#d2bd85", "#f0898c", "#7fd3ee", "#b9c4cf"];
-const SHAPES = ["circle", "square", "diamond", "triangle"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let css = {};
 function readColours() {
@@ -112,30 +111,11 @@ function readColours() {
   for (const name of ["ink", "soft", "line", "grid", "back", "gap"]) css[name] = style.getPropertyValue(`--${name}`).trim();
 }
 const colour = run => (dark.matches ? DARK : LIGHT)[run.number % LIGHT.length];
-const shape = run => SHAPES[run.number % SHAPES.length];
+const shape = run => Shapes.ofSchemes[run.number % Shapes.ofSchemes.length];
 
 /** Adds a shape around a point to the path. */
-function trace(kind, x, y, r) {
-  if (kind === "circle") { g.moveTo(x + r, y); g.arc(x, y, r, 0, 2 * Math.PI); }
-  else if (kind === "square") g.rect(x - .9 * r, y - .9 * r, 1.8 * r, 1.8 * r);
-  else if (kind === "diamond") {
-    g.moveTo(x, y - 1.25 * r); g.lineTo(x + 1.25 * r, y); g.lineTo(x, y + 1.25 * r); g.lineTo(x - 1.25 * r, y); g.closePath();
-  } else if (kind === "triangle") {
-    g.moveTo(x, y - 1.2 * r); g.lineTo(x + 1.15 * r, y + .85 * r); g.lineTo(x - 1.15 * r, y + .85 * r); g.closePath();
-  } else if (kind === "cross") {
-    g.moveTo(x - r, y - r); g.lineTo(x + r, y + r); g.moveTo(x - r, y + r); g.lineTo(x + r, y - r);
-  } else if (kind === "dash") { g.moveTo(x - 1.2 * r, y); g.lineTo(x + 1.2 * r, y); }
-  else if (kind === "down") {
-    g.moveTo(x, y + r); g.lineTo(x - r, y - .8 * r); g.lineTo(x + r, y - .8 * r); g.closePath();
-  }
-}
-
-/** The same as SVG, for the legend. */
-function icon(kind, fill, stroke) {
-  const paths = { circle: "M11 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z", square: "M3.5 3.5h7v7h-7z", diamond: "M7 2l5 5-5 5-5-5z",
-    triangle: "M7 2.2l4.6 8.2H2.4z", cross: "M3.5 3.5l7 7M3.5 10.5l7-7", dash: "M2 7h10", down: "M7 11.5L3 4h8z" };
-  return `<svg width="14" height="14" aria-hidden="true"><path d="${paths[kind]}" fill="${fill}" stroke="${stroke}" stroke-width="1.6"/></svg>`;
-}
+const trace = (kind, x, y, r) => Shapes.trace(g, kind, x, y, r);
+const { icon } = Shapes;
 
 // ---- view -----------------------------------------------------------------------------------
 
@@ -327,10 +307,35 @@ function packets(run) {
     count.lost++;
   }
   g.stroke();
-  g.fillStyle = of; g.textAlign = "left"; g.textBaseline = "middle";
-  const named = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
-  if (named.length <= 16) {
-    for (const [time, event, segment] of named) g.fillText(event === "rto" ? "RTO" : "FR", X(time) + 8, Y(segment) + 13);
+}
+
+// From a segment to its name, the first ones preferred.
+const BESIDE = [13, 27, 41].flatMap(far => [[8, far], [-8, -far], [8, -far], [-8, far]]);
+let named = [];
+
+/** Writes timeouts and fast retransmits beside their segments; what has no room is left out. */
+function names() {
+  named = [];
+  g.textAlign = "left"; g.textBaseline = "middle"; g.lineWidth = 1;
+  for (const run of shown()) {
+    const notes = run.notes.filter(n => (n[1] === "rto" || n[1] === "fast_retransmit") && n[0] >= view.t0 && n[0] <= view.t1);
+    if (notes.length > 16) continue;
+    g.fillStyle = g.strokeStyle = colour(run);
+    for (const [time, event, segment] of notes) {
+      if (segment >= view.s0 && segment <= view.s1) nameAt(X(time), Y(segment), event === "rto" ? "RTO" : "FR");
+    }
+  }
+}
+function nameAt(x, y, text) {
+  const width = g.measureText(text).width;
+  for (const [dx, dy] of BESIDE) {
+    const left = x + dx - (dx > 0 ? 0 : width), box = { left: left - 2, top: y + dy - 7, right: left + width + 2, bottom: y + dy + 7 };
+    if (box.left < area.left || box.right > area.left + area.w || box.top < area.top || box.bottom > area.top + area.h1) continue;
+    if (named.some(b => box.left < b.right && b.left < box.right && box.top < b.bottom && b.top < box.bottom)) continue;
+    named.push({ ...box, text });
+    g.fillText(text, left, y + dy);
+    g.globalAlpha = .6; g.beginPath(); g.moveTo(x, y); g.lineTo(x + dx, y + dy - 6 * Math.sign(dy)); g.stroke(); g.globalAlpha = 1;
+    return;
   }
 }
 
@@ -453,7 +458,7 @@ function draw() {
   path();
   frame(area.top, area.h1, view.s0, view.s1, "segment number", Y);
   timeAxis();
-  clipped(area.top - 1, area.h1 + 2, () => shown().forEach(packets));
+  clipped(area.top - 1, area.h1 + 2, () => { shown().forEach(packets); names(); });
   lowerPanel();
   g.strokeStyle = css.line; g.lineWidth = 1;
   for (const [y, h] of [[area.top, area.h1], [area.y2, area.h2]]) g.strokeRect(area.left + .5, y + .5, area.w, h);
@@ -609,7 +614,9 @@ function hover(x, y) {
 // ---- hands ----------------------------------------------------------------------------------
 
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
-let drag = null;
+let drag = null, pinch = null;
+// Where fingers, or the pressed mouse, are.
+const fingers = new Map();
 const place = event => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
 
 canvas.addEventListener("wheel", event => {
@@ -618,32 +625,68 @@ canvas.addEventListener("wheel", event => {
   const inLower = y > area.top + area.h1;
   zoom(Math.exp(Math.max(-1, Math.min(1, delta / 300))), x, y, !event.altKey, !event.shiftKey && !inLower);
 }, { passive: false });
+/** The middle between two fingers, and how far apart they are. */
+function spread() {
+  const [[ax, ay], [bx, by]] = [...fingers.values()];
+  return { x: (ax + bx) / 2, y: (ay + by) / 2, far: Math.max(10, Math.hypot(ax - bx, ay - by)) };
+}
+/** Zooms as two fingers do: what was between them stays there. In the panel below it is time alone. */
+function stretch() {
+  const { x, y, far } = spread(), f = pinch.far / far, k = pinch.y > area.top + area.h1 ? 1 : f;
+  const dt = (pinch.t1 - pinch.t0) * f, ds = (pinch.s1 - pinch.s0) * k;
+  const t0 = pinch.t - (x - area.left) / area.w * dt, s1 = pinch.s + (y - area.top) / area.h1 * ds;
+  look(t0, t0 + dt, s1 - ds, s1);
+}
 canvas.addEventListener("pointerdown", event => {
   const [x, y] = place(event);
   canvas.setPointerCapture(event.pointerId);
+  fingers.set(event.pointerId, [x, y]);
+  box = drag = pinch = null;
+  if (fingers.size === 2) {
+    const middle = spread();
+    pinch = { ...middle, t: timeAt(middle.x), s: segmentAt(middle.y), ...view };
+    return show(null);
+  }
+  if (fingers.size > 2) return;
   drag = { x, y, ...view };
   if (boxMode || event.shiftKey) box = { x0: x, y0: y, x1: x, y1: y };
 });
 canvas.addEventListener("pointermove", event => {
   const [x, y] = place(event);
-  if (!drag) return hover(x, y);
+  if (fingers.has(event.pointerId)) fingers.set(event.pointerId, [x, y]);
+  if (pinch) return stretch();
+  if (!drag) return fingers.size ? undefined : hover(x, y);
   show(null);
   if (box) { box.x1 = x; box.y1 = y; return later(); }
   const dt = (drag.x - x) / area.w * (drag.t1 - drag.t0), ds = (y - drag.y) / area.h1 * (drag.s1 - drag.s0);
   look(drag.t0 + dt, drag.t1 + dt, drag.s0 + ds, drag.s1 + ds);
 });
-canvas.addEventListener("pointerup", () => {
+canvas.addEventListener("pointerup", event => {
+  const [x, y] = place(event), tapped = drag && event.pointerType === "touch" && Math.hypot(x - drag.x, y - drag.y) < 6;
   if (box && Math.abs(box.x1 - box.x0) > 5) {
     const top = Math.min(box.y0, box.y1), bottom = Math.max(box.y0, box.y1), inLower = top > area.top + area.h1;
     const flat = inLower || bottom - top < 6;
     look(timeAt(Math.min(box.x0, box.x1)), timeAt(Math.max(box.x0, box.x1)),
       flat ? view.s0 : segmentAt(bottom), flat ? view.s1 : segmentAt(top));
   }
-  box = drag = null;
-  later();
+  letGo(event);
+  if (tapped) hover(x, y);
 });
-canvas.addEventListener("pointercancel", () => { box = drag = null; later(); });
-canvas.addEventListener("pointerleave", () => { if (!drag) { pointer = null; show(null); } });
+/** A finger leaves; one that stays goes on moving the view. */
+function letGo(event) {
+  fingers.delete(event.pointerId);
+  box = drag = pinch = null;
+  if (fingers.size === 1) {
+    const [[x, y]] = fingers.values();
+    drag = { x, y, ...view };
+  }
+  later();
+}
+canvas.addEventListener("pointercancel", letGo);
+canvas.addEventListener("pointerleave", event => {
+  // What a finger has tapped is told when the finger is gone.
+  if (!drag && event.pointerType !== "touch") { pointer = null; show(null); }
+});
 canvas.addEventListener("dblclick", reset);
 
 /** Picks the next or the previous packet of the run that one was picked of, or of the first. */
@@ -738,5 +781,5 @@ draw();
 
 // What tests ask.
 window.midflight = { runs, view: () => ({ ...view }), whole, look, draw, drawn: () => drawn, area, flightAt: (run, t) => at(runs[run].flight, t),
-  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode };
+  picked: () => picked && describe(picked), point: (run, kind, i) => placeOf({ run: runs[run], kind, i }), boxMode: () => boxMode, named: () => named, shapes: runs.map(shape) };
 })();

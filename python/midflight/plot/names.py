@@ -1,0 +1,113 @@
+"""What columns of results and keys of scenarios are called on axes and in legends.
+
+Columns are those of `run_plans` and of tables made elsewhere; keys are the axes of sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["SCALES", "column_name", "with_unit"]
+
+#: The last letters of a column's name, the unit that it is shown in, and what one of it is then.
+SCALES: Mapping[str, tuple[str, float]] = {
+    "_ns": ("s", 1e-9),
+    "_bps": ("Mbit/s", 1e-6),
+    "_s": ("s", 1.0),
+}
+
+_COLUMNS: Mapping[str, str] = {
+    "moves": "Moves with the node",
+    "opened_ns": "Opened at",
+    "finished_ns": "Finished at",
+    "duration_ns": "Transfer time",
+    "goodput_bps": "Goodput",
+    "stall_ns": "Longest time without progress",
+    "stalled_at_ns": "Longest time without progress begins at",
+    "kind": "What the phase begins with",
+    "from_ns": "Phase begins at",
+    "until_ns": "Phase ends at",
+    "first_new_ns": "Time until a new packet is acknowledged",
+    "all_new_ns": "Time until all new packets are acknowledged",
+    "acked": "Segments acknowledged",
+    "sent": "Segments sent",
+    "rexmits": "Retransmissions",
+    "fast_rexmits": "Fast retransmits",
+    "false_fast_rexmits": "False fast retransmits",
+    "drops_queue": "Packets lost to full queues",
+    "drops_break": "Packets lost to links that were down",
+    "drops_radio": "Packets lost to the radio",
+    "reordered": "Segments reordered",
+}
+
+#: Values of a scenario's tables by the rest of their key.
+_VALUES: Mapping[str, str] = {
+    "at": "Instant",
+    "to": "New link",
+    "count": "Number",
+    "delay": "One-way delay",
+    "notice.delay": "Delay of the notice",
+    "notice.lost": "Notices lost",
+    "notice.says_rate": "Rate told",
+    "notice.says_delay": "Delay told",
+    "on": "Link",
+    "reorder": "Reordering",
+    "cross": "Cross traffic",
+    "up.rate": "Uplink rate",
+    "up.delay": "One-way uplink delay",
+    "up.queue": "Uplink queue",
+    "up.loss": "Uplink loss",
+    "up.reorder": "Uplink reordering",
+    "up.cross": "Uplink cross traffic",
+}
+
+#: What the tables with several entries are about: one of them, and all.
+_OF = {
+    "handoffs": ("handoff", "all handoffs"),
+    "changes": ("change", "all changes"),
+    "links": ("", "all links"),
+    "flows": ("", "all flows"),
+}
+
+
+def column_name(name: str) -> str:
+    """What a column is called, without its unit: "Gap of the handoff" for handoffs.0.gap."""
+    table, *rest = name.split(".")
+    if rest and table == "set":
+        return ".".join(rest)
+    if len(rest) >= 2 and table in _OF:
+        return _value(rest[1:]) + " of " + _entry(table, rest[0])
+    if name in _COLUMNS:
+        return _COLUMNS[name]
+    return name if rest else _plain(_without_unit(name))
+
+
+def with_unit(name: str, unit: str) -> str:
+    """A name with its unit, if it has one."""
+    return f"{name} ({unit})" if unit else name
+
+
+def _entry(table: str, key: str) -> str:
+    """Which entry of a table: the first handoff is "the handoff", most scenarios have one."""
+    one, all_of_them = _OF[table]
+    if key == "*":
+        return all_of_them
+    if not one:
+        return key
+    return f"the {one}" if key == "0" else f"{one} {int(key) + 1}" if key.isdigit() else key
+
+
+def _value(path: Sequence[str]) -> str:
+    # The knobs of a scheme have their own names.
+    if path[0] == "set":
+        return ".".join(path[1:])
+    return _VALUES.get(".".join(path)) or _plain(" ".join(path))
+
+
+def _plain(name: str) -> str:
+    name = name.replace("_", " ")
+    return name[:1].upper() + name[1:]
+
+
+def _without_unit(name: str) -> str:
+    return next((name.removesuffix(end) for end in SCALES if name.endswith(end)), name)
