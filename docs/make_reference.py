@@ -330,6 +330,8 @@ def spread(cells: list[str]) -> str:
 
     def end(cell: str) -> str:
         value, _, pair = cell.partition(", ")
+        if value == "never":
+            return f"not done within ten minutes ({pair})"
         # Many pairs have that.
         return f"{value} %" if value in ("+0", "-0") else f"{value} % ({pair})"
 

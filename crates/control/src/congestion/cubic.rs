@@ -40,8 +40,9 @@ pub struct Cubic {
     fast_convergence: bool,
     /// The window around which growth is slow; none before a loss.
     w_max: Option<f64>,
-    /// The last loss was told of by duplicate ACKs, and congestion avoidance has not begun since.
-    is_after_loss: bool,
+    /// The threshold after the last loss, if duplicate ACKs told of that and congestion
+    /// avoidance has not begun since.
+    after_loss: Option<f64>,
     epoch: Option<Epoch>,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
@@ -66,7 +67,7 @@ impl Default for Cubic {
         Self {
             fast_convergence: true,
             w_max: None,
-            is_after_loss: false,
+            after_loss: None,
             epoch: None,
             srtt: None,
             now: Instant::ZERO,
@@ -95,8 +96,10 @@ impl Part for Cubic {
 }
 
 impl Cubic {
-    fn begin(&self, cwnd: f64) -> Epoch {
-        let w_max = self.w_max.filter(|_| self.is_after_loss);
+    fn begin(&self, Window { cwnd, ssthresh }: Window) -> Epoch {
+        // In a recovery a policy may have set another window.
+        let is_own = |own: f64| own == ssthresh && cwnd <= own + 1.0;
+        let w_max = self.w_max.filter(|_| self.after_loss.is_some_and(is_own));
         let w_max = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
         Epoch {
             begun: self.now,
@@ -132,8 +135,8 @@ impl Congestion for Cubic {
             AckCounting::AppropriateBytes { .. } => segments as f64,
         };
         let known = self.epoch.filter(|epoch| epoch.cwnd == window.cwnd);
-        let mut epoch = known.unwrap_or_else(|| self.begin(window.cwnd));
-        self.is_after_loss = false;
+        let mut epoch = known.unwrap_or_else(|| self.begin(*window));
+        self.after_loss = None;
         let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
         let t = self.now.since(epoch.begun).as_secs_f64();
         let cwnd = window.cwnd;
@@ -154,12 +157,13 @@ impl Congestion for Cubic {
     }
 
     fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
-        self.is_after_loss = true;
-        self.reduce(load)
+        let ssthresh = self.reduce(load);
+        self.after_loss = Some(ssthresh);
+        ssthresh
     }
 
     fn ssthresh_after_timeout(&mut self, _now: Instant, load: f64) -> f64 {
-        self.is_after_loss = false;
+        self.after_loss = None;
         self.reduce(load)
     }
 
@@ -255,6 +259,14 @@ mod tests {
         // A segment a round trip, as Reno, and not half as much again.
         assert!(w.cwnd < 110.0, "{}", w.cwnd);
         assert_eq!(cubic.epoch.map(|e| (e.w_max, e.k)), Some((100.0, 0.0)));
+        // Set while the recovery was under way.
+        let (mut cubic, _) = after_loss(1000.0);
+        let mut w = Window {
+            cwnd: 50.0,
+            ssthresh: 50.0,
+        };
+        windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
+        assert!(w.cwnd < 65.0, "{}", w.cwnd);
         let (mut cubic, _) = after_loss(1000.0);
         let ssthresh = cubic.ssthresh_after_timeout(Instant::ZERO, 100.0);
         let mut w = Window {
