@@ -8,7 +8,8 @@ number of machines may run their share of it::
     DIR/sweep.json             the scenario, the axes, and how many cells there are
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
     DIR/flows.csv, phases.csv  all of them together, and as Parquet where pyarrow is installed
-    DIR/comparison.csv         the values of one axis against each other
+    DIR/comparison.csv         the values of one axis against each other; of another metric than
+                               the usual one it is comparison-METRIC.csv
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ MOST_CELLS = 100_000_000
 TABLES = ("flows", "phases")
 #: What a shard's tables hash to: one that was damaged since is run again.
 SUMS = "sums.json"
-COMPARISON = "comparison.csv"
+COMPARISON = "comparison"
 
 Progress = Callable[[int, int], object]
 
@@ -331,8 +332,9 @@ class Sweep:
         definition = json.dumps(self.definition(), indent=2) + "\n"
         file = folder / "sweep.json"
         if not file.is_file() or file.read_text(encoding="utf-8") != definition:
-            for name in (*(f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")), COMPARISON):
-                (folder / name).unlink(missing_ok=True)
+            of_another = [folder / f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")]
+            for path in (*of_another, *folder.glob(f"{COMPARISON}*.csv")):
+                path.unlink(missing_ok=True)
             _write_whole(file, definition)
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
@@ -363,6 +365,11 @@ class Sweep:
             files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
             _concatenate(files, folder / f"{name}.csv")
             _parquet(folder / f"{name}.csv", list(self.axes))
+
+
+def comparison_file(metric: str | None) -> str:
+    """Return the name of the file with the comparison by a metric; None is the usual one."""
+    return f"{COMPARISON}.csv" if metric is None else f"{COMPARISON}-{metric}.csv"
 
 
 def shard_folder(folder: Path, shard: Shard) -> Path:

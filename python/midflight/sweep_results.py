@@ -2,6 +2,10 @@
 
 Values are compared pair by pair: the runs of two cells that differ in nothing else met the same
 losses (common random numbers), so what is left is the difference that the value makes.
+
+What is independent is what draws random numbers of its own: a run. The pairs of one run, at its
+instants and on its links, share them: they are averaged first, and a confidence interval is over
+runs. Where nothing random tells runs apart, the values of the other axes are the sample.
 """
 
 from __future__ import annotations
@@ -12,13 +16,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from midflight.results import Quartiles, difference_ci, quartiles, ratio_ci
+from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
 
-__all__ = ["METRICS", "Comparison", "Group", "compare", "groups", "read_flows"]
+__all__ = ["METRICS", "Comparison", "Group", "Tails", "compare", "groups", "read_flows"]
+
+#: The axis whose values draw other random numbers, as other runs do.
+SEED = "seed"
 
 #: What may be compared, with what one of it is in the unit that people read.
 METRICS: Mapping[str, tuple[str, float]] = {
@@ -34,6 +42,13 @@ METRICS: Mapping[str, tuple[str, float]] = {
 }
 
 
+class Tails(NamedTuple):
+    """The 5th and the 95th percentile, in the unit of the values."""
+
+    p5: float
+    p95: float
+
+
 @dataclass
 class Group:
     """The runs of one flow with the same values of some axes."""
@@ -42,6 +57,15 @@ class Group:
     values: tuple[str, ...]
     #: Values of the metric by what else tells the runs apart; missing ones are nan.
     runs: dict[tuple[str, ...], float] = field(default_factory=dict)
+    #: Whether runs differ by chance, and the places in that of what is independent: seed and number
+    #: of the run, or, where there is no chance, the values of the other axes.
+    by_chance: bool = False
+    sample: tuple[int, ...] = ()
+
+    def tails(self) -> Tails:
+        """The values that 5 % are below and above; a missing value is slower than every other."""
+        values = list(self.runs.values())
+        return Tails(quantile(values, 0.05), quantile(values, 0.95))
 
     def quartiles(self) -> Quartiles:
         """Quartiles of the metric; a missing value is slower than every other."""
@@ -63,6 +87,10 @@ class Comparison:
     pairs: int
     #: Pairs of which a run has no value; they are left out.
     left_out: int
+    #: What the intervals are over, and how many of them: runs, or, where nothing random tells runs
+    #: apart, values of the other axes. The pairs of each are averaged first.
+    over: Literal["runs", "axes"]
+    samples: int
     #: Mean difference, value minus baseline, and half the width of its 95 % confidence interval.
     difference: float
     half_width: float
@@ -101,6 +129,8 @@ def groups(
     """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]
+    chance = Chance(axes)
+    drawn_by = [*(i for i, axis in enumerate(rest) if axis == SEED), len(rest)]
     for row in rows:
         if row["moves"] != "1":
             continue
@@ -108,7 +138,26 @@ def groups(
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))
         place = (*(row[axis] for axis in rest), row["run"])
         group.runs[place] = float(row[metric] or "nan")
+        chance.note(row)
+    for group in found.values():
+        group.by_chance = chance.is_there
+        places = range(len(rest) + 1)
+        group.sample = tuple(i for i in places if (i in drawn_by) == chance.is_there)
     return list(found.values())
+
+
+class Chance:
+    """Whether runs differ that only their random numbers tell apart."""
+
+    def __init__(self, axes: Sequence[str]) -> None:
+        self.axes = [axis for axis in axes if axis != SEED]
+        self.first: dict[tuple[str, ...], str] = {}
+        self.is_there = False
+
+    def note(self, row: Mapping[str, str]) -> None:
+        if not self.is_there:
+            same = tuple(row[axis] for axis in self.axes)
+            self.is_there = self.first.setdefault(same, row["digest"]) != row["digest"]
 
 
 def compare(
@@ -132,20 +181,25 @@ def compare(
         against = base.get((group.flow, *others))
         if against is None or group is against:
             continue
-        keys = [key for key in group.runs if key in against.runs]
-        mine = np.array([group.runs[key] for key in keys])
-        theirs = np.array([against.runs[key] for key in keys])
-        whole = np.isfinite(mine) & np.isfinite(theirs)
-        difference = difference_ci(mine[whole], theirs[whole])
-        ratio = ratio_ci(mine[whole], theirs[whole])
+        pairs = {
+            key: (value, against.runs[key])
+            for key, value in group.runs.items()
+            if key in against.runs
+        }
+        whole = {key: pair for key, pair in pairs.items() if np.isfinite(pair).all()}
+        mine, theirs = unit_means(group, whole)
+        difference = difference_ci(mine, theirs)
+        ratio = ratio_ci(mine, theirs)
         found.append(
             Comparison(
                 flow=group.flow,
                 values=others,
                 value=group.values[place],
                 baseline=baseline,
-                pairs=int(whole.sum()),
-                left_out=int((~whole).sum()),
+                pairs=len(whole),
+                left_out=len(pairs) - len(whole),
+                over="runs" if group.by_chance else "axes",
+                samples=mine.size,
                 difference=difference.mean,
                 half_width=difference.half_width,
                 ratio=ratio.value,
@@ -154,6 +208,17 @@ def compare(
             )
         )
     return found
+
+
+def unit_means(
+    group: Group, pairs: Mapping[tuple[str, ...], tuple[float, float]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means of both sides over the pairs of each independent sample."""
+    units: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for key, pair in pairs.items():
+        units.setdefault(tuple(key[i] for i in group.sample), []).append(pair)
+    means = np.array([np.mean(one, axis=0) for one in units.values()]).reshape(-1, 2)
+    return means[:, 0], means[:, 1]
 
 
 def default_metric(rows: Iterator[dict[str, str]]) -> str:

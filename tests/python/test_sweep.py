@@ -17,8 +17,9 @@ import pytest
 import midflight
 from midflight import MidflightError, Scenario
 from midflight.cli import main
+from midflight.results import mean_ci
 from midflight.sweep import Sweep, axis_values, shard_folder
-from midflight.sweep_results import compare, groups, read_flows
+from midflight.sweep_results import Comparison, compare, groups, read_flows
 
 SCHEME, AT = "flows.download.scheme", "handoffs.0.at"
 AXES = {AT: "0.1 s : 0.4 s : 0.1 s", SCHEME: ["sack", "enhanced"], "seed": "1,2"}
@@ -390,3 +391,150 @@ def test_a_summary_by_some_axes_is_over_all_values_of_the_others(
     assert one["difference"] == pytest.approx(sum(each) / 2)
     # The compared axis is always told apart.
     assert by_gap["groups"] == apart["groups"]
+
+
+def made_rows(runs: int, seeds: str, value: Any) -> list[dict[str, str]]:
+    """Rows of two schemes, three instants and some runs; `value` of scheme, instant, seed, run."""
+    return [
+        {
+            "flow": "download",
+            "moves": "1",
+            SCHEME: scheme,
+            AT: at,
+            "seed": seed,
+            "run": str(run),
+            "duration_ns": str(value(scheme, at, seed, run)),
+            "digest": str(value("", "", seed, run)) if runs > 1 or len(seeds) > 1 else "0",
+        }
+        for scheme in ("sack", "enhanced")
+        for seed in seeds
+        for at in ("1 s", "2 s", "3 s")
+        for run in range(runs)
+    ]
+
+
+def compared(rows: list[dict[str, str]], axes: list[str]) -> Comparison:
+    grouped = groups(iter(rows), axes, [SCHEME], "duration_ns")
+    (found,) = compare(grouped, [SCHEME], SCHEME, ["sack", "enhanced"])
+    return found
+
+
+def test_an_interval_is_over_runs_whose_pairs_are_not_independent() -> None:
+    gained = [5.0, 1.0, 9.0, 3.0]
+
+    def value(scheme: str, at: str, _seed: str, run: int) -> float:
+        return (100 if at else 0) + 7 * run + (gained[run] if scheme == "enhanced" else 0)
+
+    found = compared(made_rows(4, "1", value), [SCHEME, AT])
+    mean, half_width = mean_ci(gained)
+    assert (found.over, found.samples, found.pairs) == ("runs", 4, 12)
+    assert found.difference == pytest.approx(mean)
+    assert found.half_width == pytest.approx(half_width)
+    # With every pair taken for independent it would be less than half of that.
+    assert found.half_width > 1.9 * mean_ci(gained * 3).half_width
+    # The ratio is of the same samples: twice the instants say no more about chance.
+    doubled = compared(
+        made_rows(4, "1", value) + [{**row, AT: f"{row[AT]}!"} for row in made_rows(4, "1", value)],
+        [SCHEME, AT],
+    )
+    assert (doubled.ratio_low, doubled.ratio_high) == pytest.approx(
+        (found.ratio_low, found.ratio_high)
+    )
+
+
+def test_seeds_are_runs_where_they_are_taken_together() -> None:
+    gained = {"1": 2.0, "2": 8.0}
+
+    def value(scheme: str, _at: str, seed: str, _run: int) -> float:
+        return 50 + 100 * int(seed) + (gained[seed] if scheme == "enhanced" else 0)
+
+    found = compared(made_rows(1, "12", value), [SCHEME, "seed", AT])
+    assert (found.over, found.samples, found.pairs) == ("runs", 2, 6)
+    assert found.half_width == pytest.approx(mean_ci([2.0, 8.0]).half_width)
+
+
+@pytest.mark.parametrize("runs", [1, 5])
+def test_without_chance_the_values_of_the_other_axes_are_the_sample(runs: int) -> None:
+    gained = {"": 0.0, "1 s": 1.0, "2 s": 3.0, "3 s": 8.0}
+
+    def value(scheme: str, at: str, _seed: str, _run: int) -> float:
+        return 100 + (gained[at] if scheme == "enhanced" else 0)
+
+    found = compared(made_rows(runs, "1", value), [SCHEME, AT])
+    # Runs that are all the same are no evidence.
+    assert (found.over, found.samples, found.pairs) == ("axes", 3, 3 * runs)
+    assert found.half_width == pytest.approx(mean_ci([1.0, 3.0, 8.0]).half_width)
+
+
+def sweep_of(capsys: pytest.CaptureFixture[str], out: Path, *more: str) -> str:
+    args = ["sweep", "wifi-to-lte", "--axis", f"{SCHEME}=sack,enhanced", "--compare", SCHEME]
+    assert main([*args, "--out", str(out), *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command_says_what_its_intervals_are_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instants = ["--axis", f"{AT}=0.1s:0.3s:0.1s"]
+    chance = ["--set", "runs=4", "--set", "links.lte.loss=uniform 2%"]
+    text = sweep_of(capsys, tmp_path / "chance", *instants, *chance)
+    assert "Intervals are over runs" in text
+    assert text.splitlines()[-1].split()[1:4] == ["enhanced", "4", "12"]
+    text = sweep_of(capsys, tmp_path / "none", *instants)
+    assert f"over the values of\n{AT}, not over chance" in text
+    assert text.splitlines()[-1].split()[1:3] == ["enhanced", "3"]
+    (row,) = rows(tmp_path / "chance" / "comparison.csv")
+    assert (row["over"], row["samples"], row["pairs"]) == ("runs", "4", "12")
+
+
+def test_no_pair_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["--metric", "duration_ns", "--set", "end=3 s", "--axis", f"{AT}=0.1s,0.2s"]
+    text = sweep_of(capsys, tmp_path, *more)
+    assert "nan" not in text
+    assert "1 of 1 without a complete pair" in text
+    (row,) = [line for line in text.splitlines() if "enhanced" in line][1:]
+    assert row.split()[2:] == ["0", "-", "-", "-", "-", "-"]
+
+
+def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s,0.2s")
+    before = (tmp_path / "comparison.csv").read_bytes()
+    other = sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s,0.2s", "--metric", "stall_ns")
+    assert (tmp_path / "comparison.csv").read_bytes() == before
+    assert rows(tmp_path / "comparison-stall_ns.csv")[0]["metric"] == "stall_ns"
+    assert usual.splitlines()[0].endswith("flows.csv, phases.csv, comparison.csv")
+    assert other.splitlines()[0].endswith("flows.csv, phases.csv, comparison-stall_ns.csv")
+    sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s")
+    assert not (tmp_path / "comparison-stall_ns.csv").exists()
+
+
+def test_tails_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import numpy as np
+
+    more = ["--axis", f"{AT}=0.1s:0.5s:0.02s"]
+    assert "q3    p95  missing" in sweep_of(capsys, tmp_path, *more)
+    found = json.loads(sweep_of(capsys, tmp_path, *more, "--json"))["groups"][0]
+    values = [
+        int(row["duration_ns"]) for row in rows(tmp_path / "flows.csv") if row[SCHEME] == "sack"
+    ]
+    assert (found["p5"], found["p95"]) == pytest.approx(np.percentile(values, [5, 95]))
+
+
+def test_handoffs_that_no_flow_meets_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["run", "wifi-to-lte", "--set", f"{AT}=5s"]
+    assert main(args) == 0
+    said = capsys.readouterr().err
+    assert "note: handoff at 5 s: every flow was done at 1.159 s" in said
+    assert main(["run", "wifi-to-lte"]) == 0
+    assert capsys.readouterr().err == ""
+    late = ["--set", "flows.late.size=1 MB", "--set", "flows.late.start=6 s"]
+    assert main([*args, *late]) == 0
+    assert "note: late opens at 6 s, after the last handoff at 5 s" in capsys.readouterr().err
+    text = sweep_of(capsys, tmp_path / "a", "--axis", f"{AT}=0.2s,5s,6s")
+    assert "In 4 cells a handoff came when every flow was done." in text
+    found = json.loads(sweep_of(capsys, tmp_path / "a", "--axis", f"{AT}=0.2s,5s,6s", "--json"))
+    assert found["cells_all_done_before_a_handoff"] == 4
+    text = sweep_of(capsys, tmp_path / "b", "--axis", f"{AT}=0.2s,7s", *late)
+    assert "In 2 cells a flow opened after the last handoff." in text

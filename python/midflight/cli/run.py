@@ -19,6 +19,7 @@ from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, result_folder, write_manifest, write_table
 from midflight.run_tables import flow_cells, phase_cells, rows
+from midflight.unmet import unmet_notes
 
 if TYPE_CHECKING:
     from midflight._core import Plan
@@ -170,6 +171,8 @@ def run(
                 threads=thread_count,
                 progress=lambda done, total: progress("runs", done, total),
             )
+        for one in unmet_notes(outcome):
+            note(one)
         manifest = outcome.manifest(command, policies=own)
         if folder is not None:
             write_table(folder, "flows", outcome.flows)

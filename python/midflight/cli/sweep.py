@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,6 +28,7 @@ from midflight.cli.run import (
 if TYPE_CHECKING:
     from midflight.sweep import Shard, Sweep
     from midflight.sweep_results import Comparison, Group
+    from midflight.unmet import Unmet
 
 __all__ = ["sweep"]
 
@@ -123,9 +125,9 @@ def sweep(
 
     Cells are run in shards, each of which is written as a whole. Interrupted or killed, the same
     command goes on where it was. Results are DIR/flows.csv and phases.csv with a column for each
-    axis, as Parquet too where pyarrow is installed, and DIR/comparison.csv. All cells meet the same
-    random numbers; values of the compared axis are compared pair by pair, with 95 % confidence
-    intervals.
+    axis, as Parquet too where pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv
+    of another metric). All cells meet the same random numbers; values of the compared axis are
+    compared pair by pair, with 95 % confidence intervals over runs where there are several.
 
     \b
     Examples:
@@ -334,17 +336,23 @@ class Summary:
         by: list[str],
         grouped: list[Group],
         compared: list[Comparison],
+        file: str,
+        unmet: Unmet,
     ) -> None:
         self.asked, self.metric, self.by = asked, metric, by
         self.grouped, self.compared = grouped, compared
+        self.file, self.unmet = file, unmet
 
     @classmethod
     def of(
         cls, asked: Sweep, folder: Path, metric: str | None, by: list[str] | None = None
     ) -> Summary:
+        from midflight.sweep import comparison_file
         from midflight.sweep_results import compare, default_metric, groups, read_flows
+        from midflight.unmet import unmet_cells
 
-        chosen = metric or default_metric(read_flows(folder))
+        usual = default_metric(read_flows(folder))
+        chosen = metric or usual
         axes = list(asked.axes)
         if by is None:
             by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
@@ -353,37 +361,35 @@ class Summary:
         compared = []
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
-        return cls(asked, chosen, by, grouped, compared)
+        file = comparison_file(None if chosen == usual else chosen)
+        return cls(asked, chosen, by, grouped, compared, file, unmet_cells(asked, folder))
+
+    @property
+    def others(self) -> list[str]:
+        """The axes that are told apart beside the compared one."""
+        return [axis for axis in self.by if axis != self.asked.compare]
 
     def write(self, folder: Path) -> None:
-        """Write the comparison as CSV, if there is one."""
-        from midflight.sweep import COMPARISON
-
+        """Write the comparison as CSV, if there is one; each metric has a file of its own."""
         if not self.compared:
-            (folder / COMPARISON).unlink(missing_ok=True)
             return
-        others = [axis for axis in self.by if axis != self.asked.compare]
-        with open_result(folder / COMPARISON) as file:
+        with open_result(folder / self.file) as file:
             writer = csv.writer(file, lineterminator="\n")
             first = [asdict(self.compared[0])]
             names = [name for name in first[0] if name not in ("flow", "values")]
-            writer.writerow(["flow", *others, "metric", *names])
+            writer.writerow(["flow", *self.others, "metric", *names])
             for one in self.compared:
                 values = asdict(one)
-                cells = (values[name] for name in names)
+                cells = ("" if values[name] != values[name] else values[name] for name in names)
                 writer.writerow([one.flow, *one.values, self.metric, *cells])
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; what is not finite is None."""
-
-        def finite(value: Any) -> Any:
-            if isinstance(value, float) and not abs(value) < float("inf"):
-                return None
-            return value
-
         return {
             "metric": self.metric,
             "cells": self.asked.cells,
+            "cells_all_done_before_a_handoff": self.unmet.all_done,
+            "cells_with_a_flow_after_the_handoffs": self.unmet.opens_late,
             "groups": [
                 {
                     "flow": one.flow,
@@ -391,18 +397,13 @@ class Summary:
                     "runs": len(one.runs),
                     "missing": one.missing(),
                     **{k: finite(v) for k, v in one.quartiles()._asdict().items()},
+                    **{k: finite(v) for k, v in one.tails()._asdict().items()},
                 }
                 for one in self.grouped
             ],
             "comparison": [
                 {
-                    **dict(
-                        zip(
-                            (axis for axis in self.by if axis != self.asked.compare),
-                            one.values,
-                            strict=True,
-                        )
-                    ),
+                    **dict(zip(self.others, one.values, strict=True)),
                     **{k: finite(v) for k, v in asdict(one).items() if k != "values"},
                 }
                 for one in self.compared
@@ -414,39 +415,71 @@ class Summary:
         from midflight.sweep_results import METRICS
 
         words, unit = METRICS[self.metric]
+        files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
+        head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
         lines = [
-            f"{self.asked.cells} cells in {folder}: flows.csv, phases.csv",
-            f"Quartiles of {words}" + self.over(),
+            f"{self.asked.cells} cells in {folder}: {', '.join(files)}",
+            f"Quartiles and 95th percentile of {words}" + self.over(),
             "",
-            align([["flow", *self.by, "runs", "q1", "median", "q3", "missing"], *self.lines(unit)]),
+            align([head, *self.lines(unit)]),
         ]
         if len(self.grouped) > MOST_LINES:
             lines.append(f"... and {len(self.grouped) - MOST_LINES} more in the files")
+        lines += self.unmet.notes()
         if self.compared:
-            others = [axis for axis in self.by if axis != self.asked.compare]
-            head = ["flow", *others, str(self.asked.compare), "pairs", "difference", "+-", "%"]
-            cells = [[*head, "from", "to"]]
-            for one in self.compared[:MOST_LINES]:
-                cells.append(
-                    [
-                        one.flow,
-                        *one.values,
-                        one.value,
-                        str(one.pairs),
-                        number(one.difference / unit),
-                        number(one.half_width / unit),
-                        *(f"{100 * r:.1f}" for r in (one.ratio, one.ratio_low, one.ratio_high)),
-                    ]
-                )
-            baseline = self.compared[0].baseline
-            lines += [
-                "",
-                f"Against {baseline}, pair by pair: mean difference, ratio of means in per cent, "
-                "95 % confidence\nintervals; pairs that miss a value are left out.",
-                "",
-                align(cells),
-            ]
+            lines += ["", self.comparison_head(), "", align(self.comparison_lines(unit))]
+            lines += self.comparison_foot()
         return "\n".join(lines)
+
+    def comparison_head(self) -> str:
+        """Return what the comparison is, and what its intervals are over."""
+        first = self.compared[0]
+        text = (
+            f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
+            "95 % confidence\nintervals; pairs that miss a value are left out."
+        )
+        if first.over == "runs":
+            return text + " Intervals are over runs, whose\npairs are averaged first."
+        varied = [axis for axis in self.asked.axes if axis not in self.by]
+        varied = [axis for axis in varied if len(self.asked.axes[axis]) > 1]
+        if not varied:
+            return text + " One pair has no interval."
+        return (
+            f"{text} Intervals are over the values of\n{', '.join(varied)}, not over chance: too "
+            "narrow where neighbours on a fine axis are alike."
+        )
+
+    def comparison_lines(self, unit: float) -> list[list[str]]:
+        """Return a head and a line for each comparison."""
+        by_runs = self.compared[0].over == "runs"
+        counts = ["runs", "pairs"] if by_runs else ["pairs"]
+        head = ["flow", *self.others, str(self.asked.compare), *counts]
+        return [
+            [*head, "difference", "+-", "%", "from", "to"],
+            *(
+                [
+                    one.flow,
+                    *one.values,
+                    one.value,
+                    *([str(one.samples)] if by_runs else []),
+                    str(one.pairs),
+                    number(one.difference / unit),
+                    number(one.half_width / unit),
+                    *(per_cent(r) for r in (one.ratio, one.ratio_low, one.ratio_high)),
+                ]
+                for one in self.compared[:MOST_LINES]
+            ),
+        ]
+
+    def comparison_foot(self) -> list[str]:
+        """Return why a comparison has no numbers, if one has none."""
+        empty = sum(one.pairs == 0 for one in self.compared)
+        if not empty:
+            return []
+        return [
+            f"{empty} of {len(self.compared)} without a complete pair: in each one a run has no "
+            "value, as what is\nmeasured did not come to its end; a later end of the run may help."
+        ]
 
     def over(self) -> str:
         """Return what the quartiles are over."""
@@ -463,13 +496,23 @@ class Summary:
                 one.flow,
                 *one.values,
                 str(len(one.runs)),
-                *(number(value / unit) for value in one.quartiles()),
+                *(number(value / unit) for value in (*one.quartiles(), one.tails().p95)),
                 str(one.missing()),
             ]
             for one in self.grouped[:MOST_LINES]
         ]
 
 
+def finite(value: Any) -> Any:
+    """Return a value for a file: None for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def number(value: float) -> str:
     """Return a number with four digits, or a dash where there is none."""
-    return f"{value:.4g}" if abs(value) < float("inf") else "-"
+    return f"{value:.4g}" if math.isfinite(value) else "-"
+
+
+def per_cent(ratio: float) -> str:
+    """Return a ratio in per cent, or a dash where there is none."""
+    return "-" if math.isnan(ratio) else f"{100 * ratio:.1f}"
