@@ -475,8 +475,8 @@ def run_long_flows(
 
     - `run`, `interval` (from 0), `from_ns`, `until_ns`
     - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-    - `timeouts`; `spurious_timeouts`: those without a loss; `detected_timeouts`: those that the
-      sender took for spurious
+    - `timeouts`; `spurious_timeouts`: those that something sent before answers;
+      `detected_timeouts`: those that the sender took for spurious
     - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
       `undone_fast_rexmits`: those that the sender took for spurious
     - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;
@@ -583,7 +583,7 @@ def run_roaming(
     - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
       their stations), `station` of the node (from 0), `from_ns`, `until_ns`
     - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-    - `timeouts`; `spurious_timeouts`: those without a loss; `fast_rexmits`
+    - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
     - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
       and because the node had left
     - `digest` of the run
@@ -680,6 +680,7 @@ class SenderThen(TypedDict):
     min_rto_ns: int
     backoff: int
     srtt_ns: int | None
+    rttvar_ns: int | None
     dupacks: int
     dup_threshold: int
     in_fast_recovery: bool
@@ -792,10 +793,11 @@ def run_plans(
 
     The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
     the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
-    `timeouts` and the `spurious_timeouts` among them, after which nothing proved lost;
-    `fast_rexmits` and the `false_fast_rexmits` among them, of segments that were not lost; data
-    packets lost to a full queue, to a link that was down and to the radio, `drops_queue`,
-    `drops_break` and `drops_radio`; `reordered`, segments that arrived behind a higher one.
+    `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
+    what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
+    segments that were not lost; data packets lost to a full queue, to a link that was down and to
+    the radio, `drops_queue`, `drops_break` and `drops_radio`; `reordered`, segments that arrived
+    behind a higher one.
 
     Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one

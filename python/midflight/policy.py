@@ -16,6 +16,7 @@ Before the first notice nothing is asked: without notices the sender is the plai
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import inspect
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from midflight._core import HandoffNotice, Order, SenderView
 
 __all__ = ["Policies", "Policy", "load_policies", "sources"]
+
+
+#: What a policy may be asked by; another method whose name begins with on_ is refused.
+HOOKS = ("on_notice", "on_start", "on_ack", "on_timeout", "on_recovery")
 
 
 class Policy(Protocol):
@@ -76,14 +81,27 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
             raise ValueError(f'"{file}" cannot be loaded: {error!r}') from error
         made = getattr(module, wanted, None)
         if not inspect.isclass(made):
-            names = (
-                ", ".join(n for n, one in vars(module).items() if inspect.isclass(one)) or "none"
-            )
-            raise ValueError(f'"{file}" has no class "{wanted}"; it has {names}')
+            names = [name for name, one in vars(module).items() if is_policy(one, module_name)]
+            has = f"it has {', '.join(names)}" if names else "it has no policy of its own"
+            near = did_you_mean(wanted, names)
+            raise ValueError(f'"{file}" has no class "{wanted}"{near}; {has}')
         if not hasattr(made, "on_notice"):
             raise ValueError(f'"{wanted}" has no on_notice(notice, view); a policy needs one')
         found[name] = made
     return found
+
+
+def is_policy(one: Any, module: str) -> bool:
+    """Return whether something is a class of this module with a hook."""
+    is_own = inspect.isclass(one) and one.__module__ == module
+    return is_own and any(hasattr(one, hook) for hook in HOOKS)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the nearest known name as words to add to a message, if one is near."""
+    by_lower = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 
 def sources(policies: Policies | None) -> dict[str, str]:

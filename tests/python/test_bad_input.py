@@ -37,8 +37,11 @@ MISTAKES = {
     "a delay without a unit": (handoff(new="200 kbit/s, 300"), ["300", "ms"]),
     "a negative delay": (handoff(old="6400 kbit/s, -9 ms"), ["-9 ms", "9 ms"]),
     "a link without a delay": (handoff(old="6400 kbit/s"), ["6400 kbit/s", "ms"]),
-    "an unknown scheme": (handoff(scheme="vegas"), ["vegas", "sack"]),
-    "an unknown part of a scheme": (handoff(scheme="sack+vegas"), ["vegas", "dcr-frto"]),
+    "an unknown scheme": (handoff(scheme="vegas"), ["vegas", "midflight list schemes"]),
+    "an unknown part of a scheme": (
+        handoff(scheme="sack+vegas"),
+        ["vegas", "midflight list schemes"],
+    ),
     "two responses to duplicate ACKs": (
         handoff(scheme="dcr+ncr-careful"),
         ["dcr and ncr-careful", "a sender has one"],

@@ -166,7 +166,7 @@ def test_the_other_commands_take_policies_too(
     assert main(["verify", str(tmp_path), *own]) == 0
     capsys.readouterr()
     assert main(["verify", str(tmp_path)]) == 2
-    assert 'there is no scheme "mine"' in capsys.readouterr().err
+    assert f"were made with --policy mine={EXAMPLE}:MyA2" in capsys.readouterr().err
     sides = ["--a", f"{SCHEME}=a2", "--b", f"{SCHEME}=mine"]
     assert main(["diff", "wifi-to-lte", *own, *slow, *sides]) == 0
     assert "identical" in capsys.readouterr().out
@@ -224,3 +224,34 @@ def test_a_policy_of_a_notebook_is_known_by_its_cell() -> None:
     made = type("Made", (), {"on_notice": None})
     with pytest.raises(MidflightError, match="is not to be had"):
         sources({"made": made})
+
+
+class Mistyped:
+    def on_notice(self, notice: Any, view: Any) -> None:
+        del notice, view
+
+    def on_acks(self, view: Any) -> None:
+        del view
+
+
+def test_a_mistyped_hook_is_refused() -> None:
+    said = r'"x" has a method on_acks, which is no hook \(did you mean "on_ack"\?\)'
+    with pytest.raises(MidflightError, match=said):
+        scenario("x", {"x": Mistyped})
+
+
+def test_near_names_are_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "half.py"
+    file.write_text(
+        "from midflight import Order\n\n\nclass Helper:\n    pass\n\n\n"
+        "class HalfPipe:\n    def on_notice(self, notice, view):\n        return None\n"
+    )
+    assert main(["run", "wifi-to-lte", "--policy", f"half={file}:Halfpipe"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith('no class "Halfpipe" (did you mean "HalfPipe"?); it has HalfPipe\n')
+    own = ["--policy", f"half={file}:HalfPipe"]
+    for scheme in ("halv", "sack+halv"):
+        assert main(["run", "wifi-to-lte", *own, "--set", f"{SCHEME}={scheme}"]) == 2
+        said = capsys.readouterr().err
+        assert 'there is no scheme "halv" (did you mean "half"?)' in said
+        assert len(said) < 250

@@ -142,8 +142,8 @@ impl LongFlow {
 ///
 /// - `run`, `interval` (from 0), `from_ns`, `until_ns`
 /// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-/// - `timeouts`; `spurious_timeouts`: those without a loss; `detected_timeouts`: those that the
-///   sender took for spurious
+/// - `timeouts`; `spurious_timeouts`: those that something sent before answers;
+///   `detected_timeouts`: those that the sender took for spurious
 /// - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
 ///   `undone_fast_rexmits`: those that the sender took for spurious
 /// - `drops_queue`, `drops_radio`: data packets lost to a full queue and to the radio;

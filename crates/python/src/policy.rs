@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
 use midflight_control::{Orders, Spacing, Then, Train};
-use midflight_study::{Scheme, StudyError};
+use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -610,6 +610,33 @@ impl ForeignPolicy for PythonPolicy {
     }
 }
 
+/// All that a policy may be asked by.
+const HOOKS: [&str; 5] = [
+    "on_notice",
+    "on_start",
+    "on_ack",
+    "on_timeout",
+    "on_recovery",
+];
+
+/// Refuses a method whose name is that of a hook but for a mistake: it would never be asked.
+fn check_hooks(name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
+    for attribute in object.dir()? {
+        let attribute: String = attribute.extract()?;
+        let is_hook = HOOKS.contains(&attribute.as_str());
+        if is_hook || !attribute.starts_with("on_") || !object.getattr(&*attribute)?.is_callable() {
+            continue;
+        }
+        let near = nearest(&attribute, HOOKS.into_iter());
+        let near = near.map_or_else(String::new, |n| format!(" (did you mean \"{n}\"?)"));
+        return Err(MidflightError::new_err(format!(
+            "the policy \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {}, and other methods have names that do not begin with on_",
+            HOOKS.join(", ")
+        )));
+    }
+    Ok(())
+}
+
 /// Policies by name as Python gives them: classes, or other functions that make one.
 pub(crate) fn policies_of(
     named: Option<&Bound<'_, PyDict>>,
@@ -630,6 +657,7 @@ pub(crate) fn policies_of(
             }));
         }
         let object = make.call0()?;
+        check_hooks(&name, &object)?;
         let has = |hook| object.hasattr(hook);
         if !has("on_notice")? {
             return Err(PyTypeError::new_err(format!(

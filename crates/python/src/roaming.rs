@@ -188,7 +188,7 @@ impl Roaming {
 /// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
 ///   their stations), `station` of the node (from 0), `from_ns`, `until_ns`
 /// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
-/// - `timeouts`; `spurious_timeouts`: those without a loss; `fast_rexmits`
+/// - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
 /// - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
 ///   and because the node had left
 /// - `digest` of the run

@@ -134,6 +134,7 @@ impl Plan {
         entry.set_item("min_rto_ns", view.min_rto.as_nanos())?;
         entry.set_item("backoff", then.backoff)?;
         entry.set_item("srtt_ns", nanos(view.srtt))?;
+        entry.set_item("rttvar_ns", nanos(view.rttvar))?;
         entry.set_item("dupacks", view.dupacks)?;
         entry.set_item("dup_threshold", view.dup_threshold)?;
         entry.set_item("in_fast_recovery", view.in_fast_recovery)?;
@@ -223,10 +224,11 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
 /// the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
-/// `timeouts` and the `spurious_timeouts` among them, after which nothing proved lost;
-/// `fast_rexmits` and the `false_fast_rexmits` among them, of segments that were not lost; data
-/// packets lost to a full queue, to a link that was down and to the radio, `drops_queue`,
-/// `drops_break` and `drops_radio`; `reordered`, segments that arrived behind a higher one.
+/// `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
+/// what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
+/// segments that were not lost; data packets lost to a full queue, to a link that was down and to
+/// the radio, `drops_queue`, `drops_break` and `drops_radio`; `reordered`, segments that arrived
+/// behind a higher one.
 ///
 /// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
 /// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one

@@ -25,7 +25,7 @@ pub use drill::{
     drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
     Note as DrillNote,
 };
-pub use error::StudyError;
+pub use error::{nearest, StudyError};
 pub use estimation::{run_probes, Probe, ProbeRun, TrainRow};
 pub use execution::Execution;
 pub use flow_metrics::{Cause, FlowRow};

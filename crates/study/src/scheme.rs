@@ -9,7 +9,7 @@ use midflight_control::signal::{AnyHandoverSignal, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_tcp::{profile, Profile, SETTINGS};
 
-use crate::error::{nearest, StudyError};
+use crate::error::{nearest_few, StudyError};
 
 /// Settings by name, of the profile or of parts.
 pub type Knobs = Vec<(String, String)>;
@@ -164,8 +164,16 @@ impl Scheme {
     /// The scheme of this name, or of several names joined by `+`: all their parts together.
     ///
     /// # Errors
-    /// [`StudyError::UnknownScheme`] names the nearest one and all there are.
+    /// [`StudyError::UnknownScheme`] has the nearest ones.
     pub fn named(name: &str) -> Result<Self, StudyError> {
+        Self::named_beside(name, &[])
+    }
+
+    /// The same where schemes may have names of others, too, which may be the nearest ones.
+    ///
+    /// # Errors
+    /// As [`Self::named`].
+    pub(crate) fn named_beside(name: &str, others: &[&str]) -> Result<Self, StudyError> {
         let one = |name: &str| {
             let composed = COMPOSED.iter().find(|c| c.0 == name).map(Self::composed);
             let single = || single_parts().find(|p| p.name == name).map(Self::alone);
@@ -178,8 +186,7 @@ impl Scheme {
                 };
                 StudyError::UnknownScheme {
                     name: name.into(),
-                    near: nearest(name, known()),
-                    known: known().collect::<Vec<_>>().join(", "),
+                    near: nearest_few(name, known().chain(others.iter().copied())),
                 }
             })
         };
@@ -289,17 +296,10 @@ fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyErr
         if SETTINGS.iter().any(|k| k.name == knob) {
             chosen.set(knob, value)?;
         } else if !set_somewhere(knob, value)? {
-            let known = || SETTINGS.iter().chain(part_knobs()).map(|k| k.name);
-            let mut names: Vec<_> = Vec::new();
-            for name in known() {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
+            let known = SETTINGS.iter().chain(part_knobs()).map(|k| k.name);
             return Err(StudyError::UnknownKnob {
                 name: knob.clone(),
-                near: nearest(knob, known()),
-                known: names.join(", "),
+                near: nearest_few(knob, known),
             });
         }
     }

@@ -426,6 +426,9 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; accepted are 0 to 1"),
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
+        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
+        (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
+        (&[("flows.bulk.scheme", "sack+bbr")], "rate = \"200 kbit/s\"", "\"bbr\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
         (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
@@ -454,6 +457,35 @@ fn the_canonical_form_is_the_same_scenario() {
         let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
         assert_eq!(digest(again), digest(plan));
     }
+}
+
+/// "none" is what a gap is that is left out: make before break, and written the same.
+#[test]
+fn a_gap_of_none_is_no_gap() {
+    let without = plan(PAPER, &[]);
+    let none = plan(PAPER, &[("handoffs.0.gap", "none")]);
+    assert_eq!(without.canonical().ok(), none.canonical().ok());
+    let again = plan(
+        PAPER,
+        &[("handoffs.0.gap", "2 s"), ("handoffs.0.gap", "none")],
+    );
+    let breaks = |plan: &Plan| plan.occasions().iter().any(|one| one.breaks);
+    assert!(!breaks(&again));
+    assert!(breaks(&plan(PAPER, &[("handoffs.0.gap", "2 s")])));
+    let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
+    assert_eq!(digest(again), digest(without));
+}
+
+#[test]
+fn a_run_that_there_is_not_is_refused() {
+    let of = |run: u64, runs: &str| {
+        let plan = plan(PAPER, &[("runs", runs)]);
+        let traced = trace_scenario(&plan, run, None, Instant::ZERO, &["make".into()]);
+        traced.map_or_else(|e| e.to_string(), |_| String::new())
+    };
+    assert_eq!(of(2, "3"), "");
+    assert!(of(3, "3").starts_with("there is no run 3: the scenario has 3 (runs = 3)"));
+    assert!(of(5, "1").starts_with("there is no run 5: the scenario has one (runs = 1)"));
 }
 
 /// A name is part of paths, of files' names and of other names.

@@ -9,7 +9,7 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::written::{Cross, Instants, Names, Queue, Share, Size, Value, Written};
+use super::written::{Cross, Gap, Instants, Names, Queue, Share, Size, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -218,10 +218,10 @@ pub struct HandoffFile {
     pub at: Written<Instants>,
     /// The link to go to; several are taken in turn. With a gap it may be the same link: an outage.
     pub to: Names,
-    /// Time without a link (break before make); without it the routes switch at an instant and what
-    /// is under way still arrives (make before break).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap: Option<Written<Duration>>,
+    /// Time without a link (break before make); without it, or with "none", the routes switch at an
+    /// instant and what is under way still arrives (make before break).
+    #[serde(default, skip_serializing_if = "has_no_gap")]
+    pub gap: Option<Written<Gap>>,
     /// What senders are told.
     #[serde(default)]
     pub notice: NoticeFile,
@@ -250,6 +250,12 @@ impl Default for SignalFile {
             lost: default::never(),
         }
     }
+}
+
+/// No gap, left out or said: one scenario, which is written one way.
+#[allow(clippy::ref_option, reason = "serde hands over what the field is")]
+fn has_no_gap(gap: &Option<Written<Gap>>) -> bool {
+    gap.as_ref().is_none_or(|gap| gap.value.0.is_none())
 }
 
 /// What a sender is told of a handoff or of a change, and when.

@@ -6,6 +6,7 @@
 
 mod access;
 mod file;
+mod foreign;
 mod network;
 mod one_run;
 mod plan;
@@ -23,4 +24,4 @@ pub use plan::{FlowTold, Occasion, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
 pub use run::{run_scenarios, Beginning, FlowOutcome, Phase, ScenarioRun};
-pub use written::{Instants, Names, Quantity, Queue, Share, Size, Value, Written};
+pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};

@@ -44,6 +44,7 @@ impl<W: Watching> Watching for UntilDone<W> {
 impl Plan {
     /// Plays a run; who has watched, and the digest.
     fn watched<W: Watching>(&self, run: u64, watching: W) -> Result<(W, String), StudyError> {
+        self.check_run(run)?;
         let ends = Ends::new(self);
         let until_done = UntilDone { watching, ends };
         let mut world: World<_> = self.world(run, (Digest::default(), until_done))?;
@@ -68,7 +69,8 @@ impl Plan {
 /// named, or only those of these names; and the digest of the run.
 ///
 /// # Errors
-/// [`StudyError::UnknownFlow`]; [`StudyError::TooLong`] when there is too much.
+/// [`StudyError::UnknownFlow`]; [`StudyError::NoRun`]; [`StudyError::TooLong`] when there is too
+/// much.
 pub fn trace_scenario(
     plan: &Plan,
     run: u64,
@@ -116,13 +118,14 @@ pub struct SenderThen {
 /// The sender of a flow in one run after everything before `at`.
 ///
 /// # Errors
-/// [`StudyError::UnknownFlow`].
+/// [`StudyError::UnknownFlow`]; [`StudyError::NoRun`].
 pub fn sender_of(
     plan: &Plan,
     run: u64,
     flow: Option<&str>,
     at: Instant,
 ) -> Result<SenderThen, StudyError> {
+    plan.check_run(run)?;
     let flow = plan.flow_of_name(flow)?;
     let mut world: World<()> = plan.world(run, ())?;
     plan.timeline(&mut world, run)?;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
+use midflight_control::policy::ForeignPolicy;
 use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 use super::access::{changed_ways, check_cross_traffic, ways, Access};
 use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
+use super::foreign::{add_policies, known_part};
 use super::network::{self, Prospects};
 use super::run::Beginning;
 use super::written::Size;
@@ -167,35 +168,6 @@ pub(super) fn find<'a>(
         key,
         format!("there is no {what} \"{name}\"{near}; there are {known}"),
     )
-}
-
-/// A scheme without the policies from elsewhere that it names; the plain one if nothing is left.
-fn known_names(scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) -> String {
-    let is_known = |name: &&str| !policies.iter().any(|p| p.info().name == *name);
-    let names: Vec<&str> = scheme.split('+').filter(is_known).collect();
-    match names[..] {
-        [] => "sack".into(),
-        _ => names.join("+"),
-    }
-}
-
-/// Puts policies from elsewhere among the others, in the order in which the scheme names them.
-fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
-    let mut left: Vec<Option<Policy>> = built.policies.drain(..).map(Some).collect();
-    for name in scheme.split('+') {
-        if let Some(policy) = policies.iter().find(|p| p.info().name == name) {
-            let policy = Policy::Foreign(Foreign::new(policy.as_ref()));
-            built.policies.push(policy);
-            continue;
-        }
-        let parts = Scheme::named(name).map(|s| s.parts).unwrap_or_default();
-        for slot in &mut left {
-            let is_its = |p: &Policy| parts.contains(&p.info().name);
-            if slot.as_ref().is_some_and(is_its) {
-                built.policies.extend(slot.take());
-            }
-        }
-    }
 }
 
 /// Names are parts of paths, of files' names and of columns.
@@ -377,8 +349,7 @@ impl Plan {
         set.extend(flow.set.clone());
         let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        let known = known_names(&flow.scheme, policies);
-        let scheme = match Scheme::named(&known) {
+        let scheme = match known_part(&flow.scheme, policies) {
             Ok(scheme) => scheme,
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
@@ -428,7 +399,7 @@ impl Plan {
             for name in handoff.to.all() {
                 to.push(find(&key("to"), name, "link", known.clone())?);
             }
-            let gap = handoff.gap.as_ref().map(|gap| gap.value);
+            let gap = handoff.gap.as_ref().and_then(|gap| gap.value.0);
             for (i, &at) in handoff.at.value.0.iter().enumerate() {
                 let target = to[i % to.len()];
                 if target == on && gap.is_none() {
@@ -546,6 +517,15 @@ impl Plan {
             }
         }
         Ok(changes)
+    }
+
+    /// Refuses the number of a run that the scenario has not.
+    pub(super) fn check_run(&self, run: u64) -> Result<(), StudyError> {
+        let runs = self.file.runs;
+        if run < runs {
+            return Ok(());
+        }
+        Err(StudyError::NoRun { run, runs })
     }
 
     /// The scenario as it is written, with every default.

@@ -119,6 +119,29 @@ impl Quantity for Duration {
     }
 }
 
+/// Time without a link, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap(pub Option<Duration>);
+
+impl Quantity for Gap {
+    const NAME: &'static str = "Gap";
+    const ABOUT: &'static str = "A time, or \"none\": without a gap.";
+    const EXAMPLE: &'static str = "500 ms";
+    const PATTERN: &'static str = concat!(
+        r"^\s*(none|([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
+        "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
+        r"))\s*$"
+    );
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim() == "none" {
+            return Ok(Self(None));
+        }
+        let time = Duration::read(text).map_err(|e| format!("{e}, or \"none\" for no gap"))?;
+        Ok(Self(Some(time)))
+    }
+}
+
 impl Quantity for Rate {
     const NAME: &'static str = "Rate";
     const ABOUT: &'static str = "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.";

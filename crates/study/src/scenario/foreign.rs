@@ -1,0 +1,43 @@
+//! Schemes that name policies from elsewhere beside the parts of the registries.
+
+use std::sync::Arc;
+
+use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
+
+use crate::error::StudyError;
+use crate::scheme::{Built, Scheme};
+
+/// The scheme without the policies from elsewhere that it names; the plain one if nothing is left.
+pub(super) fn known_part(
+    scheme: &str,
+    policies: &[Arc<dyn ForeignPolicy>],
+) -> Result<Scheme, StudyError> {
+    let own: Vec<&str> = policies.iter().map(|p| p.info().name).collect();
+    let known: Vec<&str> = scheme
+        .split('+')
+        .filter(|name| !own.contains(name))
+        .collect();
+    match known[..] {
+        [] => Scheme::named("sack"),
+        _ => Scheme::named_beside(&known.join("+"), &own),
+    }
+}
+
+/// Puts policies from elsewhere among the others, in the order in which the scheme names them.
+pub(super) fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
+    let mut left: Vec<Option<Policy>> = built.policies.drain(..).map(Some).collect();
+    for name in scheme.split('+') {
+        if let Some(policy) = policies.iter().find(|p| p.info().name == name) {
+            let policy = Policy::Foreign(Foreign::new(policy.as_ref()));
+            built.policies.push(policy);
+            continue;
+        }
+        let parts = Scheme::named(name).map(|s| s.parts).unwrap_or_default();
+        for slot in &mut left {
+            let is_its = |p: &Policy| parts.contains(&p.info().name);
+            if slot.as_ref().is_some_and(is_its) {
+                built.policies.extend(slot.take());
+            }
+        }
+    }
+}
