@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.scenario import Outcome
 
-__all__ = ["flow_cells", "phase_cells", "rows"]
+__all__ = ["csv_cell", "false_fast_line", "flow_cells", "phase_cells", "rows"]
 
 
 def rows(table: Table) -> Iterator[dict[str, Any]]:
@@ -17,6 +17,13 @@ def rows(table: Table) -> Iterator[dict[str, Any]]:
     names = table.column_names
     for row in zip(*(table.column(name) for name in names), strict=True):
         yield dict(zip(names, row, strict=True))
+
+
+def csv_cell(value: Any) -> str:
+    """Return a value as it is in a CSV file."""
+    if value is None:
+        return ""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def mean(values: Sequence[Any]) -> float | None:
@@ -70,6 +77,22 @@ def flow_cells(outcome: Outcome) -> list[list[str]]:
             ]
         )
     return cells
+
+
+def false_fast_line(outcome: Outcome) -> str | None:
+    """Return which flows sent segments again that were only late, or None if none did."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows(outcome.flows):
+        found.setdefault(row["flow"], []).append(row)
+    said = []
+    for name, of_runs in found.items():
+        false = mean([one["false_fast_rexmits"] for one in of_runs])
+        all_of_them = mean([one["fast_rexmits"] for one in of_runs])
+        if false:
+            said.append(f"{name} {count_cell(false)} of {count_cell(all_of_them)}")
+    if not said:
+        return None
+    return f"Fast retransmits that were false, as the segment was only late: {', '.join(said)}."
 
 
 def phase_cells(outcome: Outcome) -> list[list[str]] | None:

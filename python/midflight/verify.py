@@ -1,18 +1,34 @@
-"""Whether results come out again: manifests and sweeps repeated, digest by digest."""
+"""Whether results come out again: manifests and sweeps repeated, digests and tables compared."""
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from midflight.policy import Policies
+from midflight.run_tables import csv_cell
+from midflight.verify_tables import Difference, differences, plain, read_rows, table_rows
 
-__all__ = ["Verified", "sample", "verify_manifest", "verify_sweep"]
+if TYPE_CHECKING:
+    from midflight._core import Table
+    from midflight.policy import Policies
+    from midflight.scenario import Outcome
+    from midflight.sweep import Sweep
+
+__all__ = [
+    "Verified",
+    "VerifiedResults",
+    "other_policies",
+    "sample",
+    "verify_manifest",
+    "verify_sweep",
+]
+
+TABLES = ("flows", "phases")
+Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -31,14 +47,46 @@ class Verified:
         return self.expected == self.found
 
 
+@dataclass(frozen=True)
+class VerifiedResults:
+    """The runs that were repeated, and what differs in the tables beside them."""
+
+    runs: Sequence[Verified]
+    differences: Sequence[Difference] = field(default=())
+
+    @property
+    def same(self) -> bool:
+        """Whether everything came out the same."""
+        return not self.differences and all(one.same for one in self.runs)
+
+
+def other_policies(of: Mapping[str, Any], policies: Policies | None) -> list[str]:
+    """Return the names of the policies that are not what the results were made with.
+
+    Raises `MidflightError` if one of those is not given at all.
+    """
+    from midflight import MidflightError
+    from midflight.policy import sources
+
+    made_with: Mapping[str, str] = of.get("policies") or {}
+    given = dict(re.findall(r"--policy=([\w-]+)=([^\s']+)", str(of.get("command", ""))))
+    missing = [name for name in made_with if name not in (policies or {})]
+    if missing:
+        words = (f"--policy {name}={given.get(name, 'FILE.py:CLASS')}" for name in missing)
+        raise MidflightError(f"the results were made with {' '.join(words)}; give it again")
+    now = sources({name: one for name, one in (policies or {}).items() if name in made_with})
+    return [name for name, was in made_with.items() if now[name] != was]
+
+
 def verify_manifest(
     manifest: Mapping[str, Any],
+    folder: Path | None = None,
     *,
     threads: int = 0,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
     policies: Policies | None = None,
-) -> list[Verified]:
-    """Repeat what a manifest says.
+) -> VerifiedResults:
+    """Repeat what a manifest says, and compare the tables in the folder, as far as they are there.
 
     Raises `MidflightError` for what is no manifest, or not accepted.
     """
@@ -51,14 +99,39 @@ def verify_manifest(
             'the manifest lacks "digests" or "scenario"; accepted is what `midflight run --out` '
             "writes"
         )
+    other_policies(manifest, policies)
     plan = _core.Plan(json.dumps(scenario), name=None, policies=policies)
-    found = Outcome.of(plan, threads=threads, progress=progress).digests
+    outcome = Outcome.of(plan, threads=threads, progress=progress)
+    found = outcome.digests
     if len(found) != len(digests):
         raise MidflightError(
             f"the manifest has {len(digests)} digests but its scenario {len(found)} runs"
         )
     pairs = zip(digests, found, strict=True)
-    return [Verified(None, run, str(was), now) for run, (was, now) in enumerate(pairs)]
+    runs = [Verified(None, run, str(was), now) for run, (was, now) in enumerate(pairs)]
+    if folder is None:
+        return VerifiedResults(runs)
+    return VerifiedResults(runs, list(manifest_differences(outcome, folder)))
+
+
+def manifest_differences(outcome: Outcome, folder: Path) -> Iterator[Difference]:
+    """Yield what differs in the tables that are beside a manifest."""
+    for path, name in table_files(folder):
+        table: Table = getattr(outcome, name)
+        rows = table_rows(table, csv_cell if path.suffix == ".csv" else plain)
+        yield from differences(path, table.column_names, {"0": rows}, whole=True)
+
+
+def table_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the tables that are in a folder; Parquet where pyarrow is installed."""
+    import importlib.util
+
+    suffixes = (".csv", ".parquet") if importlib.util.find_spec("pyarrow") else (".csv",)
+    for name in TABLES:
+        for suffix in suffixes:
+            path = folder / f"{name}{suffix}"
+            if path.is_file():
+                yield path, name
 
 
 def sample(cells: int, wanted: int | None) -> list[int]:
@@ -75,10 +148,10 @@ def verify_sweep(
     wanted: int | None,
     *,
     threads: int = 0,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
     policies: Policies | None = None,
-) -> Iterator[Verified]:
-    """Repeat some cells of a sweep, or all for None, and yield each of their runs.
+) -> VerifiedResults:
+    """Repeat some cells of a sweep, or all for None, and compare their rows.
 
     Raises `MidflightError` for what is no sweep, `OSError` for what cannot be read.
     """
@@ -88,23 +161,61 @@ def verify_sweep(
 
     sweep = Sweep.read(folder, policies=policies)
     cells = sample(sweep.cells, wanted)
-    was: dict[int, dict[int, str]] = {cell: {} for cell in cells}
-    with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            cell = int(row["cell"])
-            if cell in was:
-                was[cell][int(row["run"])] = row["digest"]
+    was = sweep_digests(folder / "flows.csv", cells)
+    made: dict[str, dict[str, list[list[str]]]] = {name: {} for name in TABLES}
+    names: dict[str, list[str]] = {}
+    runs: list[Verified] = []
     if progress is not None:
         progress(0, len(cells))
     for done, cell in enumerate(cells, start=1):
         if not was[cell]:
             raise MidflightError(f"{folder / 'flows.csv'} has no cell {cell}; is it complete?")
-        found = Outcome.of(sweep.plan(cell), threads=threads).digests
+        outcome = Outcome.of(sweep.plan(cell), threads=threads)
+        found = outcome.digests
+        for name in TABLES:
+            names[name], made[name][str(cell)] = sweep_rows(sweep, cell, getattr(outcome, name))
         if progress is not None:
             progress(done, len(cells))
         for run, digest in sorted(was[cell].items()):
             now = found[run] if run < len(found) else "no such run"
-            yield Verified(cell, run, digest, now)
+            runs.append(Verified(cell, run, digest, now))
+    whole = len(cells) == sweep.cells
+    differ = [
+        one
+        for path, name in table_files(folder)
+        for one in differences(path, names[name], made[name], whole=whole)
+    ]
+    return VerifiedResults(runs, differ)
+
+
+def sweep_rows(sweep: Sweep, cell: int, table: Table) -> tuple[list[str], list[list[str]]]:
+    """Return the columns of a sweep's table, and the rows of one of its cells."""
+    values = list(sweep.values(cell).values())
+    place = table.column_names.index("cell")
+    names = [name for name in table.column_names if name != "cell"]
+    rows = [
+        [str(cell), *values, *row[:place], *row[place + 1 :]] for row in table_rows(table, plain)
+    ]
+    return ["cell", *sweep.axes, *names], rows
+
+
+def sweep_digests(flows: Path, cells: Sequence[int]) -> dict[int, dict[int, str]]:
+    """Return the digests that a sweep has written down for some cells, by cell and run."""
+    from midflight import MidflightError
+
+    was: dict[int, dict[int, str]] = {cell: {} for cell in cells}
+    rows = read_rows(flows)
+    head = next(rows, [])
+    lacks = [name for name in ("cell", "run", "digest") if name not in head]
+    if lacks:
+        raise MidflightError(f'"{flows}" is no table of a sweep: it has no column "{lacks[0]}"')
+    cell, run, digest = (head.index(name) for name in ("cell", "run", "digest"))
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(head) or not (row[cell].isdigit() and row[run].isdigit()):
+            raise MidflightError(f'"{flows}" is damaged: row {number} has no cell and run')
+        if int(row[cell]) in was:
+            was[int(row[cell])][int(row[run])] = row[digest]
+    return was
 
 
 def models(of: Mapping[str, Any]) -> Sequence[str]:

@@ -138,12 +138,26 @@ def test_parquet_is_what_the_table_is(tmp_path: Path) -> None:
     assert read.column("flow").to_pylist() == ["download"]
 
 
+def test_false_fast_retransmits_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["run", "wifi-to-lte", "--set", "links.wifi.reorder=linkrtx 5% 20ms"]
+    assert main(args) == 0
+    text = capsys.readouterr().out
+    assert main([*args, "--json"]) == 0
+    (flow,) = json.loads(capsys.readouterr().out)["flows"]
+    false, fast = flow["false_fast_rexmits"], flow["fast_rexmits"]
+    assert 0 < false <= fast
+    line = "Fast retransmits that were false, as the segment was only late: download"
+    assert f"{line} {false} of {fast}." in text.splitlines()
+    assert main(["run", "wifi-to-lte"]) == 0
+    assert "false" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
         (
             ["nothing"],
-            'there is no file "nothing", and no starter scenario of that name; there are',
+            'there is no file "nothing", and no starter scenario of that name; `midflight list',
         ),
         (["wifi-to-lte", "--set", "end"], '--set "end" is not key=value'),
         (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: unknown field"),

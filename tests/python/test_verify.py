@@ -98,6 +98,111 @@ def test_samples_are_spread_from_the_first_to_the_last() -> None:
         assert len(set(sample(31, wanted))) == wanted
 
 
+def test_an_edited_table_is_noticed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow.parquet as pq
+
+    flows, parquet = results / "flows.csv", results / "phases.parquet"
+    was = flows.read_text()
+    (rexmits,) = {line.split(",")[14] for line in was.splitlines()[2:3]}
+    lines = was.splitlines()
+    cells = lines[2].split(",")
+    cells[14] = "999"
+    flows.write_text("\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n")
+    capsys.readouterr()
+    assert main(["verify", str(results)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[3] == "3 runs repeated, all the same."
+    assert said[-1] == f"flows.csv, row 2, rexmits: 999, but now {rexmits}"
+    assert main(["verify", str(results), "--json"]) == 1
+    (one,) = json.loads(capsys.readouterr().out)["differences"]
+    assert (one["file"], one["row"], one["column"], one["was"]) == (
+        "flows.csv",
+        2,
+        "rexmits",
+        "999",
+    )
+    flows.write_text("\n".join(lines[:-1]) + "\n")
+    assert main(["verify", str(results)]) == 1
+    assert "flows.csv, the head, rows of cell 0: 2, but now 3" in capsys.readouterr().out
+    flows.write_text(was)
+    assert main(["verify", str(results)]) == 0
+    table = pq.read_table(parquet)
+    acked = table.column("acked").to_pylist()
+    place = table.column_names.index("acked")
+    pq.write_table(table.set_column(place, "acked", [[7, *acked[1:]]]), parquet)
+    capsys.readouterr()
+    assert main(["verify", str(results)]) == 1
+    assert f"phases.parquet, row 1, acked: 7, but now {acked[0]}" in capsys.readouterr().out
+
+
+def test_an_edited_table_of_a_sweep_is_noticed(
+    swept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    phases = swept / "phases.csv"
+    lines = phases.read_text().splitlines()
+    # The last cell is in every sample but that of one.
+    phases.write_text("\n".join([*lines[:-1], lines[-1] + "1"]) + "\n")
+    capsys.readouterr()
+    assert main(["verify", str(swept), "--cells", "2"]) == 1
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(f"phases.csv, row {len(lines) - 1}, reordered: ")
+    assert main(["verify", str(swept), "--cells", "1"]) == 0
+
+
+def test_a_damaged_sweep_is_one_sentence(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    definition, flows = swept / "sweep.json", swept / "flows.csv"
+    whole, rows = json.loads(definition.read_text()), flows.read_text()
+    axis = next(iter(whole["axes"]))
+    for text, expected in (
+        (json.dumps({**whole, "scenario": None}), 'is no sweep: it lacks "scenario"'),
+        (json.dumps({**whole, "shard_cells": "x"}), 'is no sweep: it lacks "shard_cells"'),
+        (json.dumps({**whole, "axes": {axis: []}}), '"axes" has an axis without values'),
+    ):
+        definition.write_text(text)
+        capsys.readouterr()
+        assert main(["verify", str(swept)]) == 2
+        said = capsys.readouterr().err
+        assert expected in said
+        assert said.count("\n") == 1
+    definition.write_text(json.dumps(whole))
+    for broken, expected in (
+        (rows.replace("digest", "digset", 1), 'it has no column "digest"'),
+        (rows.replace("\n0,", "\nzero,", 1), "is damaged: row 1 has no cell and run"),
+    ):
+        flows.write_text(broken)
+        assert main(["verify", str(swept)]) == 2
+        said = capsys.readouterr().err
+        assert expected in said
+        assert said.count("\n") == 1
+    flows.write_bytes(b"\xff\xfe" + rows.encode())
+    assert main(["verify", str(swept)]) == 2
+    assert "is no table in CSV" in capsys.readouterr().err
+
+
+def test_policies_of_results_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "half.py"
+    file.write_text("class Half:\n    def on_notice(self, notice, view):\n        return None\n")
+    own = ["--policy", f"half={file}:Half"]
+    run = ["wifi-to-lte", *own, "--set", "flows.download.scheme=half"]
+    assert main(["run", *run, "--out", str(tmp_path / "run")]) == 0
+    sweep = ["--axis", "seed=1,2", "--out", str(tmp_path / "sweep")]
+    assert main(["sweep", *run, *sweep]) == 0
+    capsys.readouterr()
+    for name, said in (("run", f"half={file}:Half"), ("sweep", "half=FILE.py:CLASS")):
+        assert main(["verify", str(tmp_path / name)]) == 2
+        assert (
+            capsys.readouterr().err
+            == f"midflight: the results were made with --policy {said}; give it again\n"
+        )
+        assert main(["verify", str(tmp_path / name), *own]) == 0
+        assert capsys.readouterr().err == ""
+    file.write_text(file.read_text() + "# another\n")
+    assert main(["verify", str(tmp_path / "run"), *own]) == 0
+    assert 'the policy "half" is not that of the results' in capsys.readouterr().err
+
+
 def test_mistakes_are_one_sentence(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     text, file = results / "text.json", results / "manifest.json"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from midflight.cli.output import UserError, open_result
+from midflight.run_tables import csv_cell
 
 if TYPE_CHECKING:
     from midflight._core import Table
@@ -58,7 +59,7 @@ def write_table(folder: Path, name: str, table: Table) -> None:
         names = table.column_names
         writer.writerow(names)
         for row in zip(*(table.column(one) for one in names), strict=True):
-            writer.writerow(f"{cell:.12g}" if isinstance(cell, float) else cell for cell in row)
+            writer.writerow(map(csv_cell, row))
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -18,7 +18,7 @@ from midflight.cli.input import idle_knobs, read_knobs, read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, result_folder, write_manifest, write_table
-from midflight.run_tables import flow_cells, phase_cells, rows
+from midflight.run_tables import false_fast_line, flow_cells, phase_cells, rows
 from midflight.unmet import unmet_notes
 
 if TYPE_CHECKING:
@@ -213,15 +213,18 @@ def own_policies(words: Sequence[str] | None) -> Policies:
 
 def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | None = None) -> Plan:
     """Read and check a scenario file with values that go over its own."""
+    from midflight.policy import did_you_mean
     from midflight.scenario import read_plan, starter_names
 
     knobs = read_knobs(list(sets or []))
     try:
         return read_plan(file, sets=knobs, policies=policies)
     except FileNotFoundError as error:
+        files = (str(path) for path in Path().glob("*.toml"))
+        near = did_you_mean(file, [*starter_names(), *files])
         raise UserError(
-            f'there is no file "{file}", and no starter scenario of that name; '
-            f"there are {', '.join(starter_names())}"
+            f'there is no file "{file}", and no starter scenario of that name{near}; '
+            "`midflight list scenarios` has all"
         ) from error
     except UnicodeDecodeError as error:
         raise UserError(f'"{file}" is not text in UTF-8: {error.reason}') from error
@@ -286,6 +289,9 @@ def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
         + ("." if runs == 1 else "; means per run.")
     )
     lines += ["", align(flow_cells(outcome))]
+    false_fast = false_fast_line(outcome)
+    if false_fast is not None:
+        lines.append(false_fast)
     phases = phase_cells(outcome)
     if phases is not None:
         lines += [

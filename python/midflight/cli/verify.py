@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +18,12 @@ from midflight.cli.result_files import MANIFEST
 from midflight.cli.run import PoliciesOption, own_policies
 
 if TYPE_CHECKING:
-    from midflight.verify import Verified
+    from midflight.verify import VerifiedResults
 
 __all__ = ["verify"]
+
+# Lines about tables at most.
+MOST_DIFFERENCES = 10
 
 SWEEP = "sweep.json"
 
@@ -45,9 +48,10 @@ def verify(
     threads: ThreadsOption = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
 ) -> int:
-    """Repeat results and compare their digests: of `midflight run --out` or of a sweep.
+    """Repeat results and compare digests and tables: of `midflight run --out` or of a sweep.
 
-    Prints a line for each run. Exit status 0 if all came out the same, 1 if not, 2 for a mistake.
+    Prints a line for each run, and one for each value of the tables beside the results that does
+    not come out again. Exit status 0 if all came out the same, 1 if not, 2 for a mistake.
     Another version of the model may give other digests; a note says so.
 
     \b
@@ -55,7 +59,7 @@ def verify(
       midflight verify results/manifest.json
       midflight verify sweep --cells all
     """
-    from midflight.verify import models, verify_manifest, verify_sweep
+    from midflight.verify import models, other_policies, verify_manifest, verify_sweep
 
     thread_count = read_whole("--threads", threads, 0, 1024)
     own = own_policies(policies)
@@ -69,6 +73,9 @@ def verify(
             f"{file} is of model {was}, and this is model {now}: other digests would not be "
             "surprising"
         )
+    changed = other_policies(of, own)
+    for name in changed:
+        note(f'the policy "{name}" is not that of the results: its file has another hash')
     with progress_display(quiet_s=QUIET_S) as progress:
 
         def show(done: int, total: int) -> None:
@@ -76,22 +83,24 @@ def verify(
 
         if is_sweep:
             try:
-                each = verify_sweep(
+                found = verify_sweep(
                     file.parent, wanted, threads=thread_count, progress=show, policies=own
                 )
-                found = list(each)
-            except (OSError, ValueError, KeyError) as error:
-                raise unreadable(file.parent, error) from error
+            except OSError as error:
+                raise UserError(
+                    f'cannot read "{error.filename}": {error.strerror}; a sweep is verified when '
+                    "it is put together"
+                ) from error
         else:
-            found = verify_manifest(of, threads=thread_count, progress=show, policies=own)
-    same = all(one.same for one in found)
+            found = verify_manifest(
+                of, file.parent, threads=thread_count, progress=show, policies=own
+            )
     if as_json:
-        runs = [{**asdict(one), "same": one.same} for one in found]
-        json.dump({"same": same, "model": was, "runs": runs}, sys.stdout, indent=2)
+        json.dump(values(found, was, changed), sys.stdout, indent=2)
         print()
     else:
         print("\n".join(lines(found)))
-    return 0 if same else 1
+    return 0 if found.same else 1
 
 
 def find(path: str) -> Path:
@@ -127,29 +136,32 @@ def read_cells(text: str | None, *, is_sweep: bool) -> int | None:
     return read_whole("--cells", text or "10", 1, 100_000_000)
 
 
-def unreadable(folder: Path, error: Exception) -> Exception:
-    """Return what to say when a sweep cannot be repeated."""
-    from midflight import MidflightError
-
-    if isinstance(error, MidflightError):
-        return error
-    if isinstance(error, OSError):
-        return UserError(
-            f'cannot read "{error.filename}": {error.strerror}; a sweep is verified when it is '
-            "put together"
-        )
-    return UserError(f'"{folder}" is no sweep: {error!r} is wrong in sweep.json or flows.csv')
+def values(found: VerifiedResults, model: str, changed: Sequence[str]) -> dict[str, Any]:
+    """Return what came out as values for JSON."""
+    return {
+        "same": found.same,
+        "model": model,
+        "other_policies": list(changed),
+        "runs": [{**asdict(one), "same": one.same} for one in found.runs],
+        "differences": [asdict(one) for one in found.differences],
+    }
 
 
-def lines(found: Iterable[Verified]) -> list[str]:
-    """Return a line for each run and one for all."""
-    result, wrong, total = [], 0, 0
-    for one in found:
+def lines(found: VerifiedResults) -> list[str]:
+    """Return a line for each run and one for all, and what differs in tables."""
+    result = []
+    for one in found.runs:
         where = f"run {one.run}" if one.cell is None else f"cell {one.cell} run {one.run}"
         verdict = "the same" if one.same else f"differs: now {one.found}"
         result.append(f"{where}  {one.expected}  {verdict}")
-        wrong += not one.same
-        total += 1
+    wrong, total = sum(not one.same for one in found.runs), len(found.runs)
     runs = "1 run" if total == 1 else f"{total} runs"
     result.append(f"{runs} repeated, {'all the same' if not wrong else f'{wrong} differ'}.")
+    differ = found.differences
+    if differ:
+        many = "1 value does" if len(differ) == 1 else f"{len(differ)} values do"
+        result += ["", f"In tables {many} not come out again:"]
+        result += [one.text() for one in differ[:MOST_DIFFERENCES]]
+    if len(differ) > MOST_DIFFERENCES:
+        result.append(f"... and {len(differ) - MOST_DIFFERENCES} more; --json has all")
     return result
