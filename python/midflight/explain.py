@@ -15,16 +15,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from midflight.history import History, Row
-from midflight.telling import Steps, Where, clock, row_text
+from midflight.history import Copy, History, Row, Stall
+from midflight.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
 
 if TYPE_CHECKING:
     from midflight._core import Plan
 
-__all__ = ["CHOICES", "Explanation", "Step", "chain", "choose", "explain"]
+__all__ = ["CHOICES", "STALL", "Explanation", "Step", "chain", "choose", "explain", "explain_stall"]
 
-#: Steps of a chain at most.
+#: Steps of a chain at most, and of that to the end of a stall.
 MOST_STEPS = 12
+STALL_STEPS = 6
+#: What is asked for by this name is no event: the longest time without progress.
+STALL = "stall"
 #: Without --what the event is looked for in this time up to the instant that was asked for.
 LOOK_BACK_NS = 100_000_000
 NEIGHBOURS = 6
@@ -143,6 +146,63 @@ def explain(
     )
 
 
+def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Explanation | None:
+    """Explain the longest time in which nothing new was acknowledged; None if nothing was sent."""
+    history = History(plan, run=run, flow=flow)
+    stall = history.longest_stall()
+    if stall is None:
+        return None
+    row = history.rows[stall.row]
+    return Explanation(
+        row,
+        f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "
+        f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}",
+        stall_steps(history, stall),
+        history.rows[max(0, row.index - NEIGHBOURS) : row.index],
+        history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS],
+        history.digest,
+    )
+
+
+def stall_steps(history: History, stall: Stall) -> list[Step]:
+    """Return what ended a stall, what happened in it, and what was waited for, newest first."""
+    waited = f"segment {stall.waited}"
+    if stall.is_ended:
+        led, *others = chain(history, stall.row, STALL_STEPS)
+        steps = [Step(led.time_ns, f"progress again: {led.text}", led.row), *others]
+    else:
+        steps = [Step(stall.end_ns, f"the run ended, and {waited} was still waited for", None)]
+    telling = Steps(history)
+    sentences: list[Sentence] = []
+    for copy in waited_copies(history, stall):
+        sentences += telling.fate_of(copy, stall.end_ns, "the progress")
+    for row in history.rows[history.at(stall.begin_ns) : history.at(stall.end_ns)]:
+        if row.event == "rto":
+            sentences.append((row.time_ns, telling.timeout_text(row), row.index))
+    since = f"nothing new was acknowledged from then on: {waited} was waited for"
+    sentences.append((stall.begin_ns, since, None))
+    known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
+    steps += [Step(*one) for one in dict.fromkeys(sentences) if one[:2] not in known]
+    return sorted(steps, key=lambda step: -step.time_ns)
+
+
+def waited_copies(history: History, stall: Stall) -> list[Copy]:
+    """Return the first and the last transmissions of what was waited for."""
+    copies = history.copies(stall.waited, stall.end_ns)
+    if stall.is_ended:
+        # The one whose ACK ended it is in the chain already.
+        last = history.rows[stall.row]
+        ended_by = last.segment, last.sent_ns
+        copies = [copy for copy in copies if (copy.seq, copy.sent.time_ns) != ended_by]
+    return [*copies[:1], *copies[1:][1 - MOST_COPIES :]]
+
+
+def listed(history: History, what: str) -> list[Row]:
+    """Return the events of a kind, in the order of time."""
+    name = ALIASES.get(what, what)
+    return [row for row in history.rows if row.event == name]
+
+
 def choose(history: History, at_ns: int, what: str | None = None) -> tuple[Row, str] | None:
     """Return the event to explain, and why it is that one; None if there is none by then."""
     rows = history.rows[: history.at(at_ns)]
@@ -190,11 +250,15 @@ def chain(history: History, index: int, most: int = MOST_STEPS) -> list[Step]:
     steps = Steps(history)
     where: Where | None = ("row", index)
     found: list[Step] = []
+    said: set[tuple[int, str]] = set()
     seen: set[Where] = set()
     while where is not None and where not in seen and len(found) < most:
         seen.add(where)
         sentences, where = steps.of(where, first=not found)
-        found += [Step(time_ns, text, row) for time_ns, text, row in sentences]
+        for time_ns, text, row in sentences:
+            if (time_ns, text) not in said:
+                found.append(Step(time_ns, text, row))
+            said.add((time_ns, text))
     return sorted(found[:most], key=lambda step: -step.time_ns)
 
 

@@ -7,6 +7,7 @@ segments; the SYN is segment 0, and ACK n says that everything up to segment n h
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from midflight._core import Occasion, Plan, Table
 
-__all__ = ["SENT", "ZERO", "Copy", "History", "Row", "Standing"]
+__all__ = ["SENT", "ZERO", "Copy", "History", "Row", "Stall", "Standing"]
 
 #: Events that reach a sender; what follows at the same instant follows from them.
 HEADS = frozenset({"ack", "notice", "wake"})
@@ -76,6 +77,24 @@ class Copy:
     sent: Row
     arrived: Row | None
     dropped: Row | None
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A time in which nothing new was acknowledged."""
+
+    begin_ns: int
+    end_ns: int
+    #: The ACK of something new that ended it, or else the last event.
+    row: int
+    is_ended: bool
+    #: The first segment that was not acknowledged.
+    waited: int
+
+    @property
+    def length_ns(self) -> int:
+        """How long it lasted."""
+        return self.end_ns - self.begin_ns
 
 
 class History:
@@ -162,6 +181,42 @@ class History:
             if copy.arrived is not None and copy.arrived.time_ns < before_ns
         ]
         return min(rows, key=lambda row: row.index) if rows else None
+
+    def longest_stall(self) -> Stall | None:
+        """Return the longest time from one ACK of something new to the next; None without a flow.
+
+        It begins with the opening at the earliest, and ends with the run at the latest.
+        """
+        first = next((row for row in self.rows if row.event in SENT), None)
+        if first is None:
+            return None
+        longest, since, waited = None, first.time_ns, 0
+        for row in self.rows:
+            if row.event != "ack" or row.number < self.standings[row.index].una:
+                continue
+            stall = Stall(since, row.time_ns, row.index, True, waited)
+            if longest is None or stall.length_ns > longest.length_ns:
+                longest = stall
+            since, waited = row.time_ns, row.number + 1
+        last = self.rows[-1]
+        if waited < max(self.sent) + 1:
+            stall = Stall(since, self._end_ns(last), last.index, False, waited)
+            if longest is None or stall.length_ns > longest.length_ns:
+                longest = stall
+        return longest
+
+    def _end_ns(self, last: Row) -> int:
+        """Return when the run ended for a flow that has segments outstanding then."""
+        from midflight import parse_duration
+
+        said = json.loads(self.plan.canonical)
+        sizes = {name: one["size"] for name, one in said["flows"].items()}
+        own = sizes.get(self.flow) or sizes[self.flow.rpartition("-")[0]]
+        others_end = own == "unlimited" and set(sizes.values()) != {"unlimited"}
+        if others_end or said.get("stop") == "measured":
+            # It ends when others are done or something is measured, which is not told here.
+            return last.time_ns
+        return parse_duration(said["end"])
 
     def sender(self, at_ns: int) -> dict[str, Any]:
         """Return the sender after everything before that instant."""

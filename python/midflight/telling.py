@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.history import SENT, ZERO, Copy, History, Row
 
 if TYPE_CHECKING:
     from midflight._core import Occasion
 
-__all__ = ["Sentence", "Steps", "Where", "clock", "number", "order_text", "row_text", "when"]
+__all__ = [
+    "MOST_COPIES",
+    "Sentence",
+    "Steps",
+    "Where",
+    "clock",
+    "number",
+    "order_text",
+    "row_text",
+    "when",
+]
 
 #: When, what, and the row that it is about.
 Sentence: TypeAlias = tuple[int, str, int | None]
@@ -55,6 +65,11 @@ def when(time_ns: int) -> str:
 def number(value: float) -> str:
     """Return a window or a time without needless digits."""
     return f"{value:.6g}"
+
+
+def seconds_text(time_ns: int) -> str:
+    """Return a time in seconds without needless digits."""
+    return f"{number(time_ns / 1e9)} s"
 
 
 def ordinal(n: int) -> str:
@@ -102,6 +117,10 @@ class Steps:
         links = json.loads(history.plan.canonical)["links"]
         ends = {f"{name}-mobile": name for name in links}
         self.names = {**ends, **{f"mobile-{name}": name for name in links}}
+        said = next(one for one in history.plan.flows if one["name"] == history.flow)
+        self.node_sends_acks = said["moves"] and said["direction"] == "down"
+        #: The handoffs and changes that were told in full, by when they began.
+        self.named: set[int] = set()
 
     def of(self, where: Where, *, first: bool) -> Told:
         """Return the sentences of a step, and what to tell of next."""
@@ -166,6 +185,10 @@ class Steps:
             if before is not None:
                 change = f"{row.event} {number(before)} -> {value}"
             return change + (by or self.window_reason(row))
+        if row.event in ("rto_value", "srtt") and order is None:
+            text = self.estimate_text(row)
+            if text:
+                return text
         if row.event in ("rto_value", "min_rto", "srtt", "rtt_sample"):
             names = {
                 "rto_value": "the RTO became",
@@ -193,6 +216,55 @@ class Steps:
             "window_probe": "a probe of the closed window was sent",
         }
         return plain.get(row.event, row_text(row)) + by
+
+    def estimate_text(self, row: Row) -> str:
+        """Return how a sample or the back-off made the RTO or the smoothed RTT."""
+        history = self.history
+        together = [history.rows[i] for i in history.activation(row.index)]
+        before, then = history.sender(row.time_ns), history.sender(row.time_ns + 1)
+        parts = []
+        for sample in (r for r in together if r.event == "rtt_sample"):
+            parts = self.sample_parts(round(sample.value * 1e9), before, then)
+        if row.event == "rto_value":
+            parts.append(f"minimum RTO {seconds_text(then['min_rto_ns'])}")
+            if before["backoff"] != then["backoff"]:
+                parts.append(f"back-off {before['backoff']} -> {then['backoff']}")
+            elif then["backoff"] != 1:
+                parts.append(f"back-off {then['backoff']}")
+        elif not parts:
+            return ""
+        name = "the RTO" if row.event == "rto_value" else "the smoothed RTT"
+        return f"{name} became {number(row.value)} s: {', '.join(parts)}"
+
+    def sample_parts(
+        self, sample_ns: int, before: dict[str, Any], then: dict[str, Any]
+    ) -> list[str]:
+        """Return what a sample of the RTT made of the estimate."""
+        text = f"a sample of {seconds_text(sample_ns)}"
+        was, now = before["srtt_ns"], then["srtt_ns"]
+        if was is None:
+            text = f"the first sample, {seconds_text(sample_ns)}"
+        elif share := self.weight(sample_ns, was, now):
+            text += f" counted 1/{share}"
+            if share > 8:
+                text += f" ({share // 8} samples a window, RFC 7323 appendix G)"
+        changes = []
+        for name, key in (("smoothed RTT", "srtt_ns"), ("deviation", "rttvar_ns")):
+            if then[key] is not None:
+                first = "" if before[key] is None else f"{seconds_text(before[key])} -> "
+                changes.append(f"{name} {first}{seconds_text(then[key])}")
+        return [text, *changes]
+
+    @staticmethod
+    def weight(sample_ns: int, was_ns: int, now_ns: int | None) -> int | None:
+        """Return the divisor of a sample's weight, if it is one of RFC 6298: 8, or 8 for each."""
+        moved = 0 if now_ns is None else now_ns - was_ns
+        if moved == 0:
+            return None
+        share = (sample_ns - was_ns) / moved
+        near = 8 * round(share / 8)
+        # The mean is kept in whole nanoseconds.
+        return near if near > 0 and abs(share - near) * abs(moved) <= near else None
 
     def ordered(self, row: Row) -> Row | None:
         """Return the order that had this effect at once, if one did."""
@@ -485,7 +557,21 @@ class Steps:
         seq = self.timeout_of(wake).number
         began = (wake.since_ns or 0, self.timer_set(wake), None)
         causes = [began, *self.fate(seq, wake.time_ns, "the timer expired")]
+        causes += self.unanswered_handoff(seq, wake)
         return sorted(causes, key=lambda sentence: -sentence[0])
+
+    def unanswered_handoff(self, seq: int, wake: Row) -> Iterator[Sentence]:
+        """Yield the last handoff if nothing over its link was answered and none was named."""
+        past = [one for one in self.history.occasions if one["at_ns"] <= wake.time_ns]
+        copies = self.history.copies(seq, wake.time_ns)
+        if not past or not copies or past[-1]["at_ns"] in self.named:
+            return
+        last = past[-1]
+        for row in self.history.rows[self.history.at(last["at_ns"]) : wake.index]:
+            if row.event == "ack" and row.sent_ns is not None and row.sent_ns >= last["at_ns"]:
+                return
+        text = f"{self.occasion(last)}; nothing sent since then had been answered"
+        yield last["at_ns"], text, self.mark(last)
 
     def timer_set(self, row: Row) -> str:
         """Return when and from what the retransmission timer was set."""
@@ -574,7 +660,7 @@ class Steps:
                 f"{name} was only late: it arrived{self.over(arrived)} at "
                 f"{when(arrived.time_ns)}, {after} s after {what}"
             )
-            text += self.meanwhile(copy.sent.time_ns, arrived.time_ns)
+            text += self.meanwhile(copy, arrived.time_ns)
             yield copy.sent.time_ns, text, arrived.index
         else:
             text, ack_lost = self.ack_fate(copy, by_ns)
@@ -592,23 +678,52 @@ class Steps:
                 continue
             key = (row.segment, row.since_ns, row.value)
             come, lost = history.acks_come.get(key), history.acks_dropped.get(key)
-            ack = f"ACK {row.number}, sent at {when(row.time_ns)},"
+            over = self.ack_over(row)
+            ack = f"ACK {row.number}, sent{over} at {when(row.time_ns)},"
             if lost is not None:
                 return f", but {ack} was {self.loss_text(lost)}", lost
             if come is not None and come.time_ns <= by_ns:
                 return f"; {ack} had come at {when(come.time_ns)}", None
             if come is not None:
                 text = f"; {ack} was on its way until {when(come.time_ns)}"
-                return text + self.meanwhile(row.time_ns, come.time_ns), None
+                return text + self.meanwhile(copy, come.time_ns), None
             return f"; {ack} was still on its way at the end of the run", None
         return "; nothing acknowledged it until the end of the run", None
 
-    def meanwhile(self, since: int, until: int) -> str:
-        """Return which handoff or change began while something was on its way."""
+    def ack_over(self, row: Row) -> str:
+        """Return over which link an ACK went, if the mobile node sent it."""
+        if not self.node_sends_acks:
+            return ""
+        moves = [one for one in self.history.occasions if one["kind"] == "handoff"]
+        done = [one["to_link"] for one in moves if one["make_ns"] <= row.time_ns]
+        if done:
+            return f" over {done[-1]}"
+        return f" over {moves[0]['from_link']}" if moves else ""
+
+    def meanwhile(self, copy: Copy, until: int) -> str:
+        """Return which handoff or change began before a segment was answered.
+
+        That may be the one that sent it over another link than the segment before it.
+        """
         for one in self.history.occasions:
-            if since <= one["at_ns"] < until:
-                return f"; meanwhile, at {when(one['at_ns'])}, {occasion_text(one)}"
-        return ""
+            if copy.sent.time_ns <= one["at_ns"] < until:
+                return f"; meanwhile, at {when(one['at_ns'])}, {self.occasion(one)}"
+        before = self.history.has_arrived(copy.seq - 1, until)
+        arrived = copy.arrived
+        if before is None or arrived is None or before.detail == arrived.detail:
+            return ""
+        past = [one for one in self.history.occasions if one["at_ns"] <= copy.sent.time_ns]
+        if not past:
+            return ""
+        came = f"; segment {copy.seq - 1} had come{self.over(before)}"
+        return f"{came}, and then, at {when(past[-1]['at_ns'])}, {self.occasion(past[-1])}"
+
+    def occasion(self, one: Occasion) -> str:
+        """Return what began with a handoff or a change; in short where it was told already."""
+        if one["at_ns"] in self.named:
+            return f"the {one['kind']} of {one['from_link']} began"
+        self.named.add(one["at_ns"])
+        return occasion_text(one)
 
     def why_down(self, lost: Row) -> Iterator[Sentence]:
         """Yield the handoff or outage that a loss is due to, if the link was down."""
@@ -622,6 +737,7 @@ class Steps:
             if one["breaks"] and one["from_link"] == name and one["at_ns"] <= lost.time_ns
         ]
         if began:
+            self.named.add(began[-1]["at_ns"])
             yield began[-1]["at_ns"], occasion_text(began[-1]), self.mark(began[-1])
 
     def lost(self, row: Row) -> Told:

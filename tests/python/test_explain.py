@@ -19,6 +19,7 @@ from midflight.explain import CHOICES, Step, chain, explain
 from midflight.history import SENT, History, Row
 from midflight.parting import compare
 from midflight.scenario import starter_names
+from midflight.telling import Steps
 
 SCHEMES = [one["name"] for one in midflight.schemes()]
 MOVE = """
@@ -258,7 +259,7 @@ def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> No
     assert found is not None
     texts = [text for _, text in told(found.steps)]
     assert texts[0].startswith("the retransmission timer expired for segment 452 (needed")
-    assert "but ACK 452, sent at 0.497621 s, was lost at wifi, which was down" in texts[1]
+    assert "but ACK 452, sent over wifi at 0.497621 s, was lost at wifi, which was down" in texts[1]
     assert texts[2].startswith("the timer was set for 1 s, the RTO, when ACK 451 arrived")
     assert texts[3].startswith("the handoff from wifi to lte began")
     # The same from the events themselves.
@@ -272,10 +273,76 @@ def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> No
     assert (armed.number, armed.time_ns + 10**9) == (451, timeout.time_ns)
 
 
+FAR = {
+    "handoffs.0.gap": "none",
+    "handoffs.0.at": "0.1 s",
+    "links.lte.delay": "700 ms",
+    "links.lte.rate": "50 Mbit/s",
+}
+
+
+def test_a_spurious_timeout_of_a_handoff_without_a_gap_names_it() -> None:
+    far = Plan(MOVE, sets=list(FAR.items()))
+    found = explain(far, at_ns=3_000_000_000, what="rto")
+    assert found is not None
+    assert found.chosen.detail == "spurious"
+    late = found.steps[1].text
+    assert "had arrived over lte" in late
+    assert ", sent over lte at " in late
+    assert "the handoff from wifi to lte: from then on lte was used" in late
+    told_of = [step.text for step in found.steps]
+    assert sum("the handoff from wifi to lte" in text for text in told_of) == 1
+    # A timeout soon after a handoff, for what was sent after it, names it as well.
+    after = Plan(MOVE, sets=list({**FAR, "links.lte.delay": "1.3 s"}.items()))
+    history = History(after)
+    wakes = [row.index for row in history.rows if row.event == "wake"]
+    sent = [row for row in history.rows if row.event == "send" and row.time_ns > 100_000_000]
+    steps = Steps(history)
+    (told_since,) = steps.unanswered_handoff(sent[0].number, history.rows[wakes[0]])
+    assert told_since[0] == 100_000_000
+    assert told_since[1].endswith("nothing sent since then had been answered")
+
+
+def test_a_handoff_is_told_once() -> None:
+    gap = Plan(MOVE, sets=[("handoffs.0.gap", "8 s")])
+    found = explain(gap, at_ns=20_000_000_000, what="rto")
+    assert found is not None
+    texts = [(step.time_ns, step.text) for step in found.steps]
+    assert sum("the handoff from wifi to lte began" in text for _, text in texts) == 1
+    assert len(set(texts)) == len(texts)
+
+
+def test_an_rto_is_told_with_what_made_it() -> None:
+    far = Plan(MOVE, sets=list(FAR.items()))
+    history = History(far)
+    steps = Steps(history)
+    told_of = [(row, steps.what(row)) for row in history.rows if row.event == "rto_value"]
+    first = next(row for row in history.rows if row.event == "srtt")
+    assert steps.what(first).startswith("the smoothed RTT became 0.02")
+    assert ": the first sample, 0.02" in steps.what(first)
+    backed_off = next(text for _, text in told_of if "back-off 1 -> 2" in text)
+    assert backed_off == "the RTO became 2 s: minimum RTO 1 s, back-off 1 -> 2"
+    counted = [text for _, text in told_of if " counted 1/" in text]
+    assert counted
+    for row, text in told_of:
+        found = re.search(
+            r"a sample of (\S+) s counted 1/(\d+) \((\d+) samples a window, RFC 7323 appendix G\), "
+            r"smoothed RTT (\S+) s -> (\S+) s, deviation (\S+) s -> (\S+) s",
+            text,
+        )
+        if found is None:
+            continue
+        sample, share, window, was, now, old, new = map(float, found.groups())
+        assert share == 8 * window
+        assert now == pytest.approx(was + (sample - was) / share, rel=1e-4)
+        assert new == pytest.approx(old + (abs(sample - was) - old) / (4 * window), rel=1e-4)
+        assert row.value == pytest.approx(max(now + 4 * new, 1), rel=1e-4)
+
+
 def test_late_segments_and_losses_are_told_apart() -> None:
     late = plan(
         "dcr-frto-ld",
-        links__lte__reorder="linkrtx 5% 100ms",
+        links__lte__reorder="linkrtx 10% 100ms",
         links__lte__loss="uniform 1%",
         handoffs__0__gap="500 ms",
     )
@@ -332,6 +399,75 @@ def test_every_kind_of_event_can_be_asked_for(what: str) -> None:
 # ---- the commands ----------------------------------------------------------
 
 
+def test_events_are_listed(move: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", move, "--what", "timeout", "--set", "handoffs.0.gap=2 s"]) == 0
+    *lines, empty, last = capsys.readouterr().out.splitlines()
+    rtos = [row for row in History(plan("sack")).rows if row.event == "rto"]
+    assert lines == [
+        f"{len(rtos)} rto of download:",
+        *(f"{row.time_ns / 1e9:>10.6f} s  rto {row.number} {row.detail}" for row in rtos),
+    ]
+    assert empty == ""
+    # The command that it names explains the first one.
+    words = shlex.split(last.removeprefix("Why the first one: midflight "))
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chosen"]["row"] == rtos[0].index
+    assert main(["explain", move, "--what", "send"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[61].startswith("... and ")
+    assert main(["explain", move, "--what", "rto", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["events"]) == 1
+
+
+@pytest.mark.parametrize("scheme", ["sack", "enhanced", "vho-qs", "freeze", "dcr-frto-ld"])
+@pytest.mark.parametrize("end", ["30 s", "0.92 s"])
+def test_a_stall_is_the_one_that_run_tells(scheme: str, end: str) -> None:
+    from midflight.explain import explain_stall
+    from midflight.scenario import Outcome
+
+    one = plan(scheme, end=end, handoffs__0__gap="600 ms")
+    flows = Outcome.of(one).flows
+    stall = History(one).longest_stall()
+    assert stall is not None
+    (length,), (begin,) = flows.column("stall_ns"), flows.column("stalled_at_ns")
+    assert (stall.length_ns, stall.begin_ns) == (length, begin)
+    assert stall.is_ended == (end == "30 s")
+    told_of = explain_stall(one)
+    assert told_of is not None
+    texts = [step.text for step in told_of.steps]
+    assert len({(step.time_ns, step.text) for step in told_of.steps}) == len(texts)
+    times = [step.time_ns for step in told_of.steps]
+    assert times == sorted(times, reverse=True)
+    rtos = [row.time_ns for row in History(one).rows if row.event == "rto"]
+    during = [at for at in rtos if stall.begin_ns < at <= stall.end_ns]
+    timeouts = [step.time_ns for step in told_of.steps if "timer expired for" in step.text]
+    assert sorted(set(timeouts)) == during
+    waited = f"nothing new was acknowledged from then on: segment {stall.waited} was waited for"
+    assert (stall.begin_ns, waited) in [(step.time_ns, step.text) for step in told_of.steps]
+    if stall.is_ended:
+        assert texts[0].startswith("progress again: ACK ")
+    else:
+        assert texts[0].startswith("the run ended")
+
+
+def test_what_cannot_be_explained_without_an_instant_is_told(
+    move: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for args, expected in (
+        ([], "give --at TIME for what happened then, --what EVENT"),
+        (["--what", "stall", "--at", "1s"], "leave out --at"),
+        (["--what", "window_probe"], "there is no window_probe of download in this run"),
+        (["--what", "rto", "--run", "5"], "there is no run 5: the scenario has one"),
+        (["--at", "1s", "--run", "1"], "there is no run 1: the scenario has one"),
+    ):
+        assert main(["explain", move, *args]) == 2
+        said = capsys.readouterr().err
+        assert expected in said
+        assert said.count("\n") == 1
+    assert main(["diff", move, "--b", "seed=2", "--run", "3"]) == 2
+    assert "there is no run 3" in capsys.readouterr().err
+
+
 def test_explain_prints_sentences_or_json(move: str, capsys: pytest.CaptureFixture[str]) -> None:
     args = ["explain", move, "--at", "0.81s", "--set", "flows.download.scheme=enhanced"]
     assert main(args) == 0
@@ -370,7 +506,7 @@ def test_diff_finds_where_runs_part(move: str, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)["parting"]
     assert found["a"]["sender_before"] == found["b"]["sender_before"]
     assert found["a"]["sender_after"]["rto_ns"] == 2_000_000_000
-    assert found["b"]["sender_after"]["rto_ns"] == 3_000_000_000
+    assert found["b"]["sender_after"]["rto_ns"] == 1_000_000_000
     # The same from two plain traces.
     traces = [plan(scheme).trace() for scheme in ("sack", "enhanced")]
     names = ("time_ns", "event", "value", "detail")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ from midflight.cli.run import (
 
 if TYPE_CHECKING:
     from midflight.explain import Explanation
-    from midflight.history import Row
+    from midflight.history import History, Row
 
 __all__ = ["FlowOption", "RunOption", "explain", "read_run"]
 
@@ -31,13 +32,15 @@ RunOption = Annotated[
     str, typer.Option("--run", metavar="N", help="The run, where there are several.")
 ]
 MOST_RUNS = 2**63 - 1
+MOST_LISTED = 60
 
 
 def explain(
     file: FileArgument,
     at: Annotated[
-        str, typer.Option("--at", metavar="TIME", help="The instant to look at, such as 6.23s.")
-    ],
+        str | None,
+        typer.Option("--at", metavar="TIME", help="The instant to look at, such as 6.23s."),
+    ] = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     flow: FlowOption = None,
@@ -47,8 +50,9 @@ def explain(
         typer.Option(
             metavar="EVENT",
             help="What to explain: the last cwnd, ssthresh, rto, send, rexmit, ack, drop, order, "
-            "notice ... at or before that instant.  [default: the most telling event in the 0.1 s "
-            "before it]",
+            "notice ... at or before that instant; without --at a list of all of them, or, with "
+            "stall, the longest time without progress.  [default: the most telling event in the "
+            "0.1 s before --at]",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
@@ -65,26 +69,81 @@ def explain(
     Examples:
       midflight explain wifi-to-lte --at 0.8s --set flows.download.scheme=enhanced
       midflight explain wifi-to-lte --at 2s --what rto
+      midflight explain wifi-to-lte --what rto
+      midflight explain wifi-to-lte --what stall
     """
     from midflight import parse_duration
-    from midflight.explain import ALIASES, CHOICES
+    from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
+    from midflight.history import History
 
-    at_ns = read("--at", parse_duration, at)
+    at_ns = None if at is None else read("--at", parse_duration, at)
     run_number = read_run(run)
-    if what is not None and what not in (*CHOICES, *ALIASES):
-        names = ", ".join((*CHOICES, *ALIASES))
+    if what is not None and what not in (*CHOICES, *ALIASES, STALL):
+        names = ", ".join((*CHOICES, *ALIASES, STALL))
         raise UserError(f'--what "{what}" is not an event; there are {names}')
+    if what == STALL and at is not None:
+        raise UserError("--what stall is the longest time of the whole run; leave out --at")
+    if what is None and at is None:
+        raise UserError(
+            "give --at TIME for what happened then, --what EVENT (such as rto) for a list, or "
+            "--what stall for the longest time without progress"
+        )
     plan = scenario_plan(file, sets, own_policies(policies))
-    found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
+    name = "event" if what is None else ALIASES.get(what, what)
+    if what == STALL:
+        found = explain_stall(plan, run=run_number, flow=flow)
+    elif at_ns is None:
+        flags = again(file, sets, policies, flow, run)
+        print_list(History(plan, run=run_number, flow=flow), name, flags, as_json=as_json)
+        return
+    else:
+        found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
     if found is None:
-        name = "event" if what is None else ALIASES.get(what, what)
-        raise UserError(f"there is no {name} of this flow at or before {at}; give a later --at")
+        where = "" if at is None else f" at or before {at}; give a later --at"
+        raise UserError(f"there is no {name} of this flow{where}")
     if as_json:
         json.dump(values(found), sys.stdout, indent=2, allow_nan=False)
         print()
     else:
         print(text(found))
+
+
+def again(
+    file: str,
+    sets: list[str] | None,
+    policies: list[str] | None,
+    flow: str | None,
+    run: str,
+) -> list[str]:
+    """Return the words of the command that asks of the same run."""
+    words = ["midflight", "explain", file]
+    for option, values in (("--set", sets), ("--policy", policies)):
+        words += [word for value in values or [] for word in (option, value)]
+    words += [] if flow is None else ["--flow", flow]
+    return words if run == "0" else [*words, "--run", run]
+
+
+def print_list(history: History, name: str, words: list[str], *, as_json: bool) -> None:
+    """Print the events of a kind, and how to have one of them explained."""
+    from midflight.explain import listed, neighbour_lines
+
+    found = listed(history, name)
+    if as_json:
+        events = [row_values(row) for row in found]
+        json.dump({"events": events, "digest": history.digest}, sys.stdout, indent=2)
+        print()
+        return
+    if not found:
+        raise UserError(f"there is no {name} of {history.flow} in this run")
+    print(f"{len(found)} {name} of {history.flow}:")
+    print("\n".join(neighbour_lines(found[:MOST_LISTED])))
+    if len(found) > MOST_LISTED:
+        print(f"... and {len(found) - MOST_LISTED} more; --json has all")
+    # The last one at or before the instant is taken, so it must not be rounded down.
+    micro = -(-found[0].time_ns // 1000)
+    words = [*words, "--at", f"{micro / 1e6:.6f}s", "--what", name]
+    print(f"\nWhy the first one: {shlex.join(words)}")
 
 
 def read_run(text: str) -> int:
