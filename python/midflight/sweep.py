@@ -59,11 +59,8 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     """
     from midflight import MidflightError
 
-    def text(value: Value) -> str:
-        return str(value).lower() if isinstance(value, bool) else str(value)
-
     if not isinstance(values, str):
-        found = [text(value) for value in values]
+        found = [value if isinstance(value, str) else toml_text(value) for value in values]
     elif ":" in values:
         found = list(_range(key, values))
     else:
@@ -74,6 +71,18 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
         twice = next(value for value in found if found.count(value) > 1)
         raise MidflightError(f'axis {key}: "{twice}" is there twice; accepted are different values')
     return found
+
+
+def toml_text(value: Any) -> str:
+    """Return a value as TOML has it on one line, such as `[{at = "1 s", to = "lte"}]`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        pairs = (f"{key} = {toml_text(one)}" for key, one in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
 def _range(key: str, text: str) -> Iterator[str]:
@@ -259,10 +268,26 @@ class Sweep:
 
     @classmethod
     def read(cls, folder: Path, *, policies: Policies | None = None) -> Self:
-        """Return the sweep that a folder is of."""
-        found = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-        scenario, axes = json.dumps(found["scenario"]), found["axes"]
-        return cls(scenario, axes, found["compare"], found["shard_cells"], policies)
+        """Return the sweep that a folder is of.
+
+        Raises `MidflightError` for what is none, `OSError` for what cannot be read.
+        """
+        from midflight import MidflightError
+
+        file = folder / "sweep.json"
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise MidflightError(f'"{file}" is no sweep: it is not JSON in UTF-8') from error
+        found = found if isinstance(found, dict) else {}
+        for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
+            if not isinstance(found.get(key), kind):
+                raise MidflightError(f'"{file}" is no sweep: it lacks "{key}", or has none there')
+        axes = found["axes"]
+        if not axes or not all(isinstance(one, list) and one for one in axes.values()):
+            raise MidflightError(f'"{file}" is no sweep: "axes" has an axis without values')
+        scenario = json.dumps(found["scenario"])
+        return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies)
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards, each with its address."""

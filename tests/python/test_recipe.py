@@ -1,4 +1,4 @@
-"""A policy in Rust is one file and one line, as CONTRIBUTING.md says; tried in a copy."""
+"""A policy in Rust is one file and two lines, as CONTRIBUTING.md says; tried in a copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = ROOT / "tests" / "data" / "recipe" / "halve.rs"
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
-def test_a_policy_is_one_file_and_one_line(tmp_path: Path) -> None:
+def test_a_policy_is_one_file_and_two_lines(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "crates", tmp_path / "crates")

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -35,6 +36,7 @@ __all__ = ["sweep"]
 INTERRUPTED = 130
 # Lines of a summary; there are as many as combinations of values.
 MOST_LINES = 60
+WIDTH = 96
 # Cells that a forecast runs.
 FORETOLD = 32
 
@@ -436,18 +438,20 @@ class Summary:
         first = self.compared[0]
         text = (
             f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
-            "95 % confidence\nintervals; pairs that miss a value are left out."
+            "95 % confidence intervals; pairs that miss a value are left out."
         )
-        if first.over == "runs":
-            return text + " Intervals are over runs, whose\npairs are averaged first."
         varied = [axis for axis in self.asked.axes if axis not in self.by]
         varied = [axis for axis in varied if len(self.asked.axes[axis]) > 1]
-        if not varied:
-            return text + " One pair has no interval."
-        return (
-            f"{text} Intervals are over the values of\n{', '.join(varied)}, not over chance: too "
-            "narrow where neighbours on a fine axis are alike."
-        )
+        if first.over == "runs":
+            text += " Intervals are over runs, whose pairs are averaged first."
+        elif varied:
+            text += (
+                f" Intervals are over the values of {', '.join(varied)}, not over chance: too "
+                "narrow where neighbours on a fine axis are alike."
+            )
+        else:
+            text += " One pair has no interval."
+        return textwrap.fill(text, WIDTH)
 
     def comparison_lines(self, unit: float) -> list[list[str]]:
         """Return a head and a line for each comparison."""
@@ -476,10 +480,11 @@ class Summary:
         empty = sum(one.pairs == 0 for one in self.compared)
         if not empty:
             return []
-        return [
+        text = (
             f"{empty} of {len(self.compared)} without a complete pair: in each one a run has no "
-            "value, as what is\nmeasured did not come to its end; a later end of the run may help."
-        ]
+            "value, as what is measured did not come to its end; a later end of the run may help."
+        )
+        return [textwrap.fill(text, WIDTH)]
 
     def over(self) -> str:
         """Return what the quartiles are over."""
