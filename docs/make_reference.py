@@ -55,7 +55,18 @@ TABLES = {
     "SignalFile": "`signal` of a handoff",
     "SweepFile": "`[sweep]`",
 }
-QUANTITIES = ("Time", "Rate", "Queue", "Loss", "Reordering", "Cross", "Size", "Instants", "Share")
+QUANTITIES = (
+    "Time",
+    "Gap",
+    "Rate",
+    "Queue",
+    "Loss",
+    "Reordering",
+    "Cross",
+    "Size",
+    "Instants",
+    "Share",
+)
 #: Kinds of parts with the lists that tell of them.
 PARTS = {
     "policy": "policies",

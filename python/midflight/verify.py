@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from midflight.sweep import Sweep
 
 __all__ = [
+    "Difference",
     "Verified",
     "VerifiedResults",
     "other_policies",
