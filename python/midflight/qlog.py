@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from midflight.history import History, Row
+from midflight.explain.events import History, Row
 
 if TYPE_CHECKING:
     from midflight._core import Plan

@@ -150,8 +150,9 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
     """mean(a) / mean(b) - 1 over paired runs, with its 95 % confidence interval.
 
     The interval is Fieller's (1954): every ratio r for which the mean of a - r b does not differ
-    from 0.  It is infinite when the mean of b itself does not, and nan for fewer than two runs.
-    Both have one dimension and the same length, or `ValueError` is raised.
+    from 0.  It is infinite when the mean of b itself does not, but 0 where each pair is the
+    same, and nan for fewer than two runs.  Both have one dimension and the same length, or
+    `ValueError` is raised.
     """
     first, second = _paired(a, b)
     nan = float("nan")
@@ -161,6 +162,8 @@ def ratio_ci(a: ArrayLike, b: ArrayLike) -> Ratio:
     value = mean_a / mean_b - 1 if mean_b != 0 else nan
     if first.size == 1 or not (math.isfinite(mean_a) and math.isfinite(mean_b)):
         return Ratio(value, nan, nan)
+    if np.array_equal(first, second):
+        return Ratio(0.0, 0.0, 0.0)
     factor = t_quantile(first.size - 1) ** 2 / first.size
     (aa, ab), (_, bb) = (factor * np.cov(first, second)).tolist()
     # The bounds are the roots of square r^2 - 2 middle r + rest.

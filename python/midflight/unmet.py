@@ -66,8 +66,8 @@ def late_flows(flows: Iterable[Mapping[str, Any]], handoffs: Sequence[int]) -> d
 
 def unmet_notes(outcome: Outcome) -> Iterator[str]:
     """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
+    from midflight.explain.telling import when
     from midflight.run_tables import rows
-    from midflight.telling import when
 
     handoffs = handoffs_ns(outcome.plan.occasions)
     moving = [row for row in rows(outcome.flows) if row["moves"]]

@@ -16,10 +16,10 @@ import midflight
 from midflight import MidflightError, Plan, Scenario
 from midflight.cli import main
 from midflight.explain import CHOICES, Step, chain, explain
-from midflight.history import SENT, History, Row
-from midflight.parting import compare
+from midflight.explain.events import SENT, History, Row
+from midflight.explain.parting import compare
+from midflight.explain.telling import Steps
 from midflight.scenario import starter_names
-from midflight.telling import Steps
 
 SCHEMES = [one["name"] for one in midflight.schemes()]
 MOVE = """

@@ -45,6 +45,9 @@ def test_what_has_no_interval_says_so() -> None:
     assert math.isnan(mean_ci([1.0, math.nan]).mean)
     assert all(math.isnan(value) for value in ratio_ci([], []))
     assert ratio_ci([3.0], [2.0]).value == 0.5
+    # The mean of 0.1, 9 and 30 is not told from 0, but nothing has changed.
+    assert ratio_ci([0.1, 9.0, 30.0], [0.1, 9.0, 30.0]) == (0.0, 0.0, 0.0)
+    assert math.isinf(ratio_ci([0.1, 9.0, 31.0], [0.1, 9.0, 30.0]).high)
     assert math.isnan(ratio_ci([3.0], [2.0]).low)
 
 

@@ -20,7 +20,7 @@ from midflight.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from midflight.parting import Comparison, Parting, Side
+    from midflight.explain.parting import Comparison, Parting, Side
 
 __all__ = ["diff"]
 
@@ -80,7 +80,7 @@ def diff(
       midflight diff wifi-to-lte --a flows.download.scheme=sack --b flows.download.scheme=enhanced
       midflight diff a.toml b.toml --set seed=7
     """
-    from midflight.parting import compare
+    from midflight.explain.parting import compare
 
     common = list(sets or [])
     if other is None and not (of_a or of_b):
@@ -127,7 +127,7 @@ def text(found: Comparison) -> str:
 
 def parting_lines(parting: Parting) -> list[str]:
     from midflight.explain import neighbour_lines
-    from midflight.telling import clock
+    from midflight.explain.telling import clock
 
     lines = [
         f"The runs of {parting.flow} part at {clock(parting.time_ns)}, after {parting.common} "
@@ -145,7 +145,7 @@ def parting_lines(parting: Parting) -> list[str]:
 def side_lines(name: str, side: Side) -> list[str]:
     """Return what one of the runs does."""
     from midflight.explain import neighbour_lines
-    from midflight.telling import clock, order_text
+    from midflight.explain.telling import clock, order_text
 
     if side.event is None:
         return [f"{name} has no more events."]

@@ -21,7 +21,7 @@ from midflight.cli.run import (
 
 if TYPE_CHECKING:
     from midflight.explain import Explanation
-    from midflight.history import History, Row
+    from midflight.explain.events import History, Row
 
 __all__ = ["FlowOption", "RunOption", "explain", "read_run"]
 
@@ -75,7 +75,7 @@ def explain(
     from midflight import parse_duration
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
-    from midflight.history import History
+    from midflight.explain.events import History
 
     at_ns = None if at is None else read("--at", parse_duration, at)
     run_number = read_run(run)
@@ -154,7 +154,7 @@ def read_run(text: str) -> int:
 def text(found: Explanation) -> str:
     """Return an explanation as numbered lines with what happened around them."""
     from midflight.explain import neighbour_lines
-    from midflight.telling import clock
+    from midflight.explain.telling import clock
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))

@@ -95,9 +95,8 @@ def open_result(path: Path, *, binary: bool = False) -> Iterator[IO[Any]]:
         if target.exists() and not os.access(target, os.W_OK):
             raise UserError(f'cannot write "{path}": the file is write-protected')
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        file = unfinished.open(f"x{suffix}", **how)
         try:
-            with file:
+            with unfinished.open(f"x{suffix}", **how) as file:
                 yield file
             unfinished.replace(target)
         finally:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight.explain import Step, chain
-from midflight.history import History, Row
+from midflight.explain.events import History, Row
 
 if TYPE_CHECKING:
     from midflight._core import Plan

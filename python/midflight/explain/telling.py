@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from midflight.history import SENT, ZERO, Copy, History, Row
+from midflight.explain.events import SENT, ZERO, Copy, History, Row
 
 if TYPE_CHECKING:
     from midflight._core import Occasion

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from midflight.history import Copy, History, Row, Stall
-from midflight.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
+from midflight.explain.events import Copy, History, Row, Stall
+from midflight.explain.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
 
 if TYPE_CHECKING:
     from midflight._core import Plan
