@@ -127,6 +127,26 @@ def test_the_command_prints_and_writes_what_it_ran(
     assert found["flows"][0]["flow"] == "download"
 
 
+def test_what_is_written_may_be_of_any_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["run", "lossy-wifi", "--set", "runs=3", "--set", "end=3 s"]
+    texts = []
+    for number in ("0", "2"):
+        where = tmp_path / number
+        more = ["--run", number, "--trace", f"{where}/t", "--qlog", f"{where}/q"]
+        assert main([*args, *more, "--pcap", f"{where}/p"]) == 0
+        texts.append(
+            [path.read_bytes() for path in sorted(where.glob("*/*")) if path.suffix != ".json"]
+        )
+    assert len(texts[0]) == len(texts[1]) >= 5
+    assert all(first != third for first, third in zip(*texts, strict=True))
+    capsys.readouterr()
+    assert main([*args, "--run", "3", "--trace", str(tmp_path / "none")]) == 2
+    assert "--run 3: there are 3 runs, numbered from 0" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_parquet_is_what_the_table_is(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

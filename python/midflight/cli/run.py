@@ -89,7 +89,7 @@ def run(
         typer.Option(
             "--trace",
             metavar="DIR",
-            help="Write every event of each flow in the first run as CSV to DIR/FLOW.csv.",
+            help="Write every event of each flow in one run as CSV to DIR/FLOW.csv.",
         ),
     ] = None,
     pcap: Annotated[
@@ -97,7 +97,7 @@ def run(
         typer.Option(
             "--pcap",
             metavar="DIR",
-            help="Write what is seen of a flow in the first run at its sender, its receiver and "
+            help="Write what is seen of a flow in one run at its sender, its receiver and "
             "each base station, as pcapng files for Wireshark.",
         ),
     ] = None,
@@ -106,7 +106,7 @@ def run(
         typer.Option(
             "--plot",
             metavar="FILE",
-            help="Draw a flow in the first run over time, as .png, .svg or .pdf; more of it with "
+            help="Draw a flow in one run over time, as .png, .svg or .pdf; more of it with "
             "`midflight plot`.",
         ),
     ] = None,
@@ -115,7 +115,7 @@ def run(
         typer.Option(
             "--qlog",
             metavar="DIR",
-            help="Write the recovery of each flow in the first run as qlog's events to "
+            help="Write the recovery of each flow in one run as qlog's events to "
             "DIR/FLOW.qlog.jsonl.",
         ),
     ] = None,
@@ -123,6 +123,12 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="The flow for --pcap and --plot.  [default: the first]"),
     ] = None,
+    of_run: Annotated[
+        str,
+        typer.Option(
+            "--run", metavar="N", help="The run for --trace, --pcap, --plot and --qlog, from 0."
+        ),
+    ] = "0",
     snaplen: SnaplenOption = "128",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print flows, phases and the manifest as JSON.")
@@ -145,10 +151,13 @@ def run(
       midflight run wifi-to-lte --plot run.png
     """
     captures = Captures(pcap, snaplen, [])
+    number = read_whole("--run", of_run, 0, 999_999_999)
     thread_count = read_whole("--threads", threads, 0, 1024)
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
+    if number >= values["runs"]:
+        raise UserError(f"--run {number}: there are {values['runs']} runs, numbered from 0")
     for one in idle_notes(values):
         note(one)
     from midflight.scenario import Outcome
@@ -164,7 +173,7 @@ def run(
         figure_file(plot) as figure,
         result_folder(qlog, option="--qlog") as qlogs,
     ):
-        captures.write(lambda bytes_kept: plan.capture(flow=flow, snaplen=bytes_kept))
+        captures.write(lambda bytes_kept: plan.capture(run=number, flow=flow, snaplen=bytes_kept))
         with progress_display(quiet_s=QUIET_S) as progress:
             outcome = Outcome.of(
                 plan,
@@ -179,16 +188,16 @@ def run(
             write_table(folder, "phases", outcome.phases)
             write_manifest(folder, manifest)
         if traces is not None:
-            write_traces(traces, plan, outcome, manifest)
+            write_traces(traces, plan, number, manifest)
         if plot is not None and figure is not None:
             from midflight.plot.history import histories
             from midflight.plot.run import run_figure
             from midflight.plot.style import check_format, figure_bytes
 
-            drawn = run_figure(histories(plan, flow=flow))
+            drawn = run_figure(histories(plan, flow=flow, run=number))
             figure.write(figure_bytes(drawn, check_format(Path(plot))))
         if qlogs is not None:
-            write_qlogs(qlogs, plan, outcome)
+            write_qlogs(qlogs, plan, number)
     if as_json:
         found = {
             "flows": list(rows(outcome.flows)),
@@ -256,24 +265,24 @@ def trace_folder(name: str | None) -> Any:
     return result_folder(name, option="--trace")
 
 
-def write_traces(folder: Path, plan: Plan, outcome: Outcome, manifest: dict[str, Any]) -> None:
-    """Write the events of each flow in the first run."""
-    names = dict.fromkeys(outcome.flows.column("flow"))
+def write_traces(folder: Path, plan: Plan, run: int, manifest: dict[str, Any]) -> None:
+    """Write the events of each flow in a run."""
+    names = [one["name"] for one in plan.flows]
     for name in names:
         with open_result(folder / f"{name}.csv") as file:
-            write_trace(plan.trace(flow=name), file)
+            write_trace(plan.trace(run=run, flow=name), file)
     write_manifest(folder, manifest)
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
 
 
-def write_qlogs(folder: Path, plan: Plan, outcome: Outcome) -> None:
-    """Write the recovery of each flow in the first run."""
+def write_qlogs(folder: Path, plan: Plan, run: int) -> None:
+    """Write the recovery of each flow in a run."""
     from midflight.qlog import write_qlog
 
-    names = dict.fromkeys(outcome.flows.column("flow"))
+    names = [one["name"] for one in plan.flows]
     for name in names:
         with open_result(folder / f"{name}.qlog.jsonl") as file:
-            write_qlog(plan, name, file)
+            write_qlog(plan, name, file, run=run)
     note(f"qlog in {folder}: {', '.join(f'{name}.qlog.jsonl' for name in names)}")
 
 
