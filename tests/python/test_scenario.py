@@ -130,7 +130,7 @@ def test_the_command_prints_and_writes_what_it_ran(
 def test_what_is_written_may_be_of_any_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = ["run", "lossy-wifi", "--set", "runs=3", "--set", "end=3 s"]
+    args = ["run", "wifi-to-lte", "--set", "runs=3", "--set", "links.wifi.loss=uniform 1%"]
     texts = []
     for number in ("0", "2"):
         where = tmp_path / number
