@@ -149,7 +149,6 @@ def run_slurm(
     while not all(job.done() for job in submitted):
         pause(1.0)
         if progress is not None:
-            left = sum(len(shard.cells) for shard in sweep.missing(folder))
-            progress(total - min(left, total), total)
+            progress(total - min(sweep.waiting(folder), total), total)
     for job in submitted:
         job.result()

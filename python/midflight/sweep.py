@@ -100,13 +100,13 @@ def _range(key: str, text: str) -> Iterator[str]:
     numbers, units = [], set()
     is_factor = parts[2].startswith("*")
     parts[2] = parts[2].removeprefix("*").strip()
-    for part in parts:
+    for place, part in enumerate(parts):
         digits = part.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/%\u00b5 ")
         try:
             numbers.append(Decimal(digits))
         except InvalidOperation:
             raise refuse(f'"{part}" does not start with a number') from None
-        if part is not parts[2] or not is_factor:
+        if place < 2 or not is_factor:
             units.add(part[len(digits) :].strip())
         elif part != digits:
             raise refuse(f'the factor "*{part}" has a unit')
@@ -117,11 +117,13 @@ def _range(key: str, text: str) -> Iterator[str]:
     if is_factor:
         if step <= 1 or start <= 0 or end < start:
             raise refuse("its factor is not above one, it starts at zero, or ends before it starts")
-        value = start
-        while value <= end * Decimal("1.000001"):
-            # Six digits: a factor such as 1.5848931925 gives five values a decade.
-            yield f"{Decimal(f'{value:.6g}').normalize():f} {unit}".strip()
-            value *= step
+        count = int((end / start).ln() / step.ln() + Decimal("1e-6")) + 1
+        if count > MOST_CELLS:
+            raise refuse(f"it has {count} values")
+        for i in range(count):
+            # Six digits: a factor such as 1.58489 gives five values a decade.
+            value = start if i == 0 else min(end, Decimal(f"{start * step**i:.6g}"))
+            yield f"{value.normalize():f} {unit}".strip()
         return
     if step <= 0 or end < start:
         raise refuse("its step is not above zero, or it ends before it starts")
@@ -342,6 +344,11 @@ class Sweep:
         i, n = share
         mine = islice(self.shards(), i, None, n)
         return [shard for shard in mine if not _is_whole(shard_folder(folder, shard))]
+
+    def waiting(self, folder: Path) -> int:
+        """How many cells are in shards of which there is nothing, without a look into the others."""
+        absent = (one for one in self.shards() if not shard_folder(folder, one).is_dir())
+        return sum(len(one.cells) for one in absent)
 
     def begin(self, folder: Path) -> None:
         """Make the folder of the sweep.

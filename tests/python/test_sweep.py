@@ -330,6 +330,14 @@ def test_ranges() -> None:
     ]
     assert axis_values("k", "1:10:*1.584893")[:3] == ["1", "1.58489", "2.51189"]
     assert len(axis_values("k", "1:10:*1.584893")) == 6
+    assert axis_values("k", "12345678 bit/s:30000000 bit/s:*2") == [
+        "12345678 bit/s",
+        "24691400 bit/s",
+    ]
+    with pytest.raises(MidflightError, match="values"):
+        axis_values("k", "1:1000000000000:*1.0000001")
+    with pytest.raises(MidflightError, match="different units"):
+        axis_values("k", "1 ms:2:*2")
     assert axis_values("k", [True, 2, "x"]) == ["true", "2", "x"]
 
 

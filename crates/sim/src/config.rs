@@ -118,8 +118,9 @@ pub enum WorldError {
         /// Its name.
         link: String,
     },
-    /// The timeline pauses or resumes a link that was not declared to pause.
-    #[error("link {link} cannot pause during the run")]
+    /// The timeline pauses or resumes a link that was not declared to pause, or changes one that
+    /// takes a random time over packets.
+    #[error("link {link} cannot pause or change so during the run")]
     UnpausableLink {
         /// Its name.
         link: String,
@@ -141,7 +142,7 @@ pub enum WorldError {
         settings: usize,
     },
     /// Impairments that cannot be.
-    #[error("the impairments of link {link} cannot be: {problem}")]
+    #[error("the impairments or the cross traffic of link {link} cannot be: {problem}")]
     Impairments {
         /// Its name.
         link: String,

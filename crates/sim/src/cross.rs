@@ -105,11 +105,11 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
-    /// Traffic that begins at `at`.
-    pub(crate) fn new(traffic: CrossTraffic, at: Instant) -> Self {
+    /// Traffic that begins at `at`, after so many times before.
+    pub(crate) fn new(traffic: CrossTraffic, at: Instant, before: u64) -> Self {
         let mut crossing = Self {
             spacing: traffic.spacing(),
-            stream: stream(traffic.seed, 0, "link", "cross traffic"),
+            stream: stream(traffic.seed, before, "link", "cross traffic"),
             burst: f64::INFINITY,
             due: Moment::written(at),
             traffic,
@@ -124,6 +124,11 @@ impl Crossing {
         };
         crossing.wait(first);
         crossing
+    }
+
+    /// Whether this is what the other makes but for chance.
+    pub(crate) fn is_as(&self, other: &CrossTraffic) -> bool {
+        (self.traffic.pattern, self.traffic.bytes) == (other.pattern, other.bytes)
     }
 
     pub(crate) fn bytes(&self) -> u32 {
@@ -193,7 +198,7 @@ mod tests {
 
     /// Arrivals before `end` seconds.
     fn arrivals(pattern: Pattern, end: f64) -> Vec<f64> {
-        let mut crossing = Crossing::new(traffic(pattern), Instant::ZERO);
+        let mut crossing = Crossing::new(traffic(pattern), Instant::ZERO, 0);
         let mut all = Vec::new();
         while crossing.due.at.as_secs_f64() < end {
             all.push(crossing.due.at.as_secs_f64());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use midflight_units::{Duration, Instant};
 
-use crate::random::{stream, Chance, Stream};
+use crate::random::{self, stream, Chance, Stream};
 
 /// One of the two states of [`LossModel::Gilbert`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -258,12 +258,16 @@ impl Loss {
 }
 
 impl Impairing {
-    /// The impairments, if there are any, as they come into force at `from`.
-    pub(crate) fn new(impairments: &Impairments, from: Instant) -> Option<Self> {
+    /// The impairments, if there are any, as they come into force at `from`, after so many
+    /// times before.
+    pub(crate) fn new(impairments: &Impairments, from: Instant, before: u64) -> Option<Self> {
         if impairments.is_none() {
             return None;
         }
-        let seed = impairments.seed;
+        let seed = match before {
+            0 => impairments.seed,
+            _ => random::seed(impairments.seed, before, "impairments", "again"),
+        };
         let loss = impairments.loss.map(|model| Loss {
             kind: LossKind::new(model, seed, from),
             stream: own_stream(seed, "loss"),
@@ -315,7 +319,8 @@ mod tests {
     use super::*;
 
     fn impairing(impairments: &Impairments) -> Impairing {
-        Impairing::new(impairments, Instant::ZERO).unwrap_or_else(|| unreachable!("there are some"))
+        Impairing::new(impairments, Instant::ZERO, 0)
+            .unwrap_or_else(|| unreachable!("there are some"))
     }
 
     fn loss(model: LossModel, seed: u64) -> Impairments {
@@ -414,7 +419,8 @@ mod tests {
             flip: 1.0,
         };
         let from = Instant::from_nanos(500);
-        let mut impairing = Impairing::new(&loss(model, 1), from).unwrap_or_else(|| unreachable!());
+        let mut impairing =
+            Impairing::new(&loss(model, 1), from, 0).unwrap_or_else(|| unreachable!());
         for (ns, lost) in [
             (500, false),
             (1_000_000_499, false),

@@ -54,9 +54,9 @@ pub struct LinkConfig {
     pub impairments: Impairments,
     /// What it carries of others.
     pub cross: Option<CrossTraffic>,
-    /// What it may change to when it resumes after a pause, numbered from 0.
+    /// What it may change to, after a pause or without one, numbered from 0.
     pub settings: Vec<LinkSetting>,
-    /// The timeline may pause the link.
+    /// The timeline may pause the link and change it.
     pub may_pause: bool,
     /// What is handed to it is counted; see [`crate::World::link_counts`].
     pub counted: bool,
@@ -160,7 +160,7 @@ impl LinkConfig {
     }
 }
 
-/// Parameters that come into force when a paused link resumes with them.
+/// Parameters that come into force when a paused link resumes with them, or when it changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSetting {
     /// Rate of the transmitter.
@@ -208,7 +208,7 @@ pub(crate) struct Link {
     pub(crate) source: Source,
     down: bool,
     /// What is handed to it does not simply enter: it is down, paused, counted, tapped
-    /// or at a router that is asked for rates, or takes a random time.
+    /// or at a router that is asked for rates, takes a random time, or holds back after a change.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
@@ -429,8 +429,7 @@ impl Link {
     /// The link takes packets again.
     pub(crate) fn bring_up(&mut self) {
         self.down = false;
-        let special = self.special.as_deref();
-        self.closed = special.is_some_and(|special| special.paused || special.is_closed());
+        self.closed = self.special.as_deref().is_some_and(Special::is_closed);
     }
 
     /// Whether it was declared to come back.

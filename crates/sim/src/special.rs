@@ -40,6 +40,8 @@ pub(crate) struct Special {
     /// How many of them had not gone out before the pause.
     pub(crate) waiting: usize,
     pub(crate) settings: Arc<[LinkSetting]>,
+    /// How often each of them has come into force.
+    entered: Vec<u64>,
     /// After a change: when the last packet of before it arrives, which none overtakes, and the
     /// link's delay in seconds.
     pub(crate) holds_back: Option<(Shadow, f64)>,
@@ -56,7 +58,7 @@ impl Special {
     #[cold]
     pub(crate) fn new(config: &mut LinkConfig) -> Box<Self> {
         Box::new(Self {
-            impairing: Impairing::new(&config.impairments, Instant::ZERO),
+            impairing: Impairing::new(&config.impairments, Instant::ZERO, 0),
             swapping: false,
             may_pause: config.may_pause,
             may_return: config.may_return,
@@ -72,12 +74,27 @@ impl Special {
                 let most = overhead.most.as_secs_f64();
                 (most, stream(overhead.seed, 0, "link", "overhead"))
             }),
+            entered: vec![0; config.settings.len()],
             settings: std::mem::take(&mut config.settings).into(),
         })
     }
 
-    /// Whether packets do not simply enter while it is up and not paused.
+    /// Whether packets do not simply enter while it is up.
     pub(crate) fn is_closed(&self) -> bool {
-        self.counted || self.tapped || self.overhead.is_some() || self.routing.is_some()
+        self.counted
+            || self.tapped
+            || self.overhead.is_some()
+            || self.routing.is_some()
+            || self.paused
+            || self.holds_back.is_some()
+    }
+
+    /// A setting comes into force, if there is one of that number: its impairments, and the rest of it.
+    pub(crate) fn enter(&mut self, setting: u16, now: Instant) -> Option<LinkSetting> {
+        let number = usize::from(setting);
+        let setting = self.settings.get(number)?.clone();
+        self.impairing = Impairing::new(&setting.impairments, now, self.entered[number]);
+        self.entered[number] += 1;
+        Some(setting)
     }
 }

@@ -264,7 +264,7 @@ impl<O: Observer> World<O> {
                 self.links[link.index()].check_resume(setting, self.link_name(link))?;
             }
             Action::Change { link, setting } => {
-                self.links[link.index()].check_resume(Some(setting), self.link_name(link))?;
+                self.links[link.index()].check_change(setting, self.link_name(link))?;
             }
             _ => {}
         }

@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, NodeId, Observer,
-    World,
+    Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting, NodeId,
+    Observer, World,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -36,6 +36,11 @@ type Numbers = (u64, u64, u32);
 /// A flow of at most 50 segments in flight over 8 Mbit/s and 100 ms, so that 1500 bytes take 1.5 ms;
 /// after 1 s, in the middle of a transmission, the link has other numbers.
 fn run(changes: &[(u64, Numbers)]) -> Arrivals {
+    run_with(changes, &[])
+}
+
+/// The same with more on the timeline.
+fn run_with(changes: &[(u64, Numbers)], more: &[fn(LinkId) -> (u64, Action)]) -> Arrivals {
     let link = |(mbps, delay, limit): Numbers| {
         let (rate, delay) = (Rate::from_mbps(mbps), Duration::from_millis(delay));
         (rate, delay, Some(limit))
@@ -81,7 +86,14 @@ fn run(changes: &[(u64, Numbers)]) -> Arrivals {
     let link = id(0);
     let changes = changes.iter().zip(0..);
     let changes = changes.map(|(&(at, _), setting)| (ms(at), Action::Change { link, setting }));
-    for (at, action) in std::iter::once((Instant::ZERO, open)).chain(changes) {
+    let more = more.iter().map(|planned| {
+        let (at, action) = planned(link);
+        (ms(at), action)
+    });
+    for (at, action) in std::iter::once((Instant::ZERO, open))
+        .chain(changes)
+        .chain(more)
+    {
         world.schedule(at, action).unwrap_or_else(|e| panic!("{e}"));
     }
     world.run_before(ms(3000)).unwrap_or_else(|e| panic!("{e}"));
@@ -160,4 +172,27 @@ fn a_farther_link_leaves_a_gap() {
 fn a_smaller_queue_lets_no_more_in() {
     let small = run(&[(1000, (1, 100, 2))]);
     assert!(small.1 > 10, "{}", small.1);
+}
+
+/// What is held back after a change goes by a pause, and the link has its own delay again.
+#[test]
+fn a_pause_ends_what_a_change_has_begun() {
+    let pause = |link| (1020, Action::Pause(link));
+    let resume = |link| {
+        (
+            1030,
+            Action::Resume {
+                link,
+                setting: None,
+            },
+        )
+    };
+    let near = run_with(&[(1000, (8, 10, 100))], &[pause, resume]);
+    assert!(near
+        .0
+        .windows(2)
+        .all(|w| w[0].1 + 1 == w[1].1 && w[0].0 < w[1].0));
+    // From then on 11.5 ms a round trip.
+    let late = near.0.len() - until(&near, 1200).len();
+    assert!((1150..=1201).contains(&late), "{late}");
 }

@@ -21,7 +21,7 @@ struct Arrived {
 
 impl Observer for Arrived {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        assert_eq!(flow.index(), 0, "cross traffic is of no flow");
+        assert_eq!(flow.index(), 1, "cross traffic is of no flow");
         if let Event::Arrived { segment, .. } = event {
             self.bytes[usize::from(now >= self.split)] += u64::from(segment.bytes);
         }
@@ -72,10 +72,18 @@ fn run(
         split: seconds(20),
         bytes: [0; 2],
     };
-    let mut world = World::new(2, vec![down, up], &routes, &[], vec![flow], watch)
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        2,
+        vec![down, up],
+        &routes,
+        &[],
+        vec![flow.clone(), flow],
+        watch,
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     if open {
-        let open = Action::Open(World::<Arrived>::flow_id(0));
+        // The second, since what is of no flow bears the number of the first.
+        let open = Action::Open(World::<Arrived>::flow_id(1));
         world
             .schedule(Instant::ZERO, open)
             .unwrap_or_else(|e| panic!("{e}"));
@@ -153,4 +161,50 @@ fn it_comes_and_goes_with_the_settings_of_a_link() {
         assert!(share(crossed) < 0.3, "{bytes:?}");
         assert!(share(1 - crossed) > 0.9, "{bytes:?}");
     }
+}
+
+/// Each time it comes back it draws anew, and what a change does not mention goes on as it was.
+#[test]
+fn it_does_not_replay() {
+    let rate = Rate::from_mbps(2);
+    let others = Some(traffic(Pattern::Poisson { rate }));
+    let counts = |first, settings: [Option<CrossTraffic>; 2]| {
+        let (rate, delay) = (Rate::from_mbps(8), Duration::from_millis(10));
+        let mut link = LinkConfig::new("down", (SERVER, NODE), rate, delay, Some(20));
+        (link.counted, link.may_pause, link.cross) = (true, true, first);
+        let setting = |cross| LinkSetting {
+            rate,
+            delay,
+            limit: Some(20),
+            impairments: Impairments::default(),
+            cross,
+        };
+        link.settings = settings.map(setting).to_vec();
+        let id = World::<()>::link_id(0);
+        let mut world: World<()> =
+            World::new(2, vec![link], &[], &[], Vec::new(), ()).unwrap_or_else(|e| panic!("{e}"));
+        for phase in 1..6 {
+            let (link, setting) = (id, (phase % 2) as u16);
+            world
+                .schedule(seconds(phase), Action::Change { link, setting })
+                .unwrap_or_else(|e| panic!("{e}"));
+        }
+        let mut each = Vec::new();
+        for ms in (0..6000).step_by(10) {
+            world
+                .run_before(Instant::from_nanos(ms * 1_000_000))
+                .unwrap_or_else(|e| panic!("{e}"));
+            each.push(world.link_counts(id).offered);
+        }
+        each
+    };
+    let increments = |counts: &[u64]| counts.windows(2).map(|w| w[1] - w[0]).collect::<Vec<_>>();
+    let now_and_then = increments(&counts(None, [None, others]));
+    assert!(now_and_then[..99].iter().all(|&n| n == 0));
+    assert_ne!(now_and_then[100..199], now_and_then[300..399]);
+    let all_along = counts(
+        others,
+        [others, others.map(|o| CrossTraffic { seed: 9, ..o })],
+    );
+    assert_eq!(all_along, counts(others, [others, others]));
 }

@@ -39,6 +39,16 @@ pub enum StudyError {
         /// What was read and what is accepted.
         why: String,
     },
+    /// A model that is written well, but cannot be.
+    #[error("{what} \"{text}\" cannot be: {problem}")]
+    ModelProblem {
+        /// What was being read.
+        what: &'static str,
+        /// The text as it was read.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// Text that is not a model of a radio link.
     #[error("{what} \"{text}\" is not one; write for example {accepted}")]
     Model {

@@ -169,8 +169,19 @@ pub fn read_cross(text: &str) -> Result<Option<CrossTraffic>, StudyError> {
         bytes,
         seed: 0,
     });
+    let problem = match &cross {
+        Some(_) if bytes > MOST_CROSS_BYTES => Some("a packet has at most 65535 bytes"),
+        Some(cross) => cross.problem(),
+        None => None,
+    };
+    if let Some(problem) = problem {
+        return Err(StudyError::ModelProblem {
+            what: "cross traffic",
+            text: text.into(),
+            problem,
+        });
+    }
     cross
-        .filter(|cross| cross.problem().is_none() && bytes <= MOST_CROSS_BYTES)
         .map(Some)
         .ok_or_else(|| refuse("cross traffic", text, CROSSINGS))
 }
@@ -230,20 +241,19 @@ mod tests {
         assert_eq!(read_cross("cbr 2Mbit/s").ok(), Some(constant(1500, 2000)));
         assert_eq!(read_cross(" none ").ok(), Some(None));
         assert!(read_cross("on-off 8 Mbit/s 100 ms 0s 100B").is_ok());
-        for text in [
-            "",
-            "cbr",
-            "cbr 2",
-            "cbr 0 bit/s",
-            "cbr 1 Mbit/s 0 B",
-            "cbr 1 Mbit/s 65536 B",
-            "poisson 1 Mbit/s 1 s",
-            "on-off 8 kbit/s 1ms 1s",
-            "pareto 8 Mbit/s 1s 1s 1",
-            "pareto 8 Mbit/s 1s 1s nan",
-        ] {
+        for text in ["", "cbr", "cbr 2", "cbr 0 bit/s", "poisson 1 Mbit/s 1 s"] {
             let refused = read_cross(text).map_or_else(|e| e.to_string(), |_| String::new());
             assert!(refused.contains("poisson 2 Mbit/s"), "{text}: {refused}");
+        }
+        for (text, why) in [
+            ("cbr 1 Mbit/s 0 B", "at least one byte"),
+            ("cbr 1 Mbit/s 65536 B", "at most 65535 bytes"),
+            ("on-off 8 kbit/s 1ms 1s", "as long as one packet"),
+            ("pareto 8 Mbit/s 1s 1s 1", "from 1.05 to 100"),
+            ("pareto 8 Mbit/s 1s 1s nan", "from 1.05 to 100"),
+        ] {
+            let refused = read_cross(text).map_or_else(|e| e.to_string(), |_| String::new());
+            assert!(refused.contains(why), "{text}: {refused}");
         }
         assert!(read_reordering("linkrtx 5%")
             .is_err_and(|e| e.to_string().contains("linkrtx 5% 100ms")));

@@ -239,9 +239,16 @@ fn a_run_that_stops_when_all_is_measured_has_measured_the_same() {
             assert_ne!(whole.digest, short.digest);
         }
     }
-    let still = [("handoffs", "[]"), ("changes", "[]"), ("stop", "measured")];
-    let refused = read(TOUR, &still).map_or_else(|e| e, |_| String::new());
-    assert!(refused.contains("there is none"), "{refused}");
+    // Also where only a link changes that the node is not on.
+    for changes in ["[]", "[{ at = '4 s', link = 'lte', rate = '1 Mbit/s' }]"] {
+        let still = [
+            ("handoffs", "[]"),
+            ("changes", changes),
+            ("stop", "measured"),
+        ];
+        let refused = read(TOUR, &still).map_or_else(|e| e, |_| String::new());
+        assert!(refused.contains("there is none"), "{refused}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import math
 import sys
 import textwrap
@@ -227,7 +228,7 @@ def read_share(text: str | None) -> tuple[int, int]:
     if text is None:
         return 0, 1
     i, slash, n = text.partition("/")
-    if not (slash and i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+    if not (slash and i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
         raise UserError(f'--shard "{text}" is not a share; write for example 1/4, up to 4/4')
     return int(i) - 1, int(n)
 
@@ -239,7 +240,8 @@ def read_job(words: Sequence[str]) -> dict[str, Any]:
         key, equals, value = (part.strip() for part in word.partition("="))
         if not (equals and key and value):
             raise UserError(f'--job "{word}" is not KEY=VALUE; write for example timeout_min=720')
-        found[key] = int(value) if value.isdigit() else value
+        number = re.fullmatch(r"[0-9]+(\.[0-9]+)?", value)
+        found[key] = value if not number else float(value) if "." in value else int(value)
     return found
 
 

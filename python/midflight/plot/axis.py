@@ -382,7 +382,7 @@ def axis_figure(
             (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
             (axes.set_title, title or "", width - 0.6),
         ):
-            put(wrapped(text, 7.5, room * 72))
+            put(wrapped(text, 7.5, room * 72), parse_math=False)
         handles, labels = axes.get_legend_handles_labels()
         if labels:
             entries = dict(zip(labels, handles, strict=True))

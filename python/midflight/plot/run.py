@@ -160,7 +160,7 @@ def run_figure(
             figure.align_ylabels(row[0])
         figure.align_ylabels(grid[:, 0])
         if title:
-            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72))
+            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72), parse_math=False)
         legend(figure, entries, loc="outside lower center", most=6)
         arrange(figure)
         for axes, one in zip(sequence, runs, strict=False):

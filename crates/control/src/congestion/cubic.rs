@@ -4,7 +4,7 @@
 //! ```text
 //! W_cubic(t) = C (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C)
 //! target     = W_cubic(t + RTT), no less than cwnd and no more than 1.5 cwnd
-//! W_est     += alpha acked / cwnd,    alpha = 3 (1 - beta) / (1 + beta), 1 from W_max on
+//! W_est     += alpha acked / cwnd,    alpha = 3 (1 - beta) / (1 + beta), 1 from cwnd_prior on
 //! ```
 //!
 //! The window is W_est where that is more (the Reno-friendly region, section
@@ -15,12 +15,14 @@
 //! K is zero and W_max the window at which congestion avoidance begins (4.8,
 //! 4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
 //!
-//! Differs from the RFC in two things. It takes W_max from what was in flight
+//! Differs from the RFC in these things. It takes W_max from what was in flight
 //! (the sender's load) and not from cwnd, so that a window that nobody used is
 //! not remembered; where the window limits the sender they are the same. And a
 //! window that somebody else has set, a policy after a handoff or the Eifel
 //! response, begins an epoch of its own as after a slow start: the old path's
-//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.)
+//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.) Times
+//! that the application or the receiver limits are not left out of t (5.8), and the
+//! RTT is smoothed over samples, not over windows.
 
 use midflight_units::{Duration, Instant};
 
@@ -40,6 +42,8 @@ pub struct Cubic {
     fast_convergence: bool,
     /// The window around which growth is slow; none before a loss.
     w_max: Option<f64>,
+    /// cwnd_prior: what was in flight at the last loss.
+    prior: f64,
     /// The threshold after the last loss, if duplicate ACKs told of that and congestion
     /// avoidance has not begun since.
     after_loss: Option<f64>,
@@ -57,6 +61,8 @@ struct Epoch {
     /// Seconds until the plateau.
     k: f64,
     w_max: f64,
+    /// From here on W_est grows by a segment a round trip.
+    prior: f64,
     w_est: f64,
     /// The window as it was left; another one is somebody else's.
     cwnd: f64,
@@ -67,6 +73,7 @@ impl Default for Cubic {
         Self {
             fast_convergence: true,
             w_max: None,
+            prior: 0.0,
             after_loss: None,
             epoch: None,
             srtt: None,
@@ -100,18 +107,21 @@ impl Cubic {
         // In a recovery a policy may have set another window.
         let is_own = |own: f64| own == ssthresh && cwnd <= own + 1.0;
         let w_max = self.w_max.filter(|_| self.after_loss.is_some_and(is_own));
+        let prior = w_max.map_or(cwnd, |_| self.prior.max(cwnd));
         let w_max = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
         Epoch {
             begun: self.now,
             // In software, so that it is the same number on every machine.
             k: libm::cbrt((w_max - cwnd) / C),
             w_max,
+            prior,
             w_est: cwnd,
             cwnd,
         }
     }
 
     fn reduce(&mut self, load: f64) -> f64 {
+        self.prior = load;
         let is_short = self.fast_convergence && self.w_max.is_some_and(|w_max| load < w_max);
         self.w_max = Some(if is_short {
             load * (1.0 + BETA) / 2.0
@@ -140,7 +150,7 @@ impl Congestion for Cubic {
         let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
         let t = self.now.since(epoch.begun).as_secs_f64();
         let cwnd = window.cwnd;
-        let alpha = if epoch.w_est < epoch.w_max {
+        let alpha = if epoch.w_est < epoch.prior {
             ALPHA
         } else {
             1.0
@@ -234,6 +244,39 @@ mod tests {
         let step = |i: usize| all[i + 1] - all[i];
         assert!((step(2) - ALPHA).abs() < 0.05, "{all:?}");
         assert!((step(30) - 1.0).abs() < 0.05, "{all:?}");
+    }
+
+    /// Section 4.3: W_est grows by a segment a round trip from the window of before the loss on,
+    /// also where fast convergence has put W_max below that.
+    #[test]
+    fn a_sender_that_yields_does_not_speed_up_before_its_old_window() {
+        let (mut cubic, _) = after_loss(24.0);
+        let ssthresh = cubic.ssthresh_after_loss(Instant::ZERO, 20.0);
+        assert_eq!((cubic.w_max, ssthresh), (Some(17.0), 14.0));
+        let cwnd = ssthresh;
+        let mut w = Window { cwnd, ssthresh };
+        let all = windows(&mut cubic, &mut w, 0.01, (0.0, 0.3));
+        for pair in all.windows(2) {
+            let expected = if pair[0] < 19.5 { ALPHA } else { 1.0 };
+            let near = pair[0] > 19.4 && pair[0] < 20.1;
+            assert!(
+                near || (pair[1] - pair[0] - expected).abs() < 0.05,
+                "{pair:?}"
+            );
+        }
+        assert!(w.cwnd > 22.0);
+    }
+
+    /// Section 4.2: no more than half as much again in a round trip.
+    #[test]
+    fn growth_is_bounded() {
+        let (mut cubic, mut w) = after_loss(10_000.0);
+        w.cwnd = 100.0;
+        w.ssthresh = 100.0;
+        windows(&mut cubic, &mut w, 1.0, (0.0, 60.0));
+        let all = windows(&mut cubic, &mut w, 1.0, (60.0, 90.0));
+        // Half a segment for each of them is exp(0.5) in a round trip.
+        assert!(all.windows(2).all(|p| p[1] <= 1.66 * p[0]), "{all:?}");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::{Link, Transit};
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::WorldError;
-use crate::impairment::Impairing;
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::Packet;
 
@@ -12,6 +11,18 @@ use crate::packet::Packet;
 const BEHIND: f64 = 1e-9;
 
 impl Link {
+    /// What forbids to change the link of this name without a pause, if anything does.
+    pub(crate) fn check_change(&self, setting: u16, name: &str) -> Result<(), WorldError> {
+        self.check_resume(Some(setting), name)?;
+        match self.special.as_deref() {
+            // What waits would lose the time that was drawn for it.
+            Some(special) if special.overhead.is_some() => Err(WorldError::UnpausableLink {
+                link: name.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// What forbids to pause the link of this name and to resume with a setting, if anything does.
     pub(crate) fn check_resume(&self, setting: Option<u16>, name: &str) -> Result<(), WorldError> {
         let link = name.to_string();
@@ -86,9 +97,7 @@ impl Link {
         special.paused = false;
         self.closed = self.down || special.is_closed();
         let mut held = std::mem::take(&mut special.held);
-        let settings = special.settings.clone();
-        if let Some(setting) = setting.and_then(|i| settings.get(usize::from(i))) {
-            special.impairing = Impairing::new(&setting.impairments, now.at);
+        if let Some(setting) = setting.and_then(|setting| special.enter(setting, now.at)) {
             self.tune(setting.rate, setting.delay, setting.limit);
         }
         self.free_at = now.shadow;
@@ -114,11 +123,9 @@ impl Link {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
-        let settings = special.settings.clone();
-        let Some(setting) = settings.get(usize::from(setting)) else {
+        let Some(setting) = special.enter(setting, now.at) else {
             return;
         };
-        special.impairing = Impairing::new(&setting.impairments, now.at);
         // As before a pause: a transmission that would start at this very instant has not.
         let has_begun = |t: &&Transit| t.passage.start.at < now.shadow;
         let begun = self.ring.iter().take_while(has_begun).count();
@@ -128,6 +135,7 @@ impl Link {
         let waiting: Vec<(Transit, Option<Shadow>)> = waiting.collect();
         if let Some((first, _)) = waiting.first() {
             self.free_at = first.passage.start.at;
+            self.newest_start = first.passage.start.by;
         }
         self.tune(setting.rate, setting.delay, setting.limit);
         self.ring.truncate(begun);
@@ -136,7 +144,7 @@ impl Link {
         let last = last.map(|transit| transit.passage.arrive);
         if let Some(special) = self.special.as_deref_mut() {
             special.holds_back = last.map(|last| (last, self.delay_seconds));
-            self.closed = self.down || last.is_some() || special.is_closed();
+            self.closed = self.down || special.is_closed();
         }
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for (transit, enter) in waiting {
@@ -159,18 +167,16 @@ impl Link {
         let Some((last, delay)) = special.holds_back else {
             return;
         };
-        let sent = self
-            .free_at
-            .max(enter)
-            .plus(8.0 * f64::from(bytes) / self.bps);
-        let wait = last.seconds_after(sent) + BEHIND;
-        if wait > delay {
-            self.delay_seconds = wait;
-            special.holds_back = Some((sent.plus(wait), delay));
-        } else {
+        let start = self.free_at.max(enter);
+        if last.seconds_after(start) + BEHIND <= delay {
+            // Not even the smallest packet would overtake.
             self.delay_seconds = delay;
             special.holds_back = None;
-            self.closed = self.down || special.paused || special.is_closed();
+            self.closed = self.down || special.is_closed();
+            return;
         }
+        let sent = start.plus(8.0 * f64::from(bytes) / self.bps);
+        self.delay_seconds = delay.max(last.seconds_after(sent) + BEHIND);
+        special.holds_back = Some((sent.plus(self.delay_seconds), delay));
     }
 }

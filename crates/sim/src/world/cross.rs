@@ -18,6 +18,8 @@ pub(super) struct CrossSource {
     traffic: CrossTraffic,
     /// While the setting is in force.
     crossing: Option<Crossing>,
+    /// How often it has begun.
+    begun: u64,
 }
 
 /// Those of all links.
@@ -28,6 +30,7 @@ pub(super) fn sources(links: &[LinkConfig]) -> Vec<CrossSource> {
             setting,
             traffic,
             crossing: None,
+            begun: 0,
         };
         link.cross_traffic().map(source).collect::<Vec<_>>()
     };
@@ -45,7 +48,8 @@ impl<O: Observer> World<O> {
         for number in 0..self.cross.len() {
             let source = &mut self.cross[number];
             if source.setting.is_none() {
-                source.crossing = Some(Crossing::new(source.traffic, Instant::ZERO));
+                source.crossing = Some(Crossing::new(source.traffic, Instant::ZERO, 0));
+                source.begun = 1;
                 self.sync_cross(number);
             }
         }
@@ -78,16 +82,28 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// The cross traffic of a link is from now on what a setting says.
+    /// The cross traffic of a link is from now on what a setting says; the same goes on.
     pub(super) fn change_cross_traffic(&mut self, link: LinkId, setting: u16) {
-        for number in 0..self.cross.len() {
-            let source = &mut self.cross[number];
-            if source.link == link {
-                let is_in_force = source.setting == Some(setting);
-                let now = self.moment.at;
-                source.crossing = is_in_force.then(|| Crossing::new(source.traffic, now));
-                self.sync_cross(number);
-            }
+        let now = self.moment.at;
+        let of_link = |source: &CrossSource| source.link == link;
+        let mut running = None;
+        for number in (0..self.cross.len())
+            .filter(|&n| of_link(&self.cross[n]))
+            .collect::<Vec<_>>()
+        {
+            running = self.cross[number].crossing.take().or(running);
+            self.sync_cross(number);
         }
+        let is_next = |source: &CrossSource| of_link(source) && source.setting == Some(setting);
+        let Some(number) = self.cross.iter().position(is_next) else {
+            return;
+        };
+        let source = &mut self.cross[number];
+        let running = running.filter(|running: &Crossing| running.is_as(&source.traffic));
+        source.crossing = running.or_else(|| {
+            source.begun += 1;
+            Some(Crossing::new(source.traffic, now, source.begun - 1))
+        });
+        self.sync_cross(number);
     }
 }

@@ -156,6 +156,7 @@ impl<O: Observer> World<O> {
             self.change_cross_traffic(link, setting);
         }
     }
+
     /// A link goes on with another setting, without a pause.
     pub(super) fn change(&mut self, link: LinkId, setting: u16) {
         let now = self.moment;

@@ -156,13 +156,18 @@ pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
 
 pub(super) fn check_cross_traffic(access: &[Access], end: Duration) -> Result<(), Problem> {
     for link in access {
-        let ways = link.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
-        for cross in ways.filter_map(|way| way.cross) {
+        let ways = link.settings.iter().enumerate();
+        let ways = ways.flat_map(|(number, ways)| [(number, &ways.down), (number, &ways.up)]);
+        for (number, cross) in ways.filter_map(|(number, way)| Some((number, way.cross?))) {
             let bits = cross.pattern.mean_bps() * end.as_secs_f64();
             let packets = bits / (8.0 * f64::from(cross.bytes));
             if packets > MOST_CROSS_PACKETS {
                 let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; accepted are {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
-                return problem(format!("links.{}", link.name), why);
+                let key = match number {
+                    0 => format!("links.{}", link.name),
+                    _ => "changes".to_string(),
+                };
+                return problem(key, why);
             }
         }
     }

@@ -255,13 +255,7 @@ impl Plan {
         let moves = Self::moves(&file, start)?;
         let changes = Self::changes(&file, &mut access, &moves)?;
         check_cross_traffic(&access, end)?;
-        if file.stop == Stop::Measured && moves.is_empty() && changes.is_empty() {
-            return problem(
-                "stop",
-                "\"measured\" waits for what comes after the last handoff or change, and there is none; accepted is \"done\", or a handoff",
-            );
-        }
-        Ok(Self {
+        let plan = Self {
             wired_limit,
             prospects: Prospects::of(access.len(), &moves, &changes),
             access,
@@ -271,7 +265,14 @@ impl Plan {
             moves,
             changes,
             file,
-        })
+        };
+        if plan.file.stop == Stop::Measured && plan.makes() == 0 {
+            return problem(
+                "stop",
+                "\"measured\" waits for what comes after the last handoff, or change of the mobile node's link, and there is none; accepted is \"done\", or a handoff",
+            );
+        }
+        Ok(plan)
     }
 
     fn flows(

@@ -199,6 +199,8 @@ struct Timing {
     /// Handoffs and changes that are to come.
     makes: usize,
     flows: Vec<Timed>,
+    /// Flows whose timing is not over.
+    left: usize,
 }
 
 /// A flow that may be timed.
@@ -227,6 +229,7 @@ impl Timing {
             packets: plan.file.packets,
             makes: plan.makes(),
             flows: plan.flows.iter().map(timed).collect(),
+            left: 0,
         }
     }
 
@@ -234,20 +237,25 @@ impl Timing {
         let one = &mut self.flows[flow.index()];
         match event {
             Event::Sent(segment) => one.max = one.max.max(segment.seq + 1),
-            Event::AckArrived(ack) => one.una = one.una.max(ack.ack),
+            Event::AckArrived(ack) if ack.ack > one.una => {
+                self.left -= usize::from(one.una < one.until && one.until <= ack.ack);
+                one.una = ack.ack;
+            }
             Event::Make => {
                 self.makes = self.makes.saturating_sub(1);
                 let open = |flow: &&mut Timed| flow.moves && flow.opens <= now;
                 for flow in self.flows.iter_mut().filter(open) {
                     flow.until = (flow.max + self.packets).min(flow.end);
                 }
+                let is_left = |flow: &&Timed| flow.una < flow.until;
+                self.left = self.flows.iter().filter(is_left).count();
             }
             _ => {}
         }
     }
 
     fn is_done(&self) -> bool {
-        self.makes == 0 && self.flows.iter().all(|flow| flow.una >= flow.until)
+        self.makes == 0 && self.left == 0
     }
 }
 

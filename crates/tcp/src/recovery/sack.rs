@@ -1,8 +1,11 @@
 //! SACK-based loss recovery (RFC 6675), with names as in its sections 2 to 5.
 //! After a timeout the SACK information is dropped, as RFC 2018 section 8 asks,
 //! and what later ACKs report is skipped while going back (RFC 6675 section
-//! 5.1). What a timeout finds outstanding starts no recovery; a loss among what goes
-//! again waits for the timer.
+//! 5.1). While the sender goes back, what lies beyond SND.NXT is taken for not
+//! sent: HighData is SND.NXT, so that a loss on the way back starts a recovery
+//! of its own. Only what has gone again and is SACKed then speaks for that: segments
+//! of before the timeout, which may be late over an old path, are skipped, but
+//! say nothing of what was sent behind them.
 
 use educe::Educe;
 use midflight_units::Seq;
@@ -12,13 +15,81 @@ use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, Turn};
 
+/// SACKed segments: blocks ascending, disjoint and not adjacent.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+struct Scoreboard(Vec<SackBlock>);
+
+impl Scoreboard {
+    /// Adds a block; whether any of it is new.
+    fn add(&mut self, new: SackBlock) -> bool {
+        let from = self.0.partition_point(|b| b.right < new.left);
+        let to = self.0.partition_point(|b| b.left <= new.right);
+        let touched = &self.0[from..to];
+        if touched
+            .iter()
+            .any(|b| b.left <= new.left && new.right <= b.right)
+        {
+            return false;
+        }
+        let merged = touched.iter().fold(new, |m, b| SackBlock {
+            left: m.left.min(b.left),
+            right: m.right.max(b.right),
+        });
+        self.0.splice(from..to, [merged]);
+        true
+    }
+
+    fn forget_below(&mut self, una: Seq) {
+        let gone = self.0.partition_point(|b| b.right <= una);
+        self.0.drain(..gone);
+        if let Some(first) = self.0.first_mut() {
+            first.left = first.left.max(una);
+        }
+    }
+
+    /// Segments in `[from, to)`.
+    fn count(&self, from: Seq, to: Seq) -> u64 {
+        self.0
+            .iter()
+            .map(|b| b.right.min(to).saturating_sub(b.left.max(from)))
+            .sum()
+    }
+
+    /// The edge below which every segment that is not here has so many of these
+    /// between itself and `end`.
+    fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
+        let mut wanted = u64::from(threshold);
+        for block in self.0.iter().rev() {
+            let right = block.right.min(end);
+            let length = right.saturating_sub(block.left);
+            if length >= wanted {
+                return Some(right - wanted);
+            }
+            wanted -= length;
+        }
+        None
+    }
+
+    /// The first segment from `from` on that is not here.
+    fn first_without(&self, from: Seq) -> Seq {
+        let at = self.0.partition_point(|b| b.right <= from);
+        self.0
+            .get(at)
+            .filter(|b| b.left <= from)
+            .map_or(from, |b| b.right)
+    }
+}
+
 /// State of an RFC 6675 sender beside the shared one. Sequence numbers are one
 /// past the RFC's where the RFC names the last octet.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
 pub(crate) struct Sack {
-    /// SACKed blocks above `una`, ascending, disjoint and not adjacent.
-    blocks: Vec<SackBlock>,
+    /// What is SACKed above `una`.
+    blocks: Scoreboard,
+    /// The part of it that was SACKed when it had gone again after the last timeout.
+    gone_again: Scoreboard,
     /// One past HighRxt.
     high_rxt: Seq,
     /// One past RecoveryPoint; fast recovery waits until it is acknowledged.
@@ -31,56 +102,64 @@ pub(crate) struct Sack {
 }
 
 impl Sack {
-    /// Update(): takes the blocks of an ACK; whether any segment is newly SACKed.
+    /// Update(): takes the blocks of an ACK; whether any segment is newly SACKed that
+    /// speaks for the loss of others.
     fn update(&mut self, core: &Core, ack: &Ack) -> bool {
         let mut news = false;
         for block in ack.sack.iter(ack.ack) {
             // Not above the cumulative ACK (DSACK) or beyond what was sent: says nothing.
             if block.left > core.una && block.right <= core.max && block.left < block.right {
-                news |= self.add(block);
+                if core.is_going_back() {
+                    news |= self.note_gone_again(core, block);
+                    self.blocks.add(block);
+                } else {
+                    news |= self.blocks.add(block);
+                }
             }
         }
         news
     }
 
-    fn add(&mut self, new: SackBlock) -> bool {
-        let from = self.blocks.partition_point(|b| b.right < new.left);
-        let to = self.blocks.partition_point(|b| b.left <= new.right);
-        let touched = &self.blocks[from..to];
-        if touched
-            .iter()
-            .any(|b| b.left <= new.left && new.right <= b.right)
-        {
-            return false;
+    /// Notes what of a block has gone again and was not known of before.
+    #[cold]
+    fn note_gone_again(&mut self, core: &Core, block: SackBlock) -> bool {
+        let mut news = false;
+        let mut left = self.blocks.first_without(block.left);
+        while left < block.right.min(core.nxt) {
+            let known = self.blocks.0.iter().find(|b| b.left > left);
+            let right = known.map_or(block.right, |b| b.left.min(block.right));
+            let right = right.min(core.nxt);
+            news |= self.gone_again.add(SackBlock { left, right });
+            left = self.blocks.first_without(right);
         }
-        let merged = touched.iter().fold(new, |m, b| SackBlock {
-            left: m.left.min(b.left),
-            right: m.right.max(b.right),
-        });
-        self.blocks.splice(from..to, [merged]);
-        true
+        news
+    }
+
+    /// The segments that speak for the loss of others.
+    fn witnesses(&self, core: &Core) -> &Scoreboard {
+        if core.is_going_back() {
+            &self.gone_again
+        } else {
+            &self.blocks
+        }
     }
 
     fn forget_below(&mut self, una: Seq) {
-        let gone = self.blocks.partition_point(|b| b.right <= una);
-        self.blocks.drain(..gone);
-        if let Some(first) = self.blocks.first_mut() {
-            first.left = first.left.max(una);
-        }
+        self.blocks.forget_below(una);
+        self.gone_again.forget_below(una);
     }
 
-    /// SACKed segments in `[from, to)`.
-    fn sacked(&self, from: Seq, to: Seq) -> u64 {
-        self.blocks
-            .iter()
-            .map(|b| b.right.min(to).saturating_sub(b.left.max(from)))
-            .sum()
+    fn forget_all(&mut self) {
+        self.blocks.0.clear();
+        self.gone_again.0.clear();
     }
 
     /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
     /// segments above it (and so has what has DupThresh SACKed blocks above).
     fn lost_edge(&self, core: &Core) -> Seq {
-        let edge = self.edge_below(Seq::MAX, core.dup_threshold);
+        let edge = self
+            .witnesses(core)
+            .edge_below(Seq::MAX, core.dup_threshold);
         if core.in_order_below.is_some() {
             return edge.max(self.edge_among(core)).unwrap_or(core.una);
         }
@@ -93,49 +172,29 @@ impl Sack {
     fn edge_among(&self, core: &Core) -> Option<Seq> {
         let usual = core.config.dup_threshold;
         let (in_order, overdue) = core.reordering_edges();
-        let late = self.edge_below(Seq::MAX, usual).map(|e| e.min(overdue));
-        self.edge_below(in_order, usual).max(late)
-    }
-
-    /// The edge below which every un-SACKed segment has so many SACKed ones
-    /// between itself and `end`.
-    fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
-        let mut wanted = u64::from(threshold);
-        for block in self.blocks.iter().rev() {
-            let right = block.right.min(end);
-            let length = right.saturating_sub(block.left);
-            if length >= wanted {
-                return Some(right - wanted);
-            }
-            wanted -= length;
-        }
-        None
+        let witnesses = self.witnesses(core);
+        let late = witnesses
+            .edge_below(Seq::MAX, usual)
+            .map(|e| e.min(overdue));
+        witnesses.edge_below(in_order, usual).max(late)
     }
 
     /// SetPipe().
     fn set_pipe(&self, core: &mut Core) {
-        let unsacked = |from: Seq, to: Seq| to.saturating_sub(from) - self.sacked(from, to);
+        let unsacked = |from: Seq, to: Seq| to.saturating_sub(from) - self.blocks.count(from, to);
         let lost = self.lost_edge(core).max(core.una);
         let resent = self.high_rxt.clamp(core.una, core.nxt);
         core.pipe = (unsacked(lost, core.nxt) + unsacked(core.una, resent)) as i64;
-    }
-
-    /// The first segment from `from` on that is not SACKed.
-    fn unsacked_from(&self, from: Seq) -> Seq {
-        let at = self.blocks.partition_point(|b| b.right <= from);
-        self.blocks
-            .get(at)
-            .filter(|b| b.left <= from)
-            .map_or(from, |b| b.right)
     }
 
     /// NextSeg().
     fn next_seg(&mut self, core: &Core) -> Option<Seq> {
         let highest_sacked = self
             .blocks
+            .0
             .last()
             .map_or(core.una, |b| b.right.min(core.nxt));
-        let hole = self.unsacked_from(self.high_rxt.max(core.una));
+        let hole = self.blocks.first_without(self.high_rxt.max(core.una));
         let is_hole = hole < highest_sacked;
         // (1)
         if is_hole && hole < self.lost_edge(core) {
@@ -143,7 +202,7 @@ impl Sack {
             return Some(hole);
         }
         // (2)
-        let next = self.unsacked_from(core.nxt).min(core.max);
+        let next = self.blocks.first_without(core.nxt).min(core.max);
         if next < core.end && next < core.una + core.config.receiver_window {
             return Some(next);
         }
@@ -154,7 +213,7 @@ impl Sack {
         }
         // (4) One rescue retransmission of the highest segment in a recovery.
         if self.rescue_rxt.is_none_or(|r| core.una > r) && core.una < core.nxt {
-            let top = self.blocks.last().filter(|b| b.right >= core.nxt);
+            let top = self.blocks.0.last().filter(|b| b.right >= core.nxt);
             let highest = top.map_or(core.nxt, |b| b.left) - 1;
             if highest >= core.una {
                 self.rescue_rxt = Some(self.recovery_point);
@@ -234,13 +293,13 @@ impl LossRecovery for Sack {
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.blocks.clear();
+        self.forget_all();
         self.limited = None;
         self.rescue_rxt = None;
-        // Section 5.1: no new recovery before everything is acknowledged. The section says
-        // so of a timeout in a recovery, RFC 6582 (4) of any: what was sent before the timeout
-        // goes on to be SACKed, which says nothing of what goes again.
-        self.recovery_point = core.max;
+        if core.in_fast_recovery {
+            // Section 5.1: no new recovery before everything is acknowledged.
+            self.recovery_point = core.max;
+        }
         self.high_rxt = core.una;
         core.go_back(log);
     }
@@ -258,7 +317,7 @@ impl LossRecovery for Sack {
         }
         if core.nxt < core.max {
             // Going back: what the receiver has is skipped.
-            core.nxt = self.unsacked_from(core.nxt).min(core.max);
+            core.nxt = self.blocks.first_without(core.nxt).min(core.max);
         }
         let room = match self.limited {
             // Asked again: what has been sent since may count (RFC 4653 (E.4)).
@@ -293,7 +352,7 @@ impl LossRecovery for Sack {
             _ => None,
         };
         if turn == Turn::Rewind {
-            self.blocks.clear();
+            self.forget_all();
             self.high_rxt = core.una;
         }
         if turn != Turn::Again {

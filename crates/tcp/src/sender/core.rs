@@ -466,6 +466,11 @@ impl Core {
         log.record(now, SenderEvent::Timeout(self.una));
     }
 
+    /// Whether something is outstanding that was when the timer last expired.
+    pub(crate) fn is_going_back(&self) -> bool {
+        self.una < self.timeout_point
+    }
+
     /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
     /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self, log: &mut impl Log) {

@@ -404,7 +404,7 @@ impl Core {
             in_fast_recovery: self.in_fast_recovery,
             in_rto_recovery: match self.config.rto_recovery_end {
                 RtoRecoveryEnd::NewAck => self.stalled,
-                RtoRecoveryEnd::RecoveryPoint => self.una < self.timeout_point,
+                RtoRecoveryEnd::RecoveryPoint => self.is_going_back(),
             },
             first_timeout: self.first_timeout,
             rto: self.rto.timeout(),
