@@ -37,6 +37,14 @@ def time_cell(nanoseconds: float | None, decimals: int = 3) -> str:
     return "-" if nanoseconds is None else f"{nanoseconds / 1e9:.{decimals}f}"
 
 
+def some_cell(times: Sequence[float | None]) -> str:
+    """Return the mean of times, or of how many runs there are some, if not of all."""
+    there = sum(one is not None for one in times)
+    if 0 < there < len(times):
+        return f"{there} of {len(times)}"
+    return time_cell(mean(times))
+
+
 def count_cell(count: float | None) -> str:
     return "-" if count is None else f"{count:.2f}".removesuffix(".00")
 
@@ -113,8 +121,8 @@ def phase_cells(outcome: Outcome) -> list[list[str]] | None:
                 f"{found[0]['from_ns'] / 1e9:.12g} s",
                 found[0]["link"],
                 name,
-                time_cell(mean([one["first_new_ns"] for one in found])),
-                time_cell(mean([one["all_new_ns"] for one in found])),
+                some_cell([one["first_new_ns"] for one in found]),
+                some_cell([one["all_new_ns"] for one in found]),
                 *(
                     count_cell(mean([one[key] for one in found]))
                     for key in ("acked", *counts, *drops)

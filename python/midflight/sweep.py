@@ -346,15 +346,15 @@ class Sweep:
         return [shard for shard in mine if not _is_whole(shard_folder(folder, shard))]
 
     def waiting(self, folder: Path) -> int:
-        """How many cells are in shards of which there is nothing, without a look into the others."""
+        """How many cells are in shards that are not there; no look is taken into the others."""
         absent = (one for one in self.shards() if not shard_folder(folder, one).is_dir())
         return sum(len(one.cells) for one in absent)
 
-    def begin(self, folder: Path) -> None:
-        """Make the folder of the sweep.
+    def begin(self, folder: Path) -> list[str]:
+        """Make the folder of the sweep; return the names of files that were removed.
 
-        What this machine left half-written is removed, and so are the results of another sweep, but
-        for its shards.
+        These are the results of another sweep, but for its shards. What this machine left
+        half-written is removed as well.
         """
         (folder / "shards").mkdir(parents=True, exist_ok=True)
         for left in (folder / "shards").glob("*.tmp"):
@@ -362,12 +362,15 @@ class Sweep:
             if host == _host() and pid.isdigit() and not _is_running(int(pid)):
                 shutil.rmtree(left, ignore_errors=True)
         definition = json.dumps(self.definition(), indent=2) + "\n"
-        file = folder / "sweep.json"
+        file, removed = folder / "sweep.json", []
         if not file.is_file() or file.read_text(encoding="utf-8") != definition:
             of_another = [folder / f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")]
             for path in (*of_another, *folder.glob(f"{COMPARISON}*.csv")):
-                path.unlink(missing_ok=True)
+                if path.is_file():
+                    path.unlink()
+                    removed.append(path.name)
             _write_whole(file, definition)
+        return removed
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
         """Write the tables of a shard, as a whole or not at all."""
@@ -399,9 +402,13 @@ class Sweep:
             _parquet(folder / f"{name}.csv", list(self.axes))
 
 
-def comparison_file(metric: str | None) -> str:
-    """Return the name of the file with the comparison by a metric; None is the usual one."""
-    return f"{COMPARISON}.csv" if metric is None else f"{COMPARISON}-{metric}.csv"
+def comparison_file(metric: str | None, phase: int | None = None) -> str:
+    """Return the name of the file with the comparison by a metric, after a handoff or change.
+
+    None is the usual one, and the first handoff.
+    """
+    after = None if phase is None else f"phase{phase}"
+    return "-".join(filter(None, (COMPARISON, metric, after))) + ".csv"
 
 
 def shard_folder(folder: Path, shard: Shard) -> Path:

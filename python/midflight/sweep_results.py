@@ -11,7 +11,7 @@ runs. Where nothing random tells runs apart, the values of the other axes are th
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -100,11 +100,12 @@ class Comparison:
     ratio_high: float
 
 
-def read_flows(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a sweep's flows, with the times after the first handoff.
+def read_flows(folder: Path, phase: int | None = None) -> Iterator[dict[str, str]]:
+    """Yield the rows of a sweep's flows, with the times after a handoff or change.
 
-    The columns are those of `flows.csv`, and `first_new_ns` and `all_new_ns` of the phase after the
-    first handoff; "" is a missing value. Raises `OSError` for a folder without the tables.
+    The columns are those of `flows.csv`, and `first_new_ns` and `all_new_ns` of the phase of that
+    number, from 1, or without one of the phase after the first handoff; "" is a missing value.
+    Raises `OSError` for a folder without the tables.
     """
     with (
         (folder / "flows.csv").open(newline="", encoding="utf-8") as flows,
@@ -113,10 +114,17 @@ def read_flows(folder: Path) -> Iterator[dict[str, str]]:
         # Both are in the order of cells, runs and flows.
         by_flow = groupby(csv.DictReader(phases), key=itemgetter("cell", "run", "flow"))
         for row, (_, its_phases) in zip(csv.DictReader(flows), by_flow, strict=True):
-            after = next((one for one in its_phases if one["kind"] == "handoff"), {})
+            is_meant = _is_phase(phase)
+            after = next((one for one in its_phases if is_meant(one)), {})
             for name in ("first_new_ns", "all_new_ns"):
                 row[name] = after.get(name, "")
             yield row
+
+
+def _is_phase(phase: int | None) -> Callable[[Mapping[str, str]], bool]:
+    if phase is None:
+        return lambda one: one["kind"] == "handoff"
+    return lambda one: one["phase"] == str(phase)
 
 
 def groups(

@@ -284,6 +284,36 @@ def test_the_command_sums_up(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert len(rows(out / "comparison.csv")) == 1
 
 
+def test_another_handoff_can_be_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    args = ["sweep", "commute", "--axis", "handoffs.1.at=20s,25s", "--out", str(out), "--json"]
+    found = []
+    for more in ([], ["--phase", "1"], ["--phase", "2"]):
+        assert main([*args, "--metric", "all_new_ns", *more]) == 0
+        found.append([one["median"] for one in json.loads(capsys.readouterr().out)["groups"]])
+    assert found[0] == found[1] != found[2]
+    phases = [row for row in rows(out / "phases.csv") if row["phase"] == "2"]
+    assert {float(row["all_new_ns"]) for row in phases if row["all_new_ns"]} >= {
+        one for one in found[2] if one is not None
+    }
+    assert main([*args, "--phase", "2"]) == 2
+    assert "--phase is for --metric" in capsys.readouterr().err
+
+
+def test_a_folder_of_another_sweep_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["sweep", "wifi-to-lte", "--compare", SCHEME, "--out", str(tmp_path)]
+    assert main([*args, "--axis", f"{SCHEME}=sack,enhanced"]) == 0
+    assert "another sweep" not in capsys.readouterr().err
+    assert main([*args, "--axis", f"{SCHEME}=sack,vho"]) == 0
+    said = capsys.readouterr().err
+    assert "was of another sweep: flows.csv" in said
+    assert "comparison.csv of that are gone" in said
+
+
 def test_a_file_has_axes_of_its_own(tmp_path: Path) -> None:
     import midflight.scenario
 

@@ -76,16 +76,16 @@ def test_a_sweep_is_sampled(swept: Path, capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     assert main(["verify", str(swept)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "20 runs repeated, all the same."
-    assert lines[0].startswith("cell 0 run 0  ")
-    assert lines[-2].startswith("cell 15 run 1  ")
+    assert lines == ["20 runs of 10 of 16 cells repeated, all the same."]
     assert main(["verify", str(swept / "sweep.json"), "--cells", "all"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "32 runs repeated, all the same."
+    assert capsys.readouterr().out.splitlines()[-1] == "32 runs of 16 of 16 cells repeated, all the same."
     flows = swept / "flows.csv"
     was = flows.read_text().splitlines()
     flows.write_text("\n".join([was[0], was[1][:-1] + "x", *was[2:]]) + "\n")
     assert main(["verify", str(swept), "--cells", "2"]) == 1
-    assert "4 runs repeated, 1 differ." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "4 runs of 2 of 16 cells repeated, 1 differ." in out
+    assert out.startswith("cell 0 run 0  ")
     assert main(["verify", str(swept), "--cells", "1"]) == 1
 
 

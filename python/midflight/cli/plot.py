@@ -261,6 +261,12 @@ def plot_results(
         columns = read_columns(source, y)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
+    flows = list(dict.fromkeys(str(one) for one in columns.get("flow", ())))
+    if by and len(flows) > 1 and not {"flow", "scheme"} & {*by, *kept}:
+        note(
+            f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
+            "apart"
+        )
     figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=kept), **texts)
     with open_result(Path(out), binary=True) as file:
         file.write(figure_bytes(figure, check_format(Path(out))))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import math
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -79,6 +79,14 @@ def sweep(
             "flows have a size, else goodput_bps]",
         ),
     ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="The handoff or change after which all_new_ns and first_new_ns are measured, from "
+            "1 in the order of time.  [default: the first handoff]",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -145,6 +153,9 @@ def sweep(
 
     if metric is not None and metric not in METRICS:
         raise UserError(f'--metric "{metric}" is not one; there are {", ".join(METRICS)}')
+    after = None if phase is None else read_whole("--phase", phase, 1, 1_000_000)
+    if after is not None and metric not in ("all_new_ns", "first_new_ns"):
+        raise UserError("--phase is for --metric all_new_ns and first_new_ns")
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
     for one in idle_notes(json.loads(plan.canonical)):
@@ -167,7 +178,12 @@ def sweep(
         print(foretold(asked, how_many))
         return
     try:
-        asked.begin(folder)
+        removed = asked.begin(folder)
+        if removed:
+            note(
+                f"{folder} was of another sweep: {', '.join(removed)} of that are gone, its shards "
+                "are there"
+            )
         missing = asked.missing(folder, share)
         execute(asked, folder, missing, run, asked.cells_of(share))
         left = sum(len(one.cells) for one in asked.missing(folder))
@@ -175,7 +191,7 @@ def sweep(
             note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
             return
         asked.merge(folder)
-        made = Summary.of(asked, folder, metric, told_apart)
+        made = Summary.of(asked, folder, metric, told_apart, after)
         made.write(folder)
     except OSError as error:
         raise UserError(
@@ -342,14 +358,21 @@ class Summary:
         compared: list[Comparison],
         file: str,
         unmet: Unmet,
+        phase: int | None,
     ) -> None:
+        self.phase = phase
         self.asked, self.metric, self.by = asked, metric, by
         self.grouped, self.compared = grouped, compared
         self.file, self.unmet = file, unmet
 
     @classmethod
     def of(
-        cls, asked: Sweep, folder: Path, metric: str | None, by: list[str] | None = None
+        cls,
+        asked: Sweep,
+        folder: Path,
+        metric: str | None,
+        by: list[str] | None = None,
+        phase: int | None = None,
     ) -> Summary:
         from midflight.sweep import comparison_file
         from midflight.sweep_results import compare, default_metric, groups, read_flows
@@ -361,12 +384,13 @@ class Summary:
         if by is None:
             by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
             by = by or axes
-        grouped = groups(read_flows(folder), axes, by, chosen)
+        grouped = groups(read_flows(folder, phase), axes, by, chosen)
         compared = []
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
-        file = comparison_file(None if chosen == usual else chosen)
-        return cls(asked, chosen, by, grouped, compared, file, unmet_cells(asked, folder))
+        file = comparison_file(None if chosen == usual else chosen, phase)
+        unmet = unmet_cells(asked, folder)
+        return cls(asked, chosen, by, grouped, compared, file, unmet, phase)
 
     @property
     def others(self) -> list[str]:
@@ -391,6 +415,7 @@ class Summary:
         """Return the summary as values for JSON; what is not finite is None."""
         return {
             "metric": self.metric,
+            "phase": self.phase,
             "cells": self.asked.cells,
             "cells_all_done_before_a_handoff": self.unmet.all_done,
             "cells_with_a_flow_after_the_handoffs": self.unmet.opens_late,
@@ -419,6 +444,8 @@ class Summary:
         from midflight.sweep_results import METRICS
 
         words, unit = METRICS[self.metric]
+        if self.phase is not None:
+            words = words.replace("the first handoff", f"handoff or change {self.phase}")
         files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
         head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
         lines = [

@@ -99,7 +99,13 @@ def verify(
         json.dump(values(found, was, changed), sys.stdout, indent=2)
         print()
     else:
-        print("\n".join(lines(found)))
+        print("\n".join(lines(found, of.get("cells") if is_sweep else None)))
+        compared = [path.name for path in sorted(file.parent.glob("comparison*.csv"))]
+        if compared:
+            note(
+                f"not looked at: {', '.join(compared)}, which the sweep's command makes of the "
+                "tables"
+            )
     return 0 if found.same else 1
 
 
@@ -147,15 +153,22 @@ def values(found: VerifiedResults, model: str, changed: Sequence[str]) -> dict[s
     }
 
 
-def lines(found: VerifiedResults) -> list[str]:
-    """Return a line for each run and one for all, and what differs in tables."""
+def lines(found: VerifiedResults, cells: int | None) -> list[str]:
+    """Return a line for each run and one for all, and what differs in tables.
+
+    Of a sweep of so many `cells` only runs that differ have a line.
+    """
     result = []
     for one in found.runs:
+        if cells is not None and one.same:
+            continue
         where = f"run {one.run}" if one.cell is None else f"cell {one.cell} run {one.run}"
         verdict = "the same" if one.same else f"differs: now {one.found}"
         result.append(f"{where}  {one.expected}  {verdict}")
     wrong, total = sum(not one.same for one in found.runs), len(found.runs)
     runs = "1 run" if total == 1 else f"{total} runs"
+    if cells is not None:
+        runs += f" of {len({one.cell for one in found.runs})} of {cells} cells"
     result.append(f"{runs} repeated, {'all the same' if not wrong else f'{wrong} differ'}.")
     differ = found.differences
     if differ:

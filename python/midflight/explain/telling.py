@@ -567,6 +567,10 @@ class Steps:
         if not past or not copies or past[-1]["at_ns"] in self.named:
             return
         last = past[-1]
+        lost = copies[-1].dropped
+        if lost is not None and lost.time_ns < last["at_ns"]:
+            # That is why no answer came, wherever the node went afterwards.
+            return
         for row in self.history.rows[self.history.at(last["at_ns"]) : wake.index]:
             if row.event == "ack" and row.sent_ns is not None and row.sent_ns >= last["at_ns"]:
                 return
