@@ -419,6 +419,24 @@ def test_events_are_listed(move: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(json.loads(capsys.readouterr().out)["events"]) == 1
 
 
+def test_a_handoff_after_the_loss_is_no_cause_of_the_timeout() -> None:
+    one = Scenario.read("wifi-to-lte").plan(
+        sets={
+            "handoffs.0.gap": "1.5 s",
+            "handoffs.1.at": "2.2 s",
+            "handoffs.1.to": "wifi",
+        }
+    )
+    times = [row.time_ns for row in History(one).rows if row.event == "rto"]
+    lost_before = [time for time in times if time > 2_200_000_000]
+    assert lost_before
+    told = explain(one, at_ns=lost_before[0], what="rto")
+    texts = [step.text for step in told.steps]
+    assert any("had been lost" in text for text in texts)
+    assert any("the timer was set" in text and "back-off" in text for text in texts)
+    assert not [text for text in texts if "from lte to wifi" in text]
+
+
 @pytest.mark.parametrize("scheme", ["sack", "enhanced", "vho-qs", "freeze", "dcr-frto-ld"])
 @pytest.mark.parametrize("end", ["30 s", "0.92 s"])
 def test_a_stall_is_the_one_that_run_tells(scheme: str, end: str) -> None:

@@ -78,7 +78,10 @@ def test_a_sweep_is_sampled(swept: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["20 runs of 10 of 16 cells repeated, all the same."]
     assert main(["verify", str(swept / "sweep.json"), "--cells", "all"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "32 runs of 16 of 16 cells repeated, all the same."
+    assert (
+        capsys.readouterr().out.splitlines()[-1]
+        == "32 runs of 16 of 16 cells repeated, all the same."
+    )
     flows = swept / "flows.csv"
     was = flows.read_text().splitlines()
     flows.write_text("\n".join([was[0], was[1][:-1] + "x", *was[2:]]) + "\n")

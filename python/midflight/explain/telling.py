@@ -564,6 +564,7 @@ class Steps:
         """Yield the last handoff if nothing over its link was answered and none was named."""
         past = [one for one in self.history.occasions if one["at_ns"] <= wake.time_ns]
         copies = self.history.copies(seq, wake.time_ns)
+        copies = [copy for copy in copies if copy.sent.index < wake.index]
         if not past or not copies or past[-1]["at_ns"] in self.named:
             return
         last = past[-1]
