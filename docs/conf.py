@@ -114,5 +114,13 @@ def skip(_app: Any, _what: str, _name: str, of: Any, _skip: bool, _options: Any)
     return True if str(of.__doc__).startswith("Alias for field number") else None
 
 
+def tidy(
+    _app: Any, _what: str, _name: str, _of: Any, _options: Any, signature: str | None, returned: Any
+) -> tuple[str | None, Any]:
+    """Write the default of a field that has a factory as Python, so that the types are links."""
+    return (signature and signature.replace("<factory>", "()"), returned)
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-signature", tidy)

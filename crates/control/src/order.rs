@@ -148,10 +148,14 @@ impl fmt::Display for Order {
                 until,
                 ..
             }) => {
-                write!(
-                    f,
-                    "wait for {duplicates} duplicate ACKs, or {sacked} segments SACKed above"
-                )?;
+                if (*duplicates, *sacked) == (u32::MAX, u32::MAX) {
+                    write!(f, "wait however many duplicate ACKs come")?;
+                } else {
+                    write!(
+                        f,
+                        "wait for {duplicates} duplicate ACKs, or {sacked} segments SACKed above"
+                    )?;
+                }
                 until.map_or(Ok(()), |until| write!(f, ", but no longer than to {until}"))
             }
             Self::EndReordering => write!(f, "wait for the usual number of duplicate ACKs"),

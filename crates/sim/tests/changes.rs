@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting, NodeId,
-    Observer, World,
+    Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, NodeId, Observer,
+    World,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -40,7 +40,7 @@ fn run(changes: &[(u64, Numbers)]) -> Arrivals {
 }
 
 /// The same with more on the timeline.
-fn run_with(changes: &[(u64, Numbers)], more: &[fn(LinkId) -> (u64, Action)]) -> Arrivals {
+fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
     let link = |(mbps, delay, limit): Numbers| {
         let (rate, delay) = (Rate::from_mbps(mbps), Duration::from_millis(delay));
         (rate, delay, Some(limit))
@@ -86,10 +86,7 @@ fn run_with(changes: &[(u64, Numbers)], more: &[fn(LinkId) -> (u64, Action)]) ->
     let link = id(0);
     let changes = changes.iter().zip(0..);
     let changes = changes.map(|(&(at, _), setting)| (ms(at), Action::Change { link, setting }));
-    let more = more.iter().map(|planned| {
-        let (at, action) = planned(link);
-        (ms(at), action)
-    });
+    let more = more.iter().map(|&(at, action)| (ms(at), action));
     for (at, action) in std::iter::once((Instant::ZERO, open))
         .chain(changes)
         .chain(more)
@@ -177,16 +174,10 @@ fn a_smaller_queue_lets_no_more_in() {
 /// What is held back after a change goes by a pause, and the link has its own delay again.
 #[test]
 fn a_pause_ends_what_a_change_has_begun() {
-    let pause = |link| (1020, Action::Pause(link));
-    let resume = |link| {
-        (
-            1030,
-            Action::Resume {
-                link,
-                setting: None,
-            },
-        )
-    };
+    let link = World::<Arrivals>::link_id(0);
+    let setting = None;
+    let pause = (1020, Action::Pause(link));
+    let resume = (1030, Action::Resume { link, setting });
     let near = run_with(&[(1000, (8, 10, 100))], &[pause, resume]);
     assert!(near
         .0
