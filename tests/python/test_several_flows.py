@@ -294,7 +294,7 @@ MISTAKES = {
     "no window": ([*HANDOFF, "--window", "0s"], ["window 0 s"]),
     "an unknown sender of residents": (
         [*HANDOFF, "--residents", "1", "--resident-scheme", "vegas"],
-        ["vegas", "sack"],
+        ["vegas", "midflight list schemes"],
     ),
     "two ways of output": ([*STARTUP, "--csv", "-", "--json"], ["--csv", "--json"]),
     "no link": (["startup"], ["--link"]),
@@ -304,7 +304,10 @@ MISTAKES = {
         [*STARTUP, "--flows", "3", "--stagger", "1s", "--end", "2s"],
         ["end of the run 2 s", "after the last flow opens"],
     ),
-    "an unknown scheme to start": ([*STARTUP, "--scheme", "vegas"], ["vegas", "sack"]),
+    "an unknown scheme to start": (
+        [*STARTUP, "--scheme", "vegas"],
+        ["vegas", "midflight list schemes"],
+    ),
 }
 
 

@@ -25,8 +25,8 @@ COMMAND = (
     "python -m sphinx --fresh-env --fail-on-warning --keep-going --show-traceback --quiet -c docs"
 )
 MODULES = """
-    scenario sweep sweep_results executors policy results plot run_report explain parting history
-    qlog verify claims
+    scenario sweep sweep_results executors policy results plot run_report explain explain.parting
+    explain.events qlog verify claims
 """.split()
 NOTEBOOKS = [page.stem for page in ROOT.glob("docs/notebooks/*.md")]
 CONTENT = re.compile(r"<article.*</article>", re.DOTALL)
