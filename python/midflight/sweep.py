@@ -139,7 +139,7 @@ class Shard:
     """Some cells of a sweep, by their numbers."""
 
     number: int
-    cells: Sequence[int]
+    cells: range
     address: str
 
 
@@ -317,21 +317,25 @@ class Sweep:
 
         plans = [self.plan(cell) for cell in shard.cells]
         tables = _core.run_plans(plans, threads=threads, progress=progress)
-        return {name: self.table(shard, table) for name, table in zip(TABLES, tables, strict=True)}
+        named = zip(TABLES, tables, strict=True)
+        return {name: self.table(shard.cells, table) for name, table in named}
 
-    def table(self, shard: Shard, table: Table) -> str:
-        """Return a table with the number and the values of each cell."""
+    def table(self, cells: Sequence[int], table: Table) -> str:
+        """Return what these cells gave as CSV, with the number and the values of each cell."""
         import io
 
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        csv.writer(text, lineterminator="\n").writerows(self.rows(cells, table))
+        return text.getvalue()
+
+    def rows(self, cells: Sequence[int], table: Table) -> Iterator[list[Any]]:
+        """Yield the head and the rows of what these cells gave."""
         names = [name for name in table.column_names if name != "cell"]
-        writer.writerow(["cell", *self.axes, *names])
-        values = [list(self.values(cell).values()) for cell in shard.cells]
+        yield ["cell", *self.axes, *names]
+        values = [list(self.values(cell).values()) for cell in cells]
         columns = (table.column(name) for name in names)
         for place, *row in zip(table.column("cell"), *columns, strict=True):
-            writer.writerow([shard.cells[place], *values[place], *row])
-        return text.getvalue()
+            yield [cells[place], *values[place], *row]
 
     def cells_of(self, share: tuple[int, int]) -> int:
         """How many cells a share, (i, n) for every n-th shard from i on, has."""

@@ -11,7 +11,7 @@ runs. Where nothing random tells runs apart, the values of the other axes are th
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -107,6 +107,7 @@ def read_flows(folder: Path, phase: int | None = None) -> Iterator[dict[str, str
     number, from 1, or without one of the phase after the first handoff; "" is a missing value.
     Raises `OSError` for a folder without the tables.
     """
+    column, wanted = ("kind", "handoff") if phase is None else ("phase", str(phase))
     with (
         (folder / "flows.csv").open(newline="", encoding="utf-8") as flows,
         (folder / "phases.csv").open(newline="", encoding="utf-8") as phases,
@@ -114,17 +115,10 @@ def read_flows(folder: Path, phase: int | None = None) -> Iterator[dict[str, str
         # Both are in the order of cells, runs and flows.
         by_flow = groupby(csv.DictReader(phases), key=itemgetter("cell", "run", "flow"))
         for row, (_, its_phases) in zip(csv.DictReader(flows), by_flow, strict=True):
-            is_meant = _is_phase(phase)
-            after = next((one for one in its_phases if is_meant(one)), {})
+            after = next((one for one in its_phases if one[column] == wanted), {})
             for name in ("first_new_ns", "all_new_ns"):
                 row[name] = after.get(name, "")
             yield row
-
-
-def _is_phase(phase: int | None) -> Callable[[Mapping[str, str]], bool]:
-    if phase is None:
-        return lambda one: one["kind"] == "handoff"
-    return lambda one: one["phase"] == str(phase)
 
 
 def groups(

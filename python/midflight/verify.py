@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.policy import Policies
     from midflight.scenario import Outcome
-    from midflight.sweep import Sweep
 
 __all__ = [
     "Difference",
@@ -174,7 +173,8 @@ def verify_sweep(
         outcome = Outcome.of(sweep.plan(cell), threads=threads)
         found = outcome.digests
         for name in TABLES:
-            names[name], made[name][str(cell)] = sweep_rows(sweep, cell, getattr(outcome, name))
+            names[name], *rows = sweep.rows([cell], getattr(outcome, name))
+            made[name][str(cell)] = [[plain(value) for value in row] for row in rows]
         if progress is not None:
             progress(done, len(cells))
         for run, digest in sorted(was[cell].items()):
@@ -187,17 +187,6 @@ def verify_sweep(
         for one in differences(path, names[name], made[name], whole=whole)
     ]
     return VerifiedResults(runs, differ)
-
-
-def sweep_rows(sweep: Sweep, cell: int, table: Table) -> tuple[list[str], list[list[str]]]:
-    """Return the columns of a sweep's table, and the rows of one of its cells."""
-    values = list(sweep.values(cell).values())
-    place = table.column_names.index("cell")
-    names = [name for name in table.column_names if name != "cell"]
-    rows = [
-        [str(cell), *values, *row[:place], *row[place + 1 :]] for row in table_rows(table, plain)
-    ]
-    return ["cell", *sweep.axes, *names], rows
 
 
 def sweep_digests(flows: Path, cells: Sequence[int]) -> dict[int, dict[int, str]]:

@@ -266,15 +266,13 @@ def foretold(asked: Sweep, threads: int) -> str:
     import time
 
     from midflight import _core
-    from midflight.sweep import Shard
 
     count = min(FORETOLD, asked.cells)
     cells = [number * asked.cells // count for number in range(count)]
     began = time.perf_counter()
     tables = _core.run_plans([asked.plan(cell) for cell in cells], threads=threads)
     took = time.perf_counter() - began
-    some = Shard(0, cells, "")
-    size = sum(len(asked.table(some, table)) for table in tables)
+    size = sum(len(asked.table(cells, table)) for table in tables)
     each = asked.cells / count
     shards = -(-asked.cells // asked.shard_cells)
     return (

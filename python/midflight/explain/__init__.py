@@ -136,14 +136,7 @@ def explain(
     if found is None:
         return None
     row, why = found
-    return Explanation(
-        row,
-        why,
-        chain(history, row.index),
-        history.rows[max(0, row.index - NEIGHBOURS) : row.index],
-        history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS],
-        history.digest,
-    )
+    return explained(history, row, why, chain(history, row.index))
 
 
 def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Explanation | None:
@@ -152,16 +145,18 @@ def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Expla
     stall = history.longest_stall()
     if stall is None:
         return None
-    row = history.rows[stall.row]
-    return Explanation(
-        row,
+    why = (
         f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "
-        f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}",
-        stall_steps(history, stall),
-        history.rows[max(0, row.index - NEIGHBOURS) : row.index],
-        history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS],
-        history.digest,
+        f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}"
     )
+    return explained(history, history.rows[stall.row], why, stall_steps(history, stall))
+
+
+def explained(history: History, row: Row, why: str, steps: Sequence[Step]) -> Explanation:
+    """Return an event with what led to it and what is around it."""
+    before = history.rows[max(0, row.index - NEIGHBOURS) : row.index]
+    after = history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS]
+    return Explanation(row, why, steps, before, after, history.digest)
 
 
 def stall_steps(history: History, stall: Stall) -> list[Step]:

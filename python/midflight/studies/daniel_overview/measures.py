@@ -104,10 +104,7 @@ def paired(first: Values, second: Values) -> Pairs:
     )
 
 
-# The retransmission timeout, which a trace does not say
-
-#: Clock tick of the `ns2` profile and its phase, in nanoseconds (`midflight list settings`).
-TICK_NS, PHASE_NS = 10_000_000, 5_558_807
+# The retransmission timeout
 
 
 @dataclass(frozen=True)
@@ -133,52 +130,15 @@ class Timeouts:
 
 
 def retransmission_timeouts(log: EventLog) -> Timeouts:
-    """The timeout that the samples, restarts and minima of a run under `ns2` give.
-
-    A trace has all that the timeout is made of, but not the timeout; it is worked out here as the
-    sender does it: Jacobson's filter over clock ticks (1988, appendix A), raised to the minimum
-    RTO.
-    """
-    srtt_x8 = rttvar_x4 = 0
-    estimate, minimum = 6.0, 0.2
-    backoff = 1
-    since = [0.0]
-    values = [estimate]
-    of_interest = log.where(np.isin(log.kind, ("rtt_sample", "min_rto", "backoff", "order")))
-    for time_ns, kind, value, detail in zip(
-        of_interest.time_ns.tolist(),
-        of_interest.kind.tolist(),
-        of_interest.value.tolist(),
-        of_interest.detail.tolist(),
-        strict=True,
+    """The timeout of a run without back-off, which its trace tells with it."""
+    since, values, backoff = [], [], 1.0
+    told = log.where(np.isin(log.kind, ("rto_value", "backoff")))
+    for time_ns, kind, value in zip(
+        told.time_ns.tolist(), told.kind.tolist(), told.value.tolist(), strict=True
     ):
-        if kind == "rtt_sample":
-            rtt_ns = round(value * 1e9)
-            into_tick = (time_ns - rtt_ns + PHASE_NS) % TICK_NS
-            ticks = max(1, (rtt_ns + into_tick) // TICK_NS)
-            if srtt_x8 == 0:
-                srtt_x8, rttvar_x4 = ticks << 3, ticks << 1
-            else:
-                error = ticks - (srtt_x8 >> 3)
-                srtt_x8 = max(1, srtt_x8 + error)
-                rttvar_x4 = max(1, rttvar_x4 + abs(error) - (rttvar_x4 >> 2))
-            estimate = (((rttvar_x4 << 3) + srtt_x8) >> 3) * TICK_NS / 1e9
-        elif kind == "min_rto":
-            minimum = value
-        elif kind == "backoff":
-            if value > backoff and value > 8:  # the mean is not trusted any more
-                rttvar_x4, srtt_x8 = rttvar_x4 + (srtt_x8 >> 3), 0
-            backoff = int(value)
-            continue
-        elif RESTART in detail:
-            srtt_x8 = rttvar_x4 = 0
-            estimate = 3.0
+        if kind == "backoff":
+            backoff = value
         else:
-            continue
-        since.append(time_ns / 1e9)
-        values.append(max(estimate, minimum))
+            since.append(time_ns / 1e9)
+            values.append(value / backoff)
     return Timeouts(np.array(since), np.array(values))
-
-
-#: How an order says that the estimate starts afresh, at 3 s.
-RESTART = "restart RTT estimation with an RTO of 3 s"
