@@ -113,13 +113,13 @@ def test_graphs_for_one_flow_have_the_verdicts_of_2008(runs: Runs, graph: str) -
 
 
 @pytest.mark.parametrize("link", [Link(200, 300), Link(6400, 9), Link(800, 75)])
-def test_the_timeout_that_is_worked_out_is_the_senders(runs: Runs, link: Link) -> None:
+def test_the_timeout_of_a_trace_is_the_senders(runs: Runs, link: Link) -> None:
     log = runs.trace(Trace(Cell(link, link, "mbb"), sc.REGULAR, None, 20.0))
-    worked_out = retransmission_timeouts(log)
+    told = retransmission_timeouts(log)
     table = runs.sweep(earlier.sweep(Cell(link, Link(6400, 300), "mbb")))
     of_sender = table.seconds("rto_ns") / table["backoff"]
     before = np.nextafter(table.instant_s, 0)
-    assert [worked_out.at(at) for at in before] == pytest.approx(of_sender.tolist(), abs=1e-9)
+    assert [told.at(at) for at in before] == pytest.approx(of_sender.tolist(), abs=1e-9)
     assert len(set(of_sender)) > 3
 
 
@@ -127,9 +127,9 @@ def test_the_timeout_after_a_restart_is_the_senders() -> None:
     """A1 raises the minimum, A4 restarts: the values that the orders name, in their order."""
     log = Runs().trace(convergence_trace("a4", 10_000_000_000))
     restart = log.of("order").detailed("a4").first_s
-    worked_out = retransmission_timeouts(log)
-    assert worked_out.at(restart) == 3.0
-    assert worked_out.at(restart + 1.0) == 0.2
+    told = retransmission_timeouts(log)
+    assert told.at(restart) == 3.0
+    assert told.at(restart + 1.0) == 0.2
     raised = Runs().trace(Trace(SPURIOUS.cell, "a1", 8.2, 9.0))
     order = raised.of("min_rto")
     assert retransmission_timeouts(raised).at(order.first_s) == pytest.approx(order.value[0])

@@ -267,8 +267,8 @@ def appendix(runs: Runs, out: Path) -> tuple[str, list[Path]]:
     text = f"""### The table of problems
 
 Means over the handoff instants with 95 % intervals; of the {len(INSTANTS_NS)} instants every second
-one under `rfc`. The RTO is followed in traces, at every fifth instant, under `ns2` only, whose
-arithmetic of the RTO the study repeats.
+one under `rfc`. The RTO is followed in traces, at every fifth instant, under
+`ns2` only.
 
 {_problems(runs)}
 ### What each part does
