@@ -237,6 +237,12 @@ fn settings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
+/// Whether a break spares what the node has queued, which is the profile's choice. An unknown profile is
+/// refused where its sender is made.
+fn spares_uplink(profile: &str) -> bool {
+    midflight_tcp::profile(profile).is_ok_and(|profile| profile.spares_uplink)
+}
+
 fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
     match name {
         "mbb" => Ok(HandoffKind::MakeBeforeBreak),
@@ -315,6 +321,7 @@ impl Sweep {
                 old: link(old)?,
                 new: link(new)?,
                 kind: self::kind(kind, gap_ns)?,
+                spares_uplink: spares_uplink(profile),
                 notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
                 fixed: link(fixed)?,
                 flows: Flows {

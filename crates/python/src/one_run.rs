@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{captures, kind, link, refuse, trace_table, Link};
+use crate::{captures, kind, link, refuse, spares_uplink, trace_table, Link};
 
 /// A function of Python that has a run described by keywords, and more of them.
 macro_rules! of_one_run {
@@ -62,6 +62,7 @@ macro_rules! of_one_run {
                     old: link(old)?,
                     new: link(new)?,
                     kind: self::kind(kind, gap_ns)?,
+                    spares_uplink: spares_uplink(profile),
                     notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
                     fixed: link(fixed)?,
                     flows: Flows {

@@ -39,6 +39,14 @@ pub enum Action {
     Down(LinkId),
     /// From now on the link takes packets again. Without effect on a link that is not down.
     Up(LinkId),
+    /// A node leaves the link: packets to or from `node` that have not reached the far end are
+    /// lost now. What others have on the link moves up, as if those packets had not been there.
+    Purge {
+        /// The link, which was declared to break.
+        link: LinkId,
+        /// The node.
+        node: NodeId,
+    },
     /// From now on the link holds what has not reached its far end and what is
     /// handed to it. Of the latter it accepts, with what waited for its
     /// transmission, as many packets as its limit says. A transmission that

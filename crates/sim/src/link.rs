@@ -513,13 +513,18 @@ impl Link {
         counted.map_or_else(LinkCounts::default, |special| special.counts)
     }
 
+    /// No packet is to follow the next one.
+    pub(crate) fn forget_swapped(&mut self) {
+        if let Some(special) = self.special.as_deref_mut() {
+            special.swapping = false;
+        }
+    }
+
     /// An announced packet is the next to arrive.
     pub(crate) fn put_first(&mut self, announcement: &Announcement) {
         let key = announcement.key;
         if announcement.what == What::Swapped {
-            if let Some(special) = self.special.as_deref_mut() {
-                special.swapping = false;
-            }
+            self.forget_swapped();
         }
         if self.may_break {
             self.entries.push_front(key.scheduled.by);

@@ -249,7 +249,9 @@ impl<O: Observer> World<O> {
             {
                 return Err(WorldError::FixedRoute { node: node.0 });
             }
-            Action::Down(link) if !self.links[link.index()].may_break => {
+            Action::Down(link) | Action::Purge { link, .. }
+                if !self.links[link.index()].may_break =>
+            {
                 let link = self.link_name(link).into();
                 return Err(WorldError::UnbreakableLink { link });
             }
@@ -496,6 +498,7 @@ impl<O: Observer> World<O> {
                 self.sync_announcements();
             }
             Action::Up(link) => self.links[link.index()].bring_up(),
+            Action::Purge { link, node } => self.purge(link, node),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::Change { link, setting } => self.change(link, setting),

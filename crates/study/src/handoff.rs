@@ -109,6 +109,9 @@ pub struct Handoff {
     pub new: LinkInfo,
     /// Make before break, or break before make.
     pub kind: HandoffKind,
+    /// What the mobile node has handed to its old link before a break still passes, as in the papers'
+    /// ns-2, where the loss sits between the node and its queue; otherwise it is lost.
+    pub spares_uplink: bool,
     /// How long after the handoff completes the senders learn of it; none if never.
     pub notice_delay: Option<Duration>,
     /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
@@ -152,6 +155,7 @@ const WIR1_MN: usize = 3;
 const R_BS2: usize = 4;
 const BS2_WIR2: usize = 5;
 const MN_WIR1: usize = 7;
+const WIR1_BS1: usize = 8;
 const BS1_R: usize = 9;
 const MN_WIR2: usize = 10;
 const WIR2_BS2: usize = 11;
@@ -169,7 +173,7 @@ const ROUTES: [(NodeId, NodeId, usize); 15] = [
     (BS2, MN, BS2_WIR2),
     (WIR2, MN, 6),
     (MN, CN, MN_WIR1),
-    (WIR1, CN, 8),
+    (WIR1, CN, WIR1_BS1),
     (BS1, CN, BS1_R),
     (WIR2, CN, WIR2_BS2),
     (BS2, CN, BS2_R),
@@ -273,7 +277,8 @@ impl Handoff {
             .into_iter()
             .zip(LINK_NAMES)
             .map(|((from, to, rate, delay, limit), name)| LinkConfig {
-                may_break: name == LINK_NAMES[WIR1_MN] || name == LINK_NAMES[MN_WIR1],
+                may_break: [WIR1_MN, MN_WIR1].iter().any(|&i| name == LINK_NAMES[i])
+                    || name == LINK_NAMES[WIR1_BS1] && !self.spares_uplink,
                 router: router(name),
                 ..LinkConfig::new(name, (from, to), rate, delay, limit)
             })
@@ -352,8 +357,8 @@ impl Handoff {
     /// Whether two handoffs have the same past: all that happens before either
     /// starts. With residents the new link belongs to it.
     pub(crate) fn shares_past_with(&self, other: &Self) -> bool {
-        (self.old, self.fixed, self.flows) == (other.old, other.fixed, other.flows)
-            && (self.flows.residents == 0 || self.new == other.new)
+        let past = |h: &Self| (h.old, h.fixed, h.flows, h.spares_uplink);
+        past(self) == past(other) && (self.flows.residents == 0 || self.new == other.new)
     }
 
     /// Makes the world of a handoff with the same past, which has not started yet, one of this.
@@ -403,6 +408,12 @@ impl Handoff {
             world.schedule(at, Action::MarkBreak)?;
             world.schedule(at, Action::Down(link_id(WIR1_MN)))?;
             world.schedule(at, Action::Down(link_id(MN_WIR1)))?;
+            if !self.spares_uplink {
+                for link in [MN_WIR1, WIR1_BS1] {
+                    let (link, node) = (link_id(link), MN);
+                    world.schedule(at, Action::Purge { link, node })?;
+                }
+            }
         }
         let make = self.make(at);
         world.schedule(make, Action::MarkMake)?;

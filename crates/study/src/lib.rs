@@ -45,4 +45,4 @@ pub use sweep::{run_sweeps, Sweep};
 pub use trace::{capture, trace, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "4";
+pub const MODEL_VERSION: &str = "5";

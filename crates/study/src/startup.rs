@@ -252,6 +252,7 @@ impl Startup {
             old: self.link,
             new: self.link,
             kind: HandoffKind::MakeBeforeBreak,
+            spares_uplink: true,
             notice_delay: None,
             fixed: self.fixed,
             flows: Flows::ONE,

@@ -94,6 +94,7 @@ fn run(profile: &str, scheme: &str, knobs: &[(&str, &str)]) -> TraceRun {
             old: link(6400, 9),
             new: link(200, 300),
             kind: HandoffKind::MakeBeforeBreak,
+            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
             fixed: REFERENCE_FIXED,
             flows: Flows::ONE,

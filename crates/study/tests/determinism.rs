@@ -43,6 +43,7 @@ fn handoffs() -> Vec<Handoff> {
                     old,
                     new,
                     kind,
+                    spares_uplink: true,
                     notice_delay,
                     fixed: REFERENCE_FIXED,
                     flows: Flows::ONE,
@@ -279,6 +280,7 @@ fn a_sweep_measures_what_a_trace_shows() {
         kind: HandoffKind::BreakBeforeMake {
             gap: Duration::from_secs(5),
         },
+        spares_uplink: true,
         notice_delay: Some(Duration::ZERO),
         fixed: REFERENCE_FIXED,
         flows: Flows::ONE,

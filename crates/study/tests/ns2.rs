@@ -55,6 +55,7 @@ fn handoff(kind: &str, old: (f64, f64), new: (f64, f64)) -> Handoff {
         old: link(old.0, old.1),
         new: link(new.0, new.1),
         kind,
+        spares_uplink: true,
         notice_delay: None,
         fixed: REFERENCE_FIXED,
         flows: Flows::ONE,

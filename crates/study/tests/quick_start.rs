@@ -24,6 +24,7 @@ fn run(knobs: &[(&str, &str)], flows: u32, flow: u32) -> TraceRun {
             old: link(6_000, 50),
             new: link(50_000, 15),
             kind: HandoffKind::MakeBeforeBreak,
+            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
             fixed: link(100_000, 20),
             flows: Flows {
@@ -271,6 +272,7 @@ fn other_networks_do_not_answer() {
                 reordering: None,
                 script: Vec::new(),
             },
+            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
         }),
         cross: CrossTraffic {

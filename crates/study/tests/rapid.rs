@@ -43,6 +43,7 @@ fn rows(
             kind: HandoffKind::BreakBeforeMake {
                 gap: Duration::from_millis(500),
             },
+            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
             fixed: FIXED,
             flows: Flows {

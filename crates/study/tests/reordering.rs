@@ -20,6 +20,7 @@ fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<Han
             old: pair.0,
             new: pair.1,
             kind,
+            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
             fixed: REFERENCE_FIXED,
             flows: Flows::ONE,

@@ -64,6 +64,8 @@ fn reference(scheme: &str, gap: Option<u64>, flows: Flows) -> (Vec<String>, Stri
             old: link(6400, 9),
             new: link(200, 300),
             kind,
+            // A scenario loses them.
+            spares_uplink: false,
             notice_delay: Some(Duration::from_millis(30)),
             fixed: REFERENCE_FIXED,
             flows,
@@ -566,4 +568,39 @@ fn phases_are_of_the_mobile_nodes_links() {
     assert!(with.flows[0].phases[1].all_new.is_some());
     let late = &with.flows[1].phases[1];
     assert!(late.counts.acked > 0 && late.first_new.is_none());
+}
+
+/// What waits at the node for a link that breaks never reaches the base station, whichever way the data go.
+#[test]
+fn a_break_takes_what_waits_at_the_node() {
+    let text = |direction: &str| {
+        format!(
+            r#"
+            end = "20 s"
+            links.a = {{ rate = "10 Mbit/s", delay = "20 ms", queue = "1 s" }}
+            links.b = {{ rate = "10 Mbit/s", delay = "20 ms", queue = "1 s" }}
+            flows.x = {{ size = "6 MB", direction = "{direction}" }}
+            handoffs = [{{ at = "2 s", to = "b", gap = "900 ms" }}]
+            "#
+        )
+    };
+    let outcome = |direction| {
+        let flow = run(&text(direction), &[]).flows.remove(0);
+        let seconds = flow.finished.map(|at| at.as_nanos() as f64 / 1e9);
+        (seconds.unwrap_or(f64::NAN), flow.total().drops_break)
+    };
+    let ((down, lost_down), (up, lost_up)) = (outcome("down"), outcome("up"));
+    assert!(lost_up > 600 && lost_down > 600, "{lost_up} {lost_down}");
+    assert!((up - down).abs() < 0.2, "{up} {down}");
+    let rows = trace_scenario(&plan(&text("up"), &[]), 0, None, Instant::ZERO, &[]);
+    let (rows, _) = rows.unwrap_or_else(|e| panic!("{e}"));
+    // The wired way from there to the server takes 10 ms, and no packet of the new link is there before 2.92 s.
+    let between = |ms: std::ops::Range<u64>| {
+        let within = move |at: Instant| ms.contains(&(at.as_nanos() / 1_000_000));
+        rows.iter()
+            .filter(|r| r.event == "arrive" && within(r.at))
+            .count()
+    };
+    assert!(between(1900..2000) > 50);
+    assert_eq!(between(2012..2920), 0);
 }

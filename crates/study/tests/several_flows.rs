@@ -42,6 +42,7 @@ fn handoff(kind: HandoffKind, flows: Flows) -> Handoff {
         old: link(6400, 9),
         new: link(400, 150),
         kind,
+        spares_uplink: true,
         notice_delay: Some(Duration::from_millis(20)),
         fixed: REFERENCE_FIXED,
         flows,

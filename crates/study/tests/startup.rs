@@ -59,6 +59,7 @@ fn trace_of(startup: &Startup, scheme: &str, flow: u32) -> (Vec<TraceRow>, Strin
             old: LINK,
             new: LINK,
             kind: HandoffKind::MakeBeforeBreak,
+            spares_uplink: true,
             notice_delay: None,
             fixed: startup.fixed,
             flows: Flows {

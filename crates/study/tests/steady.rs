@@ -20,6 +20,7 @@ fn a_steady_link_is_kept_busy_without_timeouts() {
                     old: link,
                     new: link,
                     kind: HandoffKind::MakeBeforeBreak,
+                    spares_uplink: true,
                     notice_delay: None,
                     fixed: REFERENCE_FIXED,
                     flows: Flows::ONE,

@@ -152,6 +152,9 @@ pub struct Profile {
     pub sender: SenderConfig,
     /// Receiver.
     pub receiver: ReceiverConfig,
+    /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss
+    /// model sits between the node and that queue.
+    pub spares_uplink: bool,
 }
 
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
@@ -203,6 +206,7 @@ const NS2: Profile = Profile {
         signal: AnyHandoverSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
+    spares_uplink: true,
 };
 
 /// Today's standards.
@@ -255,6 +259,7 @@ const RFC: Profile = Profile {
         signal: AnyHandoverSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
+    spares_uplink: false,
 };
 
 /// All profiles.

@@ -129,33 +129,109 @@ impl Link {
         // As before a pause: a transmission that would start at this very instant has not.
         let has_begun = |t: &&Transit| t.passage.start.at < now.shadow;
         let begun = self.ring.iter().take_while(has_begun).count();
-        let entries = self.entries.iter().copied().map(Some);
-        let entries = entries.chain(std::iter::repeat(None));
-        let waiting = self.ring.iter().copied().zip(entries).skip(begun);
-        let waiting: Vec<(Transit, Option<Shadow>)> = waiting.collect();
+        let waiting = self.unsent(begun);
         if let Some((first, _)) = waiting.first() {
             self.free_at = first.passage.start.at;
             self.newest_start = first.passage.start.by;
         }
         self.tune(setting.rate, setting.delay, setting.limit);
-        self.ring.truncate(begun);
-        self.entries.truncate(begun);
         let last = begun.checked_sub(1).and_then(|last| self.ring.get(last));
         let last = last.map(|transit| transit.passage.arrive);
         if let Some(special) = self.special.as_deref_mut() {
             special.holds_back = last.map(|last| (last, self.delay_seconds));
             self.closed = self.down || special.is_closed();
         }
+        self.send_anew(now.shadow, waiting);
+    }
+
+    /// Takes the packets behind the first `begun` off the link, each with when it entered, where
+    /// that is known.
+    fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<Shadow>)> {
+        let entries = self.entries.iter().copied().map(Some);
+        let entries = entries.chain(std::iter::repeat(None));
+        let unsent = self.ring.iter().copied().zip(entries).skip(begun);
+        let unsent = unsent.collect();
+        self.ring.truncate(begun);
+        self.entries.truncate(begun);
+        unsent
+    }
+
+    /// Queues packets that [`Self::unsent`] took off again at `now`. They had room before.
+    fn send_anew(&mut self, now: Shadow, packets: Vec<(Transit, Option<Shadow>)>) {
         let room = std::mem::replace(&mut self.room, usize::MAX);
-        for (transit, enter) in waiting {
+        for (transit, enter) in packets {
             let bytes = transit.packet.bytes;
-            self.hold_back(now.shadow, bytes);
+            self.hold_back(now, bytes);
             let scheduled = Scheduled::alone(transit.passage.start.by);
-            if let Some(passage) = self.offer(now.shadow, scheduled, bytes) {
-                self.carry(enter.unwrap_or(now.shadow), passage, transit.packet);
+            if let Some(passage) = self.offer(now, scheduled, bytes) {
+                self.carry(enter.unwrap_or(now), passage, transit.packet);
             }
         }
         self.room = room;
+    }
+
+    /// Takes the packets of which `is_gone` says so off the link and returns them. The others
+    /// move up: a transmission that is cut short leaves the transmitter free.
+    pub(crate) fn purge(
+        &mut self,
+        now: Shadow,
+        mut is_gone: impl FnMut(&Packet) -> bool,
+    ) -> Vec<Packet> {
+        let mut gone = Vec::new();
+        if let Some(special) = self.special.as_deref_mut() {
+            // Those that had gone out before the pause come first.
+            let mut sent = special.held.len().saturating_sub(special.waiting);
+            special.held.retain(|packet| {
+                let had_gone_out = sent > 0;
+                sent -= usize::from(had_gone_out);
+                let is_gone = is_gone(packet);
+                if is_gone {
+                    special.waiting -= usize::from(!had_gone_out);
+                    gone.push(*packet);
+                }
+                !is_gone
+            });
+        }
+        if self.passes_on() {
+            // A chain is not kept here, and what awaits its event has been sent.
+            let on_the_way = self.unsent(0);
+            for (transit, enter) in on_the_way {
+                if is_gone(&transit.packet) {
+                    gone.push(transit.packet);
+                } else {
+                    self.carry(enter.unwrap_or(now), transit.passage, transit.packet);
+                }
+            }
+            return gone;
+        }
+        let on_the_way = self.unsent(0);
+        let has_begun = |t: &Transit| t.passage.start.at < now;
+        let begun = on_the_way.iter().take_while(|(t, _)| has_begun(t)).count();
+        let mut waiting = Vec::new();
+        let mut is_cut_short = false;
+        if let Some((first, _)) = on_the_way.get(begun) {
+            self.free_at = first.passage.start.at;
+            self.newest_start = first.passage.start.by;
+        }
+        for (number, (transit, enter)) in on_the_way.into_iter().enumerate() {
+            if is_gone(&transit.packet) {
+                gone.push(transit.packet);
+                is_cut_short |= number + 1 == begun;
+            } else if number < begun {
+                self.carry(enter.unwrap_or(now), transit.passage, transit.packet);
+            } else {
+                waiting.push((transit, enter));
+            }
+        }
+        if is_cut_short || begun == 0 {
+            self.free_at = self.free_at.min(now);
+        }
+        #[cfg(debug_assertions)]
+        {
+            self.newest_entry = self.newest_entry.min(now);
+        }
+        self.send_anew(now, waiting);
+        gone
     }
 
     /// After a change to less delay: a packet that enters at `enter` arrives behind

@@ -6,6 +6,8 @@ use midflight_units::Instant;
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
+use crate::chain::Onward;
+use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
 use crate::impairment::Fate;
 use crate::link::{LinkId, Passage, Transit};
@@ -137,6 +139,38 @@ impl<O: Observer> World<O> {
         self.links[link.index()].pause(self.moment.shadow, &late);
         self.sync_link(link.index());
         self.sync_announcements();
+    }
+
+    /// A node leaves a link: what it has there, and what is there for it, is lost.
+    pub(super) fn purge(&mut self, link: LinkId, node: NodeId) {
+        let ends: Vec<bool> = self
+            .flows
+            .iter()
+            .map(|flow| flow.from == node || flow.to == node)
+            .collect();
+        let is_gone = |packet: &Packet| !packet.is_of_others() && ends[packet.flow.index()];
+        let mut lost = Vec::new();
+        for announcement in self.announcements.take_back(link) {
+            if is_gone(&announcement.packet) {
+                if announcement.what == What::Swapped {
+                    self.links[link.index()].forget_swapped();
+                }
+                lost.push(announcement.packet);
+            } else {
+                self.announcements.push(announcement);
+            }
+        }
+        let l = &mut self.links[link.index()];
+        let gone = l.purge(self.moment.shadow, is_gone);
+        if l.onward == Onward::Routed {
+            self.awaiting_route -= gone.len();
+        }
+        lost.extend(gone);
+        self.sync_link(link.index());
+        self.sync_announcements();
+        for packet in lost {
+            self.lose(packet, link, DropCause::Break);
+        }
     }
 
     /// A paused link sends what it holds.

@@ -234,6 +234,7 @@ impl Plan {
             });
             let way = settings[0].of(direction);
             LinkConfig {
+                may_break: direction == Direction::Up && prospects[link].breaks,
                 impairments: impairments(0, way),
                 cross: cross(0, way),
                 settings: later.collect(),
@@ -516,6 +517,13 @@ impl Plan {
             world.schedule(step.at, Action::MarkBreak)?;
             for link in ends(step.from) {
                 world.schedule(step.at, Action::Down(link))?;
+            }
+            // The node's own queue goes with its interface, and so does what is on the air. What the
+            // base station has for the node is lost when it finds nobody.
+            let [to_interface, up, _] = map.up(step.from);
+            for link in [to_interface, up] {
+                let node = map.mobile();
+                world.schedule(step.at, Action::Purge { link, node })?;
             }
         }
         let make = step.make();
