@@ -3,6 +3,7 @@
 use midflight_control::policy::Policy;
 use midflight_control::{Notice, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SenderConfig};
+use midflight_units::Instant;
 
 use crate::link::LinkId;
 
@@ -113,6 +114,26 @@ pub enum WorldError {
         node: u16,
         /// The destination.
         to: u16,
+    },
+    /// A part of a sender ordered a window with which nothing could ever be sent.
+    #[error("{author} ordered a congestion window of {cwnd} segments for flow {flow} at {at}; the least is 1")]
+    Window {
+        /// The flow.
+        flow: u32,
+        /// When.
+        at: Instant,
+        /// Name of the part.
+        author: &'static str,
+        /// The window, as text.
+        cwnd: String,
+    },
+    /// A sender has data to send, nothing that would wake it, and is not done: a bug of one of its parts.
+    #[error("the sender of flow {flow} stopped for ever at {at}: it has data to send, but no timer runs")]
+    Stuck {
+        /// The flow.
+        flow: u32,
+        /// When.
+        at: Instant,
     },
     /// The timeline sets a route that was not declared as an alternative.
     #[error("the routes at node {node} cannot change so: the new one was not declared, or they were to hold for longer")]

@@ -107,6 +107,7 @@ impl Observer for Digest {
             // Who is told and why does not change what happens; orders and opinions show in their effects.
             Event::Sender(
                 SenderEvent::Order { .. }
+                | SenderEvent::WindowRefused { .. }
                 | SenderEvent::LossSuspected(_)
                 | SenderEvent::LossJudged { .. }
                 | SenderEvent::Reordered(_)

@@ -45,6 +45,7 @@ struct Flow {
 struct Told<'a, O> {
     observer: &'a mut O,
     flow: FlowId,
+    error: &'a mut Option<WorldError>,
 }
 
 impl<O: Observer> Log for Told<'_, O> {
@@ -52,6 +53,14 @@ impl<O: Observer> Log for Told<'_, O> {
 
     #[inline(always)]
     fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
+        if let SenderEvent::WindowRefused { author, cwnd } = event {
+            *self.error = Some(WorldError::Window {
+                flow: self.flow.0,
+                at,
+                author,
+                cwnd: cwnd.to_string(),
+            });
+        }
         let event = Event::Sender(event);
         self.observer.record(at, self.flow, &event);
     }
@@ -477,6 +486,7 @@ impl<O: Observer> World<O> {
                 let log = &mut Told {
                     observer: &mut self.observer,
                     flow,
+                    error: &mut self.error,
                 };
                 self.flows[flow.index()].sender.open(now, log);
                 self.pump(flow);
@@ -506,6 +516,7 @@ impl<O: Observer> World<O> {
                 let log = &mut Told {
                     observer: &mut self.observer,
                     flow,
+                    error: &mut self.error,
                 };
                 let sender = &mut self.flows[flow.index()].sender;
                 sender.on_start_notice(now, &notice, log);
@@ -515,6 +526,7 @@ impl<O: Observer> World<O> {
                 let log = &mut Told {
                     observer: &mut self.observer,
                     flow,
+                    error: &mut self.error,
                 };
                 self.flows[flow.index()].sender.on_notice(now, &notice, log);
                 self.pump(flow);
@@ -766,6 +778,7 @@ impl<O: Observer> World<O> {
         let log = &mut Told {
             observer: &mut self.observer,
             flow,
+            error: &mut self.error,
         };
         state.sender.on_ack(now, ack, log);
         self.pump(flow);
@@ -782,6 +795,9 @@ impl<O: Observer> World<O> {
         }
         if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
             self.set_timer(flow, SENDER, set);
+        } else if self.flows[flow.index()].sender.is_stuck() {
+            let flow = flow.0;
+            self.error = Some(WorldError::Stuck { flow, at: now });
         }
     }
 }

@@ -362,6 +362,8 @@ impl Observer for Recorder {
                 SenderEvent::FastRetransmit(seq) => {
                     self.push(now, "fast_retransmit", *seq as f64, "");
                 }
+                // The run ends with that as its error.
+                SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::RecoveryExit => self.push(now, "recovery_exit", 0.0, ""),
                 SenderEvent::Order {
                     author,

@@ -67,6 +67,14 @@ pub enum SenderEvent<'a> {
         /// Why it was given.
         reason: &'a str,
     },
+    /// An order for a congestion window below one segment, which was not applied: with it the flow
+    /// could never send again.
+    WindowRefused {
+        /// Who gave it.
+        author: &'static str,
+        /// The window, in segments.
+        cwnd: f64,
+    },
 }
 
 /// What may wake a sender.

@@ -66,8 +66,11 @@ impl<const CAREFUL: bool> Ncr<CAREFUL> {
 
 impl<const CAREFUL: bool> DupackResponse for Ncr<CAREFUL> {
     fn on_duplicate(&mut self, view: &SenderView) -> Answer {
-        // (I.1)
-        self.flight_prev.get_or_insert(view.flight_since_rewind());
+        // (I.1) There is no window to keep where everything outstanding is taken for lost: what arrives
+        // then was sent before the timeout.
+        if view.flight_since_rewind() > 0 {
+            self.flight_prev.get_or_insert(view.flight_since_rewind());
+        }
         self.threshold = Self::threshold_in(view);
         if view.dupacks >= self.threshold {
             Answer::Retransmit
@@ -174,6 +177,20 @@ mod tests {
             }
         }
         assert_eq!(with, [1, 3, 5]);
+    }
+
+    /// After a timeout nothing is in flight until something goes again: there is no window to go back to.
+    #[test]
+    fn duplicates_with_nothing_in_flight_order_no_window() {
+        let mut ncr = Ncr::<true>::default();
+        let stopped = SenderView {
+            snd_nxt: view(12, 1000).snd_una,
+            ..duplicate(12, 1)
+        };
+        assert_eq!(stopped.flight_since_rewind(), 0);
+        let _ = ncr.on_duplicate(&stopped);
+        assert_eq!(ncr.limited_window(&stopped), None);
+        assert!(ncr.on_advance(&stopped, false).is_empty());
     }
 
     /// Section 3.2, with RFC 4653's example of a window that was not filled.

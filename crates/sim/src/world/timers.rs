@@ -57,6 +57,7 @@ impl<O: Observer> World<O> {
         let log = &mut Told {
             observer: &mut self.observer,
             flow,
+            error: &mut self.error,
         };
         if state.sender.on_timer(now, log) {
             state.open_timeouts.push((now, state.sender.view().snd_una));

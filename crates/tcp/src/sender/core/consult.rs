@@ -394,7 +394,7 @@ impl Core {
             una_sent: self.outstanding.front().map(|o| o.sent()),
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
-            initial_window: self.config.initial_window,
+            initial_window: self.config.initial_window(),
             initial_ssthresh: self.config.initial_ssthresh,
             pipe: if self.in_fast_recovery {
                 self.pipe.max(0) as u64
@@ -584,7 +584,11 @@ impl Core {
                     log.record(self.now, SenderEvent::MinRto(min));
                 }
                 Order::RestartTimer => self.restart_timer(),
-                Order::SetCwnd(cwnd) => self.set_cwnd(cwnd, log),
+                Order::SetCwnd(cwnd) if cwnd >= 1.0 => self.set_cwnd(cwnd, log),
+                // NaN comes here too.
+                Order::SetCwnd(cwnd) => {
+                    log.record(self.now, SenderEvent::WindowRefused { author, cwnd });
+                }
                 Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
                 Order::RetransmitNow => {
                     if self.una < self.max {
