@@ -33,6 +33,18 @@ impl RecoveryKind {
     }
 }
 
+/// The window after the SYN is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments.
+    Segments(u32),
+    /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`, in whole segments.
+    Rfc6928,
+}
+
+/// IP and TCP headers without options, in bytes.
+const HEADERS: u32 = 40;
+
 /// What a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseLoad {
@@ -67,8 +79,8 @@ pub struct SenderConfig {
     pub segment_bytes: u32,
     /// Size of the SYN on the wire, in bytes.
     pub syn_bytes: u32,
-    /// Window after the SYN is acknowledged, in segments.
-    pub initial_window: f64,
+    /// Window after the SYN is acknowledged.
+    pub initial_window: InitialWindow,
     /// The same after lost SYNs (RFC 5681 section 3.1: 1).
     pub initial_window_after_syn_timeout: f64,
     /// Timeouts of the SYN that lead to that window (RFC 6928 section 2: more than one).
@@ -76,6 +88,9 @@ pub struct SenderConfig {
     /// Timeout with which data starts after a timeout of the SYN (RFC 6298
     /// (5.7): 3 s); none to go on with what there is.
     pub rto_after_syn_timeout: Option<Duration>,
+    /// After an idle time longer than the RTO the window is at most the initial one (RFC 5681
+    /// section 4.1).
+    pub restart_after_idle: bool,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments.
@@ -117,6 +132,19 @@ pub struct SenderConfig {
     pub loss_classifier: AnyLossClassifier,
     /// How timeouts and fast retransmits are checked.
     pub spurious_detector: AnySpuriousDetector,
+}
+
+impl SenderConfig {
+    /// The window after the SYN is acknowledged, in segments.
+    pub fn initial_window(&self) -> f64 {
+        match self.initial_window {
+            InitialWindow::Segments(segments) => f64::from(segments),
+            InitialWindow::Rfc6928 => {
+                let mss = self.segment_bytes.saturating_sub(HEADERS).max(1);
+                f64::from((14_600 / mss).clamp(2, 10))
+            }
+        }
+    }
 }
 
 /// The parameters of a receiver.
@@ -164,10 +192,11 @@ const NS2: Profile = Profile {
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,
-        initial_window: 3.0,
+        initial_window: InitialWindow::Segments(3),
         initial_window_after_syn_timeout: 1.0,
         syn_timeouts_for_small_window: 1,
         rto_after_syn_timeout: None,
+        restart_after_idle: false,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         recovery: RecoveryKind::Sack1,
@@ -216,11 +245,11 @@ const RFC: Profile = Profile {
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,
-        // RFC 6928 section 2.
-        initial_window: 10.0,
+        initial_window: InitialWindow::Rfc6928,
         initial_window_after_syn_timeout: 1.0,
         syn_timeouts_for_small_window: 2,
         rto_after_syn_timeout: Some(Duration::from_secs(3)),
+        restart_after_idle: true,
         // RFC 5681 section 3.1: arbitrarily high.
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
@@ -230,8 +259,8 @@ const RFC: Profile = Profile {
         count_sackless_dupacks: false,
         limited_transmit: true,
         congestion: AnyCongestion::Reno(Reno),
-        // RFC 5681 (2): min(N, SMSS) in slow start; what was acknowledged in congestion avoidance.
-        ack_counting: AckCounting::AppropriateBytes { limit: 1 },
+        // RFC 3465 section 2.2 recommends 2, which makes up for delayed ACKs; RFC 5681 (2) is 1.
+        ack_counting: AckCounting::AppropriateBytes { limit: 2 },
         response_load: ResponseLoad::FlightSize,
         hold_ssthresh_on_repeat: true,
         rto: RtoConfig {
@@ -341,8 +370,20 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "initial_window",
         default: "",
-        accepts: "a whole number of segments from 1 to 1000",
+        accepts: "a whole number of segments from 1 to 1000, or rfc6928 (10, fewer if longer than 1500 bytes)",
         summary: "window after the SYN is acknowledged",
+    },
+    Knob {
+        name: "restart_after_idle",
+        default: "",
+        accepts: "on, off",
+        summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1)",
+    },
+    Knob {
+        name: "abc_limit",
+        default: "",
+        accepts: "a whole number of segments from 1 to 1000, or off",
+        summary: "most that an ACK adds to the window in slow start (L of RFC 3465; 1 after a timeout); off counts ACKs, not segments",
     },
     Knob {
         name: "initial_ssthresh",
@@ -574,7 +615,15 @@ impl Profile {
             }
             .into(),
             "congestion" => tx.congestion.info().name.into(),
-            "initial_window" => tx.initial_window.to_string(),
+            "initial_window" => match tx.initial_window {
+                InitialWindow::Segments(segments) => segments.to_string(),
+                InitialWindow::Rfc6928 => "rfc6928".into(),
+            },
+            "restart_after_idle" => switch(tx.restart_after_idle),
+            "abc_limit" => match tx.ack_counting {
+                AckCounting::PerAck => "off".into(),
+                AckCounting::AppropriateBytes { limit } => limit.to_string(),
+            },
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
             "dup_threshold" => tx.dup_threshold.to_string(),
@@ -681,7 +730,16 @@ impl Profile {
             "congestion" => {
                 tx.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
             }
-            "initial_window" => tx.initial_window = whole(1, 1000)? as f64,
+            "initial_window" if value == "rfc6928" => tx.initial_window = InitialWindow::Rfc6928,
+            "initial_window" => {
+                tx.initial_window = InitialWindow::Segments(whole(1, 1000)? as u32);
+            }
+            "restart_after_idle" => tx.restart_after_idle = switch()?,
+            "abc_limit" if value == "off" => tx.ack_counting = AckCounting::PerAck,
+            "abc_limit" => {
+                let limit = whole(1, 1000)? as u32;
+                tx.ack_counting = AckCounting::AppropriateBytes { limit };
+            }
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,

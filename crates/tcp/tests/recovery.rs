@@ -339,7 +339,7 @@ fn a2_is_not_halved_again_for_what_was_sent_before_the_handoff() {
 fn rlci_grows_and_samples_from_the_new_path_only() {
     for profile_name in ["ns2", "rfc"] {
         let (mut sender, now) = notified("rlci", profile_name, (2, 10));
-        let initial = sender.config().initial_window;
+        let initial = sender.config().initial_window();
         assert_eq!(sender.view().cwnd, initial);
         let old = sender.view().snd_max;
         let later = now + Duration::from_millis(50);

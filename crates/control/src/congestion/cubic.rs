@@ -13,15 +13,16 @@
 //! with fast convergence `(1 + beta) / 2` of it where it is below the last W_max
 //! (4.6, 4.7). After a timeout, and after a slow start that ends without a loss,
 //! K is zero and W_max the window at which congestion avoidance begins (4.8,
-//! 4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
+//! 4.2); after a timeout cwnd_prior is still the load before it, so that W_est grows by
+//! alpha up to there. Idle time is not part of t (4.2). Slow start is Reno's: no HyStart++ (4.10 recommends one).
 //!
 //! Differs from the RFC in these things. It takes W_max from what was in flight
 //! (the sender's load) and not from cwnd, so that a window that nobody used is
 //! not remembered; where the window limits the sender they are the same. And a
 //! window that somebody else has set, a policy after a handoff or the Eifel
 //! response, begins an epoch of its own as after a slow start: the old path's
-//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.) Times
-//! that the application or the receiver limits are not left out of t (5.8), and the
+//! W_max says nothing of it. (4.9 restores the epoch after a spurious loss.) The window grows also
+//! while the receiver limits the sender, and that time counts (5.8 leaves both out); the
 //! RTT is smoothed over samples, not over windows.
 
 use midflight_units::{Duration, Instant};
@@ -44,14 +45,22 @@ pub struct Cubic {
     w_max: Option<f64>,
     /// cwnd_prior: what was in flight at the last loss.
     prior: f64,
-    /// The threshold after the last loss, if duplicate ACKs told of that and congestion
-    /// avoidance has not begun since.
-    after_loss: Option<f64>,
+    /// The last reduction, if congestion avoidance has not begun since.
+    reduced: Option<Reduced>,
     epoch: Option<Epoch>,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
     /// When the ACK at hand came.
     now: Instant,
+}
+
+/// What the window was reduced for, and the threshold that it got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reduced {
+    /// A loss that duplicate ACKs reported.
+    Loss(f64),
+    /// A timeout.
+    Timeout(f64),
 }
 
 /// A stretch of congestion avoidance without a loss.
@@ -74,7 +83,7 @@ impl Default for Cubic {
             fast_convergence: true,
             w_max: None,
             prior: 0.0,
-            after_loss: None,
+            reduced: None,
             epoch: None,
             srtt: None,
             now: Instant::ZERO,
@@ -103,12 +112,19 @@ impl Part for Cubic {
 }
 
 impl Cubic {
-    fn begin(&self, Window { cwnd, ssthresh }: Window) -> Epoch {
-        // In a recovery a policy may have set another window.
+    fn begin(&mut self, Window { cwnd, ssthresh }: Window) -> Epoch {
+        // A policy may have set another window since.
         let is_own = |own: f64| own == ssthresh && cwnd <= own + 1.0;
-        let w_max = self.w_max.filter(|_| self.after_loss.is_some_and(is_own));
-        let prior = w_max.map_or(cwnd, |_| self.prior.max(cwnd));
-        let w_max = w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
+        let (w_max, prior) = match self.reduced.take() {
+            Some(Reduced::Loss(own)) if is_own(own) => {
+                (self.w_max.unwrap_or(cwnd).max(cwnd), self.prior.max(cwnd))
+            }
+            // Section 4.8.
+            Some(Reduced::Timeout(own)) if is_own(own) => (cwnd, self.prior.max(cwnd)),
+            _ => (cwnd, cwnd),
+        };
+        // Fast convergence compares the next loss with this.
+        self.w_max = Some(w_max);
         Epoch {
             begun: self.now,
             // In software, so that it is the same number on every machine.
@@ -146,7 +162,6 @@ impl Congestion for Cubic {
         };
         let known = self.epoch.filter(|epoch| epoch.cwnd == window.cwnd);
         let mut epoch = known.unwrap_or_else(|| self.begin(*window));
-        self.after_loss = None;
         let w_cubic = |t: f64| C * (t - epoch.k).powi(3) + epoch.w_max;
         let t = self.now.since(epoch.begun).as_secs_f64();
         let cwnd = window.cwnd;
@@ -168,13 +183,23 @@ impl Congestion for Cubic {
 
     fn ssthresh_after_loss(&mut self, _now: Instant, load: f64) -> f64 {
         let ssthresh = self.reduce(load);
-        self.after_loss = Some(ssthresh);
+        self.reduced = Some(Reduced::Loss(ssthresh));
         ssthresh
     }
 
     fn ssthresh_after_timeout(&mut self, _now: Instant, load: f64) -> f64 {
-        self.after_loss = None;
-        self.reduce(load)
+        let ssthresh = self.reduce(load);
+        // Section 4.8: W_max is what congestion avoidance will begin with.
+        self.w_max = None;
+        self.reduced = Some(Reduced::Timeout(ssthresh));
+        ssthresh
+    }
+
+    /// Section 4.2: t leaves the idle time out.
+    fn on_idle_end(&mut self, now: Instant) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.begun += now.since(self.now);
+        }
     }
 
     fn on_arrival(&mut self, now: Instant, _segments: u64) {
@@ -312,6 +337,7 @@ mod tests {
         assert!(w.cwnd < 65.0, "{}", w.cwnd);
         let (mut cubic, _) = after_loss(1000.0);
         let ssthresh = cubic.ssthresh_after_timeout(Instant::ZERO, 100.0);
+        assert_eq!(cubic.w_max, None);
         let mut w = Window {
             cwnd: 1.0,
             ssthresh,
@@ -319,5 +345,43 @@ mod tests {
         windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
         assert_eq!(cubic.epoch.map(|e| e.k), Some(0.0));
         assert!(w.cwnd > ssthresh && w.cwnd < ssthresh + 10.0, "{}", w.cwnd);
+    }
+
+    /// Sections 4.3 and 4.8: after a timeout W_est grows by alpha a round trip up to the window of
+    /// before, and by a segment beyond.
+    #[test]
+    fn after_a_timeout_growth_is_alpha_up_to_the_old_window() {
+        let mut cubic = Cubic::default();
+        cubic.on_rtt_sample(Duration::from_millis(10));
+        let ssthresh = cubic.ssthresh_after_timeout(Instant::ZERO, 20.0);
+        assert_eq!(ssthresh, 14.0);
+        let cwnd = ssthresh;
+        let mut w = Window { cwnd, ssthresh };
+        let all = windows(&mut cubic, &mut w, 0.01, (0.0, 0.3));
+        for pair in all.windows(2) {
+            let expected = if pair[0] < 19.5 { ALPHA } else { 1.0 };
+            let near = pair[0] > 19.4 && pair[0] < 20.1;
+            let step = pair[1] - pair[0];
+            assert!(near || (step - expected).abs() < 0.05, "{pair:?}");
+        }
+        // A further loss is compared with the window of after the timeout, not of before.
+        assert_eq!(cubic.w_max, Some(14.0));
+    }
+
+    /// Section 4.2: an idle time of five seconds leaves growth where it was.
+    #[test]
+    fn idle_time_is_not_counted() {
+        let grown = |idle: f64, is_told: bool| {
+            let (mut cubic, mut w) = after_loss(10.0);
+            windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
+            let on = 1.0 + idle;
+            if is_told {
+                cubic.on_idle_end(Instant::from_nanos((on * 1e9) as u64));
+            }
+            windows(&mut cubic, &mut w, 0.1, (on, on + 0.1));
+            w.cwnd
+        };
+        assert!((grown(5.0, true) - grown(0.0, true)).abs() < 1e-3);
+        assert!(grown(5.0, false) > grown(5.0, true) + 2.0);
     }
 }

@@ -71,6 +71,9 @@ pub trait Congestion {
     /// by so many segments, or by none at a duplicate.
     fn on_arrival(&mut self, _now: Instant, _segments: u64) {}
 
+    /// The sender had nothing in flight and nothing to send since the last ACK, and goes on now.
+    fn on_idle_end(&mut self, _now: Instant) {}
+
     /// An RTT was measured; that of the SYN is the first.
     fn on_rtt_sample(&mut self, _rtt: Duration) {}
 

@@ -11,7 +11,7 @@ use midflight_tcp::{
 };
 use midflight_units::{Duration, Instant, Seq};
 
-use super::environment::Environment;
+use super::environment::{Environment, HEADERS};
 use super::report::{self, Counts, Field};
 use super::script::{Options, SegmentSpec};
 use super::stream::Stream;
@@ -195,6 +195,8 @@ impl Connection {
         if !self.timestamps {
             sender.rtt_sampling = RttSampling::OnePerWindow;
         }
+        // The initial window is a rule of bytes (RFC 6928).
+        sender.segment_bytes = u32::try_from(self.stream.mss() + HEADERS).unwrap_or(u32::MAX);
         sender
     }
 
@@ -233,8 +235,8 @@ impl Connection {
         } else {
             self.stream.sendable_end(self.edge, una)
         };
-        self.sender
-            .set_end(end.max(self.sender.view().snd_max).max(1));
+        let end = end.max(self.sender.view().snd_max).max(1);
+        self.sender.write_until(self.now, end, &mut ());
     }
 
     /// Everything that may go, goes.

@@ -12,7 +12,7 @@ use crate::scheme::Built;
 /// packetdrill's tolerance.
 const TOLERANCE: Duration = Duration::from_millis(4);
 /// Bytes of an IPv4 and a TCP header without options.
-const HEADERS: u64 = 40;
+pub(super) const HEADERS: u64 = 40;
 /// The same with IPv6 (RFC 8200 section 3).
 const IPV6_HEADERS: u64 = 60;
 /// The tick of Linux's timestamps.
@@ -49,6 +49,8 @@ enum Sysctl {
     Offer(for<'e, 'a> fn(&'e mut Environment<'a>) -> &'e mut bool),
     /// Sets a setting of the profile; its value has this unit behind it.
     Setting(&'static str, &'static str),
+    /// Sets a setting of the profile to on or off by 1 or 0.
+    Switch(&'static str),
     /// The sender has not got it: only these values are true of it.
     Without(&'static [&'static str], &'static str),
     /// It changes nothing that a script sees here.
@@ -86,7 +88,7 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
     (
         "tcp_slow_start_after_idle",
-        Sysctl::Without(&["0"], "restart of slow start after an idle time"),
+        Sysctl::Switch("restart_after_idle"),
     ),
     (
         "tcp_thin_linear_timeouts",
@@ -400,6 +402,11 @@ impl<'a> Environment<'a> {
             Sysctl::Setting(setting, unit) => {
                 self.set(line, &what(), setting, &format!("{value}{unit}"))?;
             }
+            Sysctl::Switch(setting) => match value {
+                "0" => self.set(line, &what(), setting, "off")?,
+                "1" => self.set(line, &what(), setting, "on")?,
+                _ => self.refuse(line, what(), "accepted is 0 or 1")?,
+            },
             Sysctl::Without(values, has_not) if !values.contains(&value) => {
                 let why = format!(
                     "the sender has no {has_not}; accepted is {name}={}",
@@ -540,7 +547,7 @@ mod tests {
         );
         assert!(!e.sack && !e.timestamps);
         assert_eq!(e.built.profile.sender.dup_threshold, 5);
-        assert_eq!(e.built.profile.sender.initial_window, 3.0);
+        assert_eq!(e.built.profile.sender.initial_window(), 3.0);
         // The caller's choice stands.
         assert_eq!(e.built.profile.get("min_rto"), "1 s");
         let notes: Vec<_> = e.notes.iter().map(|n| n.line).collect();
@@ -560,7 +567,7 @@ mod tests {
             "replace default via inet 10.0.0.1 rto_min lock 5ms initcwnd lock 7 reordering 4",
         );
         let sender = &e.built.profile.sender;
-        assert_eq!((sender.initial_window, sender.dup_threshold), (7.0, 4));
+        assert_eq!((sender.initial_window(), sender.dup_threshold), (7.0, 4));
         assert_eq!(e.built.profile.get("min_rto"), "5 ms");
         assert_eq!(after("add to 10.0.0.0/8 mtu 540").mss, 500);
         assert_eq!(after("add 2001:db8::/32 mtu lock 9000").mss, 1460);

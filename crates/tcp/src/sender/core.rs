@@ -7,7 +7,7 @@ mod quick_start;
 mod train;
 
 use educe::Educe;
-use midflight_control::congestion::{AnyCongestion, Congestion, Reno, Window};
+use midflight_control::congestion::{AckCounting, AnyCongestion, Congestion, Reno, Window};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
@@ -128,6 +128,10 @@ pub(crate) struct Core {
     repeated_timeout: bool,
     /// One past the highest segment sent when the timer last expired.
     timeout_point: Seq,
+    /// The slow start under way follows a timeout (RFC 3465 section 2.2).
+    slow_start_after_timeout: bool,
+    /// When a segment last went.
+    last_sent: Instant,
     /// A segment to send before anything else.
     pub(crate) resend: Option<Seq>,
     syn_timeouts: u32,
@@ -215,6 +219,8 @@ impl Core {
             stalled: false,
             repeated_timeout: false,
             timeout_point: 0,
+            slow_start_after_timeout: false,
+            last_sent: Instant::ZERO,
             resend: None,
             syn_timeouts: 0,
             first_timeout: None,
@@ -322,7 +328,11 @@ impl Core {
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
         if self.hold_growth.is_none() && !self.window_answered {
             let before = self.window.cwnd;
-            let counting = self.config.ack_counting;
+            let counting = if self.slow_start_after_timeout {
+                self.counting_after_timeout()
+            } else {
+                self.config.ack_counting
+            };
             if self.reno {
                 Reno.on_ack(&mut self.window, segments, counting);
             } else {
@@ -338,13 +348,42 @@ impl Core {
             let initial = if small {
                 self.config.initial_window_after_syn_timeout
             } else {
-                self.config.initial_window
+                self.config.initial_window()
             };
             self.set_cwnd(initial, log);
             if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
                 self.end_back_off(log);
                 self.rto.restart(rto);
             }
+        }
+    }
+
+    /// RFC 3465 section 2.2: in the slow start that follows a timeout L is one segment. That slow
+    /// start is over when the window has reached the threshold.
+    #[cold]
+    fn counting_after_timeout(&mut self) -> AckCounting {
+        self.slow_start_after_timeout = self.window.cwnd < self.window.ssthresh;
+        match self.config.ack_counting {
+            AckCounting::AppropriateBytes { .. } if self.slow_start_after_timeout => {
+                AckCounting::AppropriateBytes { limit: 1 }
+            }
+            counting => counting,
+        }
+    }
+
+    /// There is more to send. After an idle time longer than the RTO the window is at most the
+    /// restart window (RFC 5681 section 4.1).
+    pub(crate) fn restart_after_idle(&mut self, now: Instant, log: &mut impl Log) {
+        if self.una == 0 || self.una < self.max || self.max < self.end {
+            return;
+        }
+        self.now = now;
+        if !self.reno {
+            self.congestion.on_idle_end(now);
+        }
+        let idle = now.since(self.last_sent);
+        if self.config.restart_after_idle && idle > self.rto.timeout() {
+            self.set_cwnd(self.cwnd().min(self.config.initial_window()), log);
         }
     }
 
@@ -478,6 +517,7 @@ impl Core {
             self.reduce_after_timeout(log);
         }
         self.set_cwnd(1.0, log);
+        self.slow_start_after_timeout = true;
         self.rto.back_off();
         log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));
         self.restart_timer();
@@ -603,6 +643,7 @@ impl Core {
             }
         }
         self.nxt = self.nxt.max(seq + 1);
+        self.last_sent = self.now;
         if self.timer.is_none() || idle {
             self.restart_timer();
         }

@@ -59,6 +59,15 @@ impl Sender {
         }
     }
 
+    /// The application has written: the flow is now limited to segments below `end`. Unlike
+    /// [`Self::set_end`] this is an event in time, so that an idle time ends with it.
+    pub fn write_until(&mut self, now: Instant, end: Seq, log: &mut impl Log) {
+        if end > self.core.end {
+            self.core.restart_after_idle(now, log);
+        }
+        self.set_end(end);
+    }
+
     /// Starts the connection: the SYN may go.
     pub fn open<L: Log>(&mut self, now: Instant, log: &mut L) {
         self.core.open(now, log);
@@ -276,6 +285,13 @@ impl Sender {
     /// Whether everything up to the end is acknowledged.
     pub fn is_done(&self) -> bool {
         self.core.una >= self.core.end
+    }
+
+    /// Whether it has opened and has something to send or to get acknowledged, but will never act
+    /// again by itself. Ask when [`Self::poll_transmit`] has nothing; true is a bug of a part.
+    #[cold]
+    pub fn is_stuck(&self) -> bool {
+        self.core.max > 0 && !self.is_done() && self.poll_timer().is_none()
     }
 
     /// The state as a policy sees it.
