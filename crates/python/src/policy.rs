@@ -8,7 +8,7 @@ use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
 use midflight_control::{Orders, Spacing, Then, Train};
 use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -505,6 +505,9 @@ impl PythonPolicy {
     }
 }
 
+/// Most orders that a hook may return: there are fewer kinds of them.
+const MOST_ORDERS: usize = 100;
+
 fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders> {
     let mut orders = Orders::none();
     let answer = answer.into_bound(py);
@@ -518,7 +521,13 @@ fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders
             "{hook} returned a {kind}; accepted are None and a list of midflight.Order"
         ))
     };
-    for order in answer.try_iter().map_err(|_| wrong(&answer))? {
+    for (number, order) in answer.try_iter().map_err(|_| wrong(&answer))?.enumerate() {
+        // A generator may have no end.
+        if number == MOST_ORDERS {
+            return Err(PyValueError::new_err(format!(
+                "{hook} returned more than {MOST_ORDERS} orders at once; a list of at most {MOST_ORDERS} is accepted"
+            )));
+        }
         let order = order?;
         let order = order.cast::<Order>().map_err(|_| wrong(&order))?.get();
         orders.push(order.order, order.because.clone());

@@ -272,7 +272,6 @@ fn other_networks_do_not_answer() {
                 reordering: None,
                 script: Vec::new(),
             },
-            spares_uplink: true,
             notice_delay: Some(Duration::ZERO),
         }),
         cross: CrossTraffic {
