@@ -4,10 +4,11 @@
 # make verify  compare the simulator with the reference runs from ns-2
 # make bench   measure the speed, beside ns-2's where that is installed
 # make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
+# make fuzz    feed the senders and the readers what a coverage-guided fuzzer makes up: make fuzz FUZZ_RUNS=1000000
 # make profile tell where the instructions of a workload go: make profile WORKLOAD=handoff
 # make clean   remove what the others made
 #
-# Needs cargo, and Python 3.11 or later with pip and venv; for instruction counts also valgrind. Everything is
+# Needs cargo, and Python 3.11 or later with pip and venv; for instruction counts also valgrind, for fuzzing a C++ compiler. Everything is
 # installed into .venv. With tshark the captures are held against its analysis too; with chromium the interactive page
 # is used without a window.
 
@@ -21,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python docs verify bench budget budget-update profile clean
+.PHONY: demo test test-rust test-python docs verify bench budget budget-update fuzz no-fuzz profile clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -31,7 +32,7 @@ demo: .venv/installed
 	$(BIN)/midflight reproduce daniel-overview --out out/daniel-overview
 	$(BIN)/midflight reproduce daniel-abest --out out/daniel-abest
 
-test: test-rust test-python budget
+test: test-rust test-python budget $(if $(shell command -v c++),fuzz,no-fuzz)
 
 test-rust:
 	cargo fmt --all --check
@@ -65,6 +66,33 @@ budget: .venv/dependencies
 
 budget-update: .venv/dependencies
 	$(BIN)/python bench/budget.py --update
+
+# libFuzzer on stable Rust: the compiler's coverage counters without a sanitizer. Build scripts go without them, so
+# the host is named. A run starts from the corpus and from inputs that are in the repository anyway, and keeps what it
+# finds in out/fuzz; a crash is left in fuzz/artifacts.
+FUZZ_RUNS := 10000
+FUZZ_HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ_COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
+FUZZ_SEEDS_scenario := python/midflight/scenarios
+FUZZ_SEEDS_drill := $(wildcard drills/rfc*) drills/as-brought
+
+fuzz:
+	cd fuzz && cargo fmt --check
+	cd fuzz && RUSTFLAGS='$(FUZZ_COVERAGE)' CARGO_TARGET_DIR=target cargo build --release --locked --target $(FUZZ_HOST)
+	$(foreach target,acks paths scenario drill,$(call fuzz-one,$(target)))
+
+no-fuzz:
+	@echo 'Fuzzing was left out: libFuzzer needs a C++ compiler.'
+	@test -z "$$CI"
+
+define fuzz-one
+mkdir -p out/fuzz/$(1) fuzz/artifacts
+fuzz/target/$(FUZZ_HOST)/release/$(1) -runs=$(FUZZ_RUNS) -seed=1 -timeout=20 -max_len=4096 -print_final_stats=1 \
+	-verbosity=0 -artifact_prefix=fuzz/artifacts/$(1)- out/fuzz/$(1) fuzz/corpus/$(1) $(FUZZ_SEEDS_$(1))
+
+endef
 
 WORKLOAD := bulk
 profile: .venv/dependencies

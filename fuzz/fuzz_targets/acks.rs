@@ -32,7 +32,10 @@ fn ack(u: &mut Unstructured<'_>, sender: &Sender, now: Instant) -> Result<Ack> {
     }
     let says = match u.int_in_range(0..=11)? {
         0 => Says::ZeroWindow,
-        1 => Says::Moved(HandoverMark { number: u.int_in_range(1..=3)?, sent: now }),
+        1 => Says::Moved(HandoverMark {
+            number: u.int_in_range(1..=3)?,
+            sent: now,
+        }),
         2 => Says::Measured {
             train: u.int_in_range(0..=8)?,
             rate: Rate::from_bps(u.int_in_range(0..=100_000_000)?),

@@ -40,14 +40,22 @@ impl Path {
         if let Some(ms) = later {
             self.sent += 1;
             // A microsecond each keeps what is not late in order.
-            let due = now + self.delay + Duration::from_millis(ms) + Duration::from_micros(self.sent % 1000);
+            let due = now
+                + self.delay
+                + Duration::from_millis(ms)
+                + Duration::from_micros(self.sent % 1000);
             self.packets.insert((due, self.sent), packet);
         }
         Ok(())
     }
 }
 
-fn pump(u: &mut Unstructured<'_>, sender: &mut Sender, path: &mut Path, now: Instant) -> Result<()> {
+fn pump(
+    u: &mut Unstructured<'_>,
+    sender: &mut Sender,
+    path: &mut Path,
+    now: Instant,
+) -> Result<()> {
     while let Some(segment) = sender.poll_transmit(now) {
         path.send(u, now, Packet::Data(segment))?;
     }
@@ -82,7 +90,13 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         let arrival = path.packets.keys().next().map(|&(due, _)| due);
         let timers = [sender.poll_timer(), receiver.poll_timer()];
         let told = handoff.map(|(at, _)| at);
-        let next = timers.iter().flatten().map(|&(due, _)| due).chain(arrival).chain(told).min();
+        let next = timers
+            .iter()
+            .flatten()
+            .map(|&(due, _)| due)
+            .chain(arrival)
+            .chain(told)
+            .min();
         let Some(next) = next else {
             panic!("nothing will happen any more");
         };

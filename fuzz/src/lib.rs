@@ -76,15 +76,13 @@ pub fn notice(u: &mut Unstructured<'_>) -> Result<Notice> {
 }
 
 /// A sender that has opened with `end - 1` segments to send.
-pub fn opened(
-    profile: &Profile,
-    policies: Vec<Policy>,
-    end: Seq,
-    start: LinkInfo,
-) -> Sender {
+pub fn opened(profile: &Profile, policies: Vec<Policy>, end: Seq, start: LinkInfo) -> Sender {
     let mut sender = Sender::new(&profile.sender, policies);
     sender.set_end(end);
-    let notice = StartNotice { link: start, flows: 1 };
+    let notice = StartNotice {
+        link: start,
+        flows: 1,
+    };
     sender.on_start_notice(Instant::ZERO, &notice, &mut Watch);
     sender.open(Instant::ZERO, &mut Watch);
     sender
