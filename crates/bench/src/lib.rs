@@ -2,10 +2,10 @@
 
 use midflight_control::LinkInfo;
 use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
+use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
 };
-use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
 
 /// A link of this many kbit/s and milliseconds.
@@ -17,41 +17,91 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
 }
 
 /// Flows over one bottleneck of 100 Mbit/s with 10 ms each way and a queue of
-/// one bandwidth-delay product. Flow `i` opens `i` milliseconds after the start.
+/// one bandwidth-delay product, with the profile `ns2`. Flow `i` opens `i` milliseconds after the start.
 ///
 /// # Errors
 /// [`StudyError::World`].
 pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyError> {
-    let there_and_back = |name, from, to| {
-        LinkConfig::new(
-            name,
-            (NodeId(from), NodeId(to)),
-            Rate::from_mbps(100),
-            Duration::from_millis(10),
-            Some(167),
-        )
+    let path = Path {
+        rate: Rate::from_mbps(100),
+        delay: Duration::from_millis(10),
+        queue: 167,
     };
-    let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
-    let link_id = World::<O>::link_id;
-    let routes = [
-        (NodeId(0), NodeId(1), link_id(0)),
-        (NodeId(1), NodeId(0), link_id(1)),
-    ];
-    let profile = profile("ns2")?;
-    let flow = FlowConfig {
-        from: NodeId(0),
-        to: NodeId(1),
-        sender: profile.sender,
-        receiver: profile.receiver,
-        policies: Vec::new(),
+    path.world("ns2", flows)
+}
+
+/// The bulk flow with the profile `rfc`.
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn bulk_rfc<O: Observer + Default>() -> Result<World<O>, StudyError> {
+    let path = Path {
+        rate: Rate::from_mbps(100),
+        delay: Duration::from_millis(10),
+        queue: 167,
     };
-    let flow_configs = vec![flow; flows as usize];
-    let mut world = World::new(2, links, &routes, &[], flow_configs, O::default())?;
-    for i in 0..flows {
-        let at = Instant::ZERO + Duration::from_millis(u64::from(i));
-        world.schedule(at, Action::Open(World::<O>::flow_id(i)))?;
+    path.world("rfc", 1)
+}
+
+/// One flow with the profile `rfc` over 50 ms each way: at the end of its first slow start it loses
+/// about as many packets as the queue holds.
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn loss_burst<O: Observer + Default>(mbps: u64, queue: u32) -> Result<World<O>, StudyError> {
+    let path = Path {
+        rate: Rate::from_mbps(mbps),
+        delay: Duration::from_millis(50),
+        queue,
+    };
+    path.world("rfc", 1)
+}
+
+/// A link there and one back.
+struct Path {
+    rate: Rate,
+    delay: Duration,
+    queue: u32,
+}
+
+impl Path {
+    /// So many flows over it, of which each opens a millisecond after the one before.
+    fn world<O: Observer + Default>(
+        &self,
+        profile: &str,
+        flows: u32,
+    ) -> Result<World<O>, StudyError> {
+        let there_and_back = |name, from, to| {
+            LinkConfig::new(
+                name,
+                (NodeId(from), NodeId(to)),
+                self.rate,
+                self.delay,
+                Some(self.queue),
+            )
+        };
+        let links = vec![there_and_back("there", 0, 1), there_and_back("back", 1, 0)];
+        let link_id = World::<O>::link_id;
+        let routes = [
+            (NodeId(0), NodeId(1), link_id(0)),
+            (NodeId(1), NodeId(0), link_id(1)),
+        ];
+        let profile = midflight_tcp::profile(profile)?;
+        let flow = FlowConfig {
+            from: NodeId(0),
+            to: NodeId(1),
+            sender: profile.sender,
+            receiver: profile.receiver,
+            policies: Vec::new(),
+        };
+        let flow_configs = vec![flow; flows as usize];
+        let mut world = World::new(2, links, &routes, &[], flow_configs, O::default())?;
+        for i in 0..flows {
+            let at = Instant::ZERO + Duration::from_millis(u64::from(i));
+            world.schedule(at, Action::Open(World::<O>::flow_id(i)))?;
+        }
+        Ok(world)
     }
-    Ok(world)
 }
 
 /// The handoff from 6400 kbit/s, 9 ms to 200 kbit/s, 300 ms at 8.2 s with a
@@ -168,6 +218,85 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
     };
     let tables = run_sweeps(&sweeps, how, |_, _| true)?;
     Ok(tables.iter().map(|rows| rows.len() as u64).sum())
+}
+
+/// A question of a sweep over scenarios: the handoff of [`handoff`], timed as [`grid`] times it.
+const CELL: &str = r#"
+profile = "ns2"
+end = "3600 s"
+stop = "measured"
+packets = 100
+wired = { rate = "100 Mbit/s", delay = "2 ms" }
+
+[links.old]
+rate = "6400 kbit/s"
+delay = "9 ms"
+
+[links.new]
+rate = "200 kbit/s"
+delay = "300 ms"
+
+[flows.download]
+scheme = "sack"
+
+[[handoffs]]
+at = "8.2 s"
+to = "new"
+"#;
+
+/// The cells of a sweep over the schemes `sack` and `enhanced` and 200 instants, each read as the
+/// package's sweeps read it, and run; returns how many cells that is.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn cells(threads: usize) -> Result<u64, StudyError> {
+    let canonical = read_scenario(CELL, Origin::Toml("cell"), &[], &[])?.canonical()?;
+    let mut plans = Vec::new();
+    for scheme in ["sack", "enhanced"] {
+        for at in instants() {
+            let sets = [
+                ("flows.download.scheme".into(), scheme.into()),
+                ("handoffs.0.at".into(), at.to_string()),
+            ];
+            plans.push(read_scenario(&canonical, Origin::Json, &sets, &[])?);
+        }
+    }
+    let how = Execution {
+        fork: true,
+        threads,
+    };
+    let runs = run_scenarios(&plans, how, |_, _| true)?;
+    Ok(runs.iter().map(|of_one| of_one.len() as u64).sum())
+}
+
+/// A scenario with so many changes of its link, 1 ms apart.
+///
+/// # Errors
+/// As [`read_scenario`].
+pub fn changing(changes: u64) -> Result<Plan, StudyError> {
+    let mut text = format!(
+        "end = \"{} ms\"\n[links.radio]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n[flows.download]\n",
+        changes + 100
+    );
+    for n in 1..=changes {
+        let rate = 5 + n % 10;
+        let change =
+            format!("[[changes]]\nat = \"{n} ms\"\nlink = \"radio\"\nrate = \"{rate} Mbit/s\"\n");
+        text.push_str(&change);
+    }
+    read_scenario(&text, Origin::Toml("changing"), &[], &[])
+}
+
+/// Runs a scenario on one thread.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn run_plan(plan: &Plan) -> Result<(), StudyError> {
+    let how = Execution {
+        fork: true,
+        threads: 1,
+    };
+    run_scenarios(std::slice::from_ref(plan), how, |_, _| true).map(|_| ())
 }
 
 #[cfg(test)]

@@ -3,18 +3,36 @@
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 
-use midflight_bench::{bottleneck, grid, handoff, run};
+use midflight_bench::{
+    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan,
+};
 use midflight_sim::Digest;
 use midflight_study::StudyError;
 
 /// Its name, what it is counted in, and how to run it once.
 type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 
-const WORKLOADS: [Workload; 10] = [
+const WORKLOADS: [Workload; 16] = [
     ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
     ("bulk-undigested", "packets", || {
         run(bottleneck::<()>(1)?, 60)
     }),
+    ("bulk-rfc", "packets", || run(bulk_rfc::<Digest>()?, 60)),
+    // Queues of one bandwidth-delay product, and of a tenth of it.
+    ("loss-burst", "packets", || {
+        run(loss_burst::<Digest>(1000, 8333)?, 10)
+    }),
+    ("loss-burst-10g", "packets", || {
+        run(loss_burst::<Digest>(10_000, 83_333)?, 10)
+    }),
+    ("loss-burst-10g-short-queue", "packets", || {
+        run(loss_burst::<Digest>(10_000, 8333)?, 10)
+    }),
+    ("changes", "changes", || {
+        run_plan(&changing(8000)?)?;
+        Ok(8000)
+    }),
+    ("cell", "runs", || cells(1)),
     ("handoff", "packets", || run(handoff::<Digest>("sack")?, 30)),
     ("flows-10", "packets", || run(bottleneck::<Digest>(10)?, 60)),
     ("flows-100", "packets", || {
