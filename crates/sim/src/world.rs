@@ -101,6 +101,8 @@ pub struct World<O> {
     /// Ascending by time; equal times in the order of insertion.
     timeline: Vec<(Instant, Action)>,
     done: usize,
+    /// Place in the timeline of the first route that is not done; its length if there is none.
+    next_route: usize,
     agenda: Agenda,
     observer: O,
     error: Option<WorldError>,
@@ -129,6 +131,10 @@ const MOST_BUSY: usize = 12;
 const TIMELINE: usize = 0;
 const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
+
+fn is_route(action: &Action) -> bool {
+    matches!(action, Action::Route { .. })
+}
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -222,6 +228,7 @@ impl<O: Observer> World<O> {
             routes_hold_until: Shadow::ZERO,
             timeline: Vec::new(),
             done: 0,
+            next_route: 0,
             observer,
             error: None,
         };
@@ -281,6 +288,11 @@ impl<O: Observer> World<O> {
         }
         let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
         self.timeline.insert(place, (at, action));
+        if !is_route(&action) {
+            self.next_route += usize::from(place <= self.next_route);
+        } else if place < self.next_route {
+            self.next_route = place;
+        }
         self.sync_timeline();
         Ok(())
     }
@@ -467,8 +479,7 @@ impl<O: Observer> World<O> {
             None => Key::NEVER,
         };
         self.agenda.set_other(TIMELINE, key);
-        let mut planned = self.timeline[self.done..].iter();
-        let next = planned.find(|(_, action)| matches!(action, Action::Route { .. }));
+        let next = self.timeline.get(self.next_route);
         let until = next.map_or(self.promised, |&(at, _)| at.min(self.promised));
         self.routes_hold_until = if until == Instant::NEVER {
             Shadow::NEVER
@@ -480,6 +491,11 @@ impl<O: Observer> World<O> {
     fn act(&mut self) {
         let (_, action) = self.timeline[self.done];
         self.done += 1;
+        if self.next_route < self.done {
+            let mut later = self.timeline[self.done..].iter();
+            let next = later.position(|(_, action)| is_route(action));
+            self.next_route = next.map_or(self.timeline.len(), |after| self.done + after);
+        }
         let (now, flow0) = (self.moment.at, FlowId(0));
         match action {
             Action::Open(flow) => {

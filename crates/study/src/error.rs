@@ -95,6 +95,14 @@ pub enum StudyError {
         /// How many runs there are.
         runs: u64,
     },
+    /// Scenarios that are run together give more results than are held in memory.
+    #[error("the scenarios give {rows} rows of flows and phases together; accepted are at most {most} at a time: give fewer scenarios or runs")]
+    TooManyRows {
+        /// How many there would be.
+        rows: u64,
+        /// How many are accepted.
+        most: u64,
+    },
     /// The value of a policy's knob is not accepted.
     #[error(transparent)]
     Knob(#[from] KnobError),

@@ -7,6 +7,7 @@
 mod access;
 mod file;
 mod foreign;
+mod many;
 mod network;
 mod one_run;
 mod plan;
@@ -19,9 +20,10 @@ pub use file::{
     ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
     WayFile, WiredFile,
 };
+pub use many::{count_pasts, run_scenarios};
 pub use one_run::{capture_scenario, explain_scenario, sender_of, trace_scenario, SenderThen};
 pub use plan::{FlowTold, Occasion, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
-pub use run::{run_scenarios, Beginning, FlowOutcome, Phase, ScenarioRun};
+pub use run::{Beginning, FlowOutcome, Phase, ScenarioRun};
 pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};

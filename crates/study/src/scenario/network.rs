@@ -80,7 +80,7 @@ fn link_id(index: u16) -> LinkId {
     World::<()>::link_id(index)
 }
 
-fn flow_id(number: usize) -> FlowId {
+pub(super) fn flow_id(number: usize) -> FlowId {
     World::<()>::flow_id(number as u32)
 }
 
@@ -167,6 +167,28 @@ impl Plan {
         let flows = self.flows.iter().filter(|f| f.direction == direction);
         let mut policies = flows.flat_map(|f| &self.built[f.built].policies);
         policies.find_map(|policy| policy.routers())
+    }
+
+    /// The same for both directions.
+    pub(super) fn routers(&self) -> [Option<Routers>; 2] {
+        [Direction::Down, Direction::Up].map(|direction| self.asked(direction))
+    }
+
+    /// Gives a link, which was idle until now, the parameters that it has at the start.
+    pub(super) fn retune<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        link: usize,
+    ) -> Result<(), StudyError> {
+        let ways = &self.access[link].settings[0];
+        let each = [
+            (Map::down(link)[1], &ways.down),
+            (self.map().up(link)[1], &ways.up),
+        ];
+        for (id, way) in each {
+            world.retune(id, way.rate, way.delay, Some(way.limit))?;
+        }
+        Ok(())
     }
 
     fn links(&self, run: u64) -> Vec<LinkConfig> {

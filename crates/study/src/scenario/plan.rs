@@ -10,6 +10,7 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use super::access::{changed_ways, check_cross_traffic, ways, Access};
 use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
 use super::foreign::{add_policies, known_part};
+use super::many::MOST_ROWS;
 use super::network::{self, Prospects};
 use super::run::Beginning;
 use super::written::Size;
@@ -22,7 +23,7 @@ use crate::MODEL_VERSION;
 const MOST_LINKS: usize = 64;
 /// Most flows.
 const MOST_FLOWS: usize = 10_000;
-/// Most runs, and most packets to time.
+/// Most packets to time, and most runs, which the rows of results limit further.
 const MOST_RUNS: u64 = 1_000_000_000;
 /// Most handoffs, and most changes.
 const MOST_EVENTS: usize = 100_000;
@@ -266,6 +267,11 @@ impl Plan {
             changes,
             file,
         };
+        let (runs, rows, rows_of_run) = (plan.file.runs, plan.most_rows(), plan.rows_of_run());
+        if rows > MOST_ROWS {
+            let why = format!("{runs} runs give {rows} rows of results, for each run one for each flow and one for each of its phases; accepted are at most {MOST_ROWS} rows, here {} runs", MOST_ROWS / rows_of_run);
+            return problem("runs", why);
+        }
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
                 "stop",

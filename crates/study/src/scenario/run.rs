@@ -1,20 +1,14 @@
-//! Runs of scenarios, and what is measured of each flow.
-
-use std::collections::BTreeMap;
+//! One run of a scenario, and what is measured of each flow.
 
 use educe::Educe;
 use midflight_sim::{Digest, Event, FlowId, Observer, World};
 use midflight_units::{Duration, Instant, Seq};
-use rayon::prelude::*;
 
 use super::file::Stop;
 use super::plan::Plan;
 use crate::error::StudyError;
-use crate::execution::{in_parallel, Execution, Progress};
+use crate::execution::Progress;
 use crate::flow_metrics::{FlowMetrics, FlowRow};
-
-/// Most copies of a world at a time.
-const MOST_COPIES: usize = 64;
 
 /// What a phase begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -306,14 +300,14 @@ impl Ends {
 /// Watches all flows.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
-struct Watch {
+pub(super) struct Watch {
     digest: Digest,
     flows: Vec<FlowWatch>,
-    ends: Ends,
+    pub(super) ends: Ends,
 }
 
 impl Watch {
-    fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         let flow = |flow: &super::plan::Flow| FlowWatch {
             metrics: FlowMetrics::default(),
             moves: flow.on.is_none(),
@@ -357,18 +351,18 @@ impl Observer for Watch {
 
 impl Plan {
     /// Plays what is left of a run, whose world is at its start or before anything was planned.
-    fn finish(
+    pub(super) fn finish(
         &self,
-        mut world: World<Watch>,
+        world: &mut World<Watch>,
         run: u64,
         progress: &Progress,
     ) -> Result<ScenarioRun, StudyError> {
-        self.timeline(&mut world, run)?;
+        self.timeline(world, run)?;
         world.watch(FlowId::default()).0.ends.go_on_with(self);
         let marks = self.marks();
         let mut until = Instant::ZERO;
         for at in marks.iter().map(|mark| mark.0).chain([self.end()]) {
-            progress.advance(&mut world, at, |watch, _| watch.ends.is_done())?;
+            progress.advance(world, at, |watch, _| watch.ends.is_done())?;
             let (watch, _) = world.watch(FlowId::default());
             until = watch.ends.over.unwrap_or(at);
             for flow in &mut watch.flows {
@@ -378,17 +372,17 @@ impl Plan {
                 break;
             }
         }
-        let watch = world.into_observer();
-        let flows = self.flows.iter().zip(watch.flows);
-        let outcome = |(plan, mut flow): (&super::plan::Flow, FlowWatch)| {
+        let (watch, _) = world.watch(FlowId::default());
+        let flows = self.flows.iter().zip(&mut watch.flows);
+        let outcome = |(plan, flow): (&super::plan::Flow, &mut FlowWatch)| {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }
             let rows = flow.metrics.take_rows();
-            let phases = rows.into_iter().zip(flow.phases);
+            let phases = rows.into_iter().zip(&flow.phases);
             let kinds = std::iter::once(Beginning::Start).chain(marks.iter().map(|mark| mark.1));
             let phases = phases.zip(kinds);
-            let phase = |((counts, (first_new, all_new)), kind): ((FlowRow, _), _)| {
+            let phase = |((counts, &(first_new, all_new)), kind): ((FlowRow, _), _)| {
                 let link = plan.on.unwrap_or_else(|| self.mobile_is_on(counts.from));
                 Phase {
                     kind,
@@ -409,120 +403,8 @@ impl Plan {
         };
         Ok(ScenarioRun {
             run,
-            digest: watch.digest,
             flows: flows.map(outcome).collect(),
+            digest: watch.digest,
         })
     }
-
-    fn beginning(&self, run: u64) -> Result<World<Watch>, StudyError> {
-        self.world(run, Watch::new(self))
-    }
-
-    /// What a run is until the first handoff or change, in words; none if that depends on when it is.
-    fn past(&self) -> Option<String> {
-        let first = self.first()?;
-        if self
-            .flows
-            .iter()
-            .any(|f| f.start_notice && f.opens >= first)
-        {
-            return None;
-        }
-        let mut file = serde_json::to_value(&self.file).ok()?;
-        for list in ["handoffs", "changes"] {
-            for event in file.get_mut(list).and_then(|l| l.as_array_mut())? {
-                event.as_object_mut()?.shift_remove("at");
-            }
-        }
-        Some(format!("{file} {:?} {:?}", self.prospects, self.access))
-    }
-}
-
-/// Scenarios that differ only in when handoffs and changes come, and the number of a run.
-struct Family<'a> {
-    /// Places among all scenarios, by when something first happens.
-    members: Vec<(Instant, usize, &'a Plan)>,
-    run: u64,
-}
-
-impl Family<'_> {
-    fn play(&self, progress: &Progress) -> Result<Vec<(usize, ScenarioRun)>, StudyError> {
-        let Some(&(_, place, plan)) = self.members.first() else {
-            return Ok(Vec::new());
-        };
-        if self.members.len() == 1 {
-            let run = plan.finish(plan.beginning(self.run)?, self.run, progress)?;
-            progress.done(1);
-            return Ok(vec![(place, run)]);
-        }
-        let mut past = plan.beginning(self.run)?;
-        let mut all = Vec::new();
-        for some in self.members.chunks(MOST_COPIES) {
-            let mut copies = Vec::new();
-            for &(first, place, plan) in some {
-                past.hold_routes_until(first);
-                progress.advance(&mut past, first, |watch, _| watch.ends.is_done())?;
-                copies.push((place, plan, past.clone()));
-            }
-            let tails: Result<Vec<_>, StudyError> = copies
-                .into_par_iter()
-                .with_max_len(1)
-                .map(|(place, plan, world)| {
-                    let run = plan.finish(world, self.run, progress)?;
-                    progress.done(1);
-                    Ok((place, run))
-                })
-                .collect();
-            all.extend(tails?);
-        }
-        Ok(all)
-    }
-}
-
-/// Runs scenarios side by side; for each its runs in the order of their numbers.
-/// Scenarios that are alike but for the instants of handoffs and changes share
-/// their past. `go_on` is as for [`crate::run_sweeps`].
-///
-/// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or the world's.
-pub fn run_scenarios(
-    plans: &[Plan],
-    how: Execution,
-    go_on: impl FnMut(usize, usize) -> bool,
-) -> Result<Vec<Vec<ScenarioRun>>, StudyError> {
-    let mut families: BTreeMap<(String, u64), Family> = BTreeMap::new();
-    for (place, plan) in plans.iter().enumerate() {
-        let past = plan.past().filter(|_| how.fork);
-        let past = past.unwrap_or_else(|| place.to_string());
-        let first = plan.first().unwrap_or(Instant::NEVER);
-        for run in 0..plan.file.runs {
-            let members = Vec::new();
-            let family = families.entry((past.clone(), run));
-            let family = family.or_insert(Family { members, run });
-            family.members.push((first, place, plan));
-        }
-    }
-    let mut families: Vec<Family> = families.into_values().collect();
-    for family in &mut families {
-        family
-            .members
-            .sort_by_key(|&(first, place, _)| (first, place));
-    }
-    let total = families.iter().map(|f| f.members.len()).sum();
-    if total == 0 {
-        return Ok(vec![Vec::new(); plans.len()]);
-    }
-    let done: Vec<Vec<(usize, ScenarioRun)>> =
-        in_parallel(total, how.threads, go_on, |progress| {
-            let each = families.par_iter().with_max_len(1);
-            each.map(|family| family.play(progress)).collect()
-        })?;
-    let mut runs: Vec<Vec<ScenarioRun>> = vec![Vec::new(); plans.len()];
-    for (place, run) in done.into_iter().flatten() {
-        runs[place].push(run);
-    }
-    for of_one in &mut runs {
-        of_one.sort_by_key(|run| run.run);
-    }
-    Ok(runs)
 }
