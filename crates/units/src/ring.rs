@@ -135,6 +135,82 @@ impl<T: Copy> Ring<T> {
         }
     }
 
+    /// The last element.
+    #[inline]
+    pub fn last(&self) -> Option<&T> {
+        self.get(self.len.wrapping_sub(1))
+    }
+
+    /// How many elements at the front have a property that none has behind one without it. The
+    /// search begins at the end, so that it is short where few at the end are without it.
+    pub fn partition_point(&self, mut has: impl FnMut(&T) -> bool) -> usize {
+        let mut has = |index| self.get(index).is_some_and(&mut has);
+        let (mut low, mut high) = (0, self.len);
+        let mut step = 1;
+        while low < high {
+            let probe = high.saturating_sub(step).max(low);
+            if has(probe) {
+                low = probe + 1;
+                break;
+            }
+            high = probe;
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if has(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Puts an element before the one at `index`. The shorter part of the others moves.
+    pub fn insert(&mut self, index: usize, element: T) {
+        let index = index.min(self.len);
+        if index < self.len / 2 {
+            self.push_front(element);
+            for i in 0..index {
+                self.copy(i + 1, i);
+            }
+        } else {
+            self.push(element);
+            for i in (index + 1..self.len).rev() {
+                self.copy(i - 1, i);
+            }
+        }
+        self.set(index, element);
+    }
+
+    /// Removes the elements from `from` up to `to`. The shorter part of the others moves.
+    pub fn remove(&mut self, from: usize, to: usize) {
+        let to = to.min(self.len);
+        let from = from.min(to);
+        if from < self.len - to {
+            for i in (0..from).rev() {
+                self.copy(i, i + to - from);
+            }
+            self.drop_front(to - from);
+        } else {
+            for i in to..self.len {
+                self.copy(i, i - (to - from));
+            }
+            self.len -= to - from;
+        }
+    }
+
+    fn copy(&mut self, from: usize, to: usize) {
+        let (from, to) = (self.slot(from), self.slot(to));
+        self.slots[to] = self.slots[from];
+    }
+
+    fn set(&mut self, index: usize, element: T) {
+        let slot = self.slot(index);
+        self.slots[slot] = element;
+    }
+
     /// The element at `index` from the front.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
@@ -178,7 +254,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// The elements in order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let (front, back) = self.as_slices();
         front.iter().chain(back)
     }
@@ -202,7 +278,8 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let count = (state >> 60) as usize;
-            match (state >> 40) % 9 {
+            let place = (state >> 20) as usize % (queue.len() + 1);
+            match (state >> 40) % 11 {
                 0..=2 => {
                     for i in 0..count as u64 {
                         ring.push(step * 100 + i);
@@ -222,6 +299,15 @@ mod tests {
                     queue.push_front(step);
                 }
                 7 => assert_eq!(ring.pop(), queue.pop_front()),
+                8 => {
+                    ring.insert(place, step);
+                    queue.insert(place, step);
+                }
+                9 => {
+                    let to = (place + count).min(queue.len());
+                    ring.remove(place, to);
+                    queue.drain(place..to);
+                }
                 _ => {
                     let keep = queue.len().saturating_sub(count);
                     ring.truncate(keep);
@@ -234,6 +320,7 @@ mod tests {
             }
             assert_eq!(ring.len(), queue.len());
             assert_eq!(ring.front(), queue.front());
+            assert_eq!(ring.last(), queue.back());
             assert_eq!(ring.get(count), queue.get(count));
             assert!(ring.iter().eq(queue.iter()));
             assert!(ring.clone().iter().eq(queue.iter()));
@@ -242,5 +329,16 @@ mod tests {
             spare.head.max(ring.head) > ring.slots.len(),
             "the buffer has turned"
         );
+    }
+
+    #[test]
+    fn a_partition_is_found_wherever_it_is() {
+        for len in 0..70 {
+            let mut ring = Ring::default();
+            (0..len).for_each(|i| ring.push(i));
+            for point in 0..=len {
+                assert_eq!(ring.partition_point(|&i| i < point), point);
+            }
+        }
     }
 }
