@@ -4,7 +4,7 @@ use educe::Educe;
 use midflight_control::loss::LossCause;
 use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
 use midflight_tcp::SenderEvent;
-use midflight_units::{Instant, Seq};
+use midflight_units::{Instant, Ring, Seq};
 
 /// Why a sender came to suspect a loss, or what it took the suspicion for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,28 @@ pub struct FlowRow {
     pub wired_dropped: u64,
 }
 
+/// The place of a segment in a list that ascends, and what the list says of it.
+fn find<T: Copy>(list: &Ring<(Seq, T)>, segment: Seq) -> Option<(usize, T)> {
+    let place = list.partition_point(|one| one.0 < segment);
+    let found = list.get(place).filter(|one| one.0 == segment);
+    found.map(|one| (place, one.1))
+}
+
+/// Says something of a segment, which replaces what was said before.
+fn put<T: Copy>(list: &mut Ring<(Seq, T)>, (segment, says): (Seq, T)) {
+    let place = list.partition_point(|one| one.0 < segment);
+    match list.get_mut(place) {
+        Some(one) if one.0 == segment => one.1 = says,
+        _ => list.insert(place, (segment, says)),
+    }
+}
+
+fn forget_below<T: Copy>(list: &mut Ring<(Seq, T)>, una: Seq) {
+    while list.front().is_some_and(|one| one.0 < una) {
+        list.pop();
+    }
+}
+
 /// Watches one flow among others.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
@@ -85,9 +107,9 @@ pub(crate) struct FlowMetrics {
     row: FlowRow,
     una: Seq,
     /// Segments whose last transmission was lost, ascending, and why.
-    lost: Vec<(Seq, Cause)>,
+    lost: Ring<(Seq, Cause)>,
     /// When segments that were sent again were sent last, ascending.
-    resent: Vec<(Seq, Instant)>,
+    resent: Ring<(Seq, Instant)>,
     /// When the timer expired last.
     last_timeout: Instant,
     /// A segment is suspected: why in truth, and for what it is taken.
@@ -129,10 +151,7 @@ impl FlowMetrics {
     }
 
     fn truth(&self, segment: Seq) -> Cause {
-        match self.lost.binary_search_by_key(&segment, |l| l.0) {
-            Ok(place) => self.lost[place].1,
-            Err(_) => Cause::Reordering,
-        }
+        find(&self.lost, segment).map_or(Cause::Reordering, |(_, cause)| cause)
     }
 
     fn answered(&mut self, taken_for: Cause) {
@@ -196,22 +215,17 @@ impl FlowMetrics {
                         }
                     }
                     let last = (segment.seq, segment.sent);
-                    match self.resent.binary_search_by_key(&segment.seq, |r| r.0) {
-                        Ok(place) => self.resent[place] = last,
-                        Err(place) => self.resent.insert(place, last),
-                    }
-                    if let Ok(place) = self.lost.binary_search_by_key(&segment.seq, |l| l.0) {
-                        self.lost.remove(place);
+                    put(&mut self.resent, last);
+                    if let Some((place, _)) = find(&self.lost, segment.seq) {
+                        self.lost.remove(place, place + 1);
                     }
                 }
             }
             Event::AckArrived(ack) if ack.ack > self.una => {
                 self.row.acked += ack.ack - self.una;
                 self.una = ack.ack;
-                let gone = self.lost.partition_point(|l| l.0 < ack.ack);
-                self.lost.drain(..gone);
-                let gone = self.resent.partition_point(|r| r.0 < ack.ack);
-                self.resent.drain(..gone);
+                forget_below(&mut self.lost, ack.ack);
+                forget_below(&mut self.resent, ack.ack);
             }
             Event::Arrived {
                 segment,
@@ -237,13 +251,10 @@ impl FlowMetrics {
                     DropCause::Queue | DropCause::Break => Cause::Congestion,
                 };
                 // Lost copies of what has arrived, or was sent again since, explain nothing.
-                let resent = self.resent.binary_search_by_key(segment, |r| r.0);
-                let is_last = resent.is_ok_and(|place| self.resent[place].1 == *sent);
-                if *segment >= self.una && (is_last || resent.is_err()) {
-                    match self.lost.binary_search_by_key(segment, |l| l.0) {
-                        Ok(place) => self.lost[place].1 = cause,
-                        Err(place) => self.lost.insert(place, (*segment, cause)),
-                    }
+                let resent = find(&self.resent, *segment);
+                let is_last = resent.is_none_or(|(_, last)| last == *sent);
+                if *segment >= self.una && is_last {
+                    put(&mut self.lost, (*segment, cause));
                 }
             }
             Event::TimeoutJudged {

@@ -187,7 +187,7 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
             }
         }
     }
-    assert!(plans.len() > 4 * 40, "{}", plans.len());
+    assert!(plans.len() > 4 * 30, "{}", plans.len());
     assert!(
         count_pasts(&plans) <= plans.len() / 2,
         "every two times share a past"

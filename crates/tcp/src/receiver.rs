@@ -8,7 +8,7 @@
 
 use educe::Educe;
 use midflight_control::signal::{Advertised, HandoverMark, Signal};
-use midflight_units::{Instant, Seq};
+use midflight_units::{Instant, Ring, Seq};
 
 use crate::config::ReceiverConfig;
 use crate::measurement::Measurement;
@@ -30,7 +30,7 @@ pub struct Receiver {
     /// One past the highest segment received.
     highest: Seq,
     /// Blocks received above `next`, ascending and disjoint.
-    above: Vec<SackBlock>,
+    above: Ring<SackBlock>,
     /// Blocks reported lately, most recent first, up to the first empty one.
     reported: [SackBlock; REMEMBERED],
     delayed: Option<Delayed>,
@@ -61,7 +61,7 @@ impl Receiver {
             config,
             next: 0,
             highest: 0,
-            above: Vec::new(),
+            above: Ring::default(),
             reported: [EMPTY; REMEMBERED],
             delayed: None,
             ts_recent: Instant::ZERO,
@@ -86,10 +86,8 @@ impl Receiver {
 
     fn block_of(&self, seq: Seq) -> Option<SackBlock> {
         let after = self.above.partition_point(|b| b.left <= seq);
-        after
-            .checked_sub(1)
-            .map(|i| self.above[i])
-            .filter(|b| seq < b.right)
+        let block = after.checked_sub(1).and_then(|i| self.above.get(i));
+        block.filter(|b| seq < b.right).copied()
     }
 
     /// Takes a segment; returns the ACK to send, if one is due now.
@@ -214,28 +212,30 @@ impl Receiver {
     fn insert_beside_gaps(&mut self, seq: Seq) {
         if seq == self.next {
             self.next += 1;
-            if self.above.first().is_some_and(|b| b.left == self.next) {
-                self.next = self.above.remove(0).right;
+            if let Some(first) = self.above.front().filter(|b| b.left == self.next) {
+                self.next = first.right;
+                self.above.pop();
             }
             return;
         }
         let at = self.above.partition_point(|b| b.left <= seq);
-        let joins_left = at > 0 && self.above[at - 1].right == seq;
-        let joins_right = at < self.above.len() && self.above[at].left == seq + 1;
-        match (joins_left, joins_right) {
-            (true, true) => {
-                self.above[at - 1].right = self.above[at].right;
-                self.above.remove(at);
+        let right = self.above.get(at).filter(|b| b.left == seq + 1).copied();
+        let left = at.checked_sub(1).and_then(|at| self.above.get_mut(at));
+        match (left.filter(|b| b.right == seq), right) {
+            (Some(left), Some(right)) => {
+                left.right = right.right;
+                self.above.remove(at, at + 1);
             }
-            (true, false) => self.above[at - 1].right = seq + 1,
-            (false, true) => self.above[at].left = seq,
-            (false, false) => self.above.insert(
-                at,
-                SackBlock {
-                    left: seq,
-                    right: seq + 1,
-                },
-            ),
+            (Some(left), None) => left.right = seq + 1,
+            (None, Some(_)) => {
+                if let Some(right) = self.above.get_mut(at) {
+                    right.left = seq;
+                }
+            }
+            (None, None) => {
+                let (left, right) = (seq, seq + 1);
+                self.above.insert(at, SackBlock { left, right });
+            }
         }
     }
 

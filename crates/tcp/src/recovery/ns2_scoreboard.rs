@@ -3,7 +3,7 @@
 //! segment in order), because the pointer's arithmetic is part of the behaviour.
 
 use educe::Educe;
-use midflight_units::Seq;
+use midflight_units::{Ring, Seq};
 
 use crate::segment::Ack;
 
@@ -18,7 +18,7 @@ struct Block {
 #[educe(Clone)]
 pub(super) struct Ns2Scoreboard {
     /// Ascending, disjoint and not adjacent.
-    blocks: Vec<Block>,
+    blocks: Ring<Block>,
     /// SACKed segments in all blocks.
     total: i64,
     /// Holes below this have been resent.
@@ -31,7 +31,7 @@ pub(super) struct Ns2Scoreboard {
 impl Default for Ns2Scoreboard {
     fn default() -> Self {
         Self {
-            blocks: Vec::new(),
+            blocks: Ring::default(),
             total: 0,
             next_retransmit: -1,
             floor: -1,
@@ -72,17 +72,16 @@ impl Ns2Scoreboard {
     }
 
     fn forget_below_floor(&mut self) {
-        let gone = self.blocks.partition_point(|b| b.right <= self.floor);
-        self.total -= self
-            .blocks
-            .drain(..gone)
-            .map(|b| b.right - b.left)
-            .sum::<i64>();
-        if let Some(first) = self.blocks.first_mut() {
-            if first.left < self.floor {
-                self.total -= self.floor - first.left;
-                first.left = self.floor;
+        while let Some(first) = self.blocks.get_mut(0) {
+            if first.right > self.floor {
+                if first.left < self.floor {
+                    self.total -= self.floor - first.left;
+                    first.left = self.floor;
+                }
+                break;
             }
+            self.total -= first.right - first.left;
+            self.blocks.pop();
         }
     }
 
@@ -90,24 +89,32 @@ impl Ns2Scoreboard {
         // Blocks that overlap or touch the new one.
         let from = self.blocks.partition_point(|b| b.right < new.left);
         let to = self.blocks.partition_point(|b| b.left <= new.right);
-        let touched = &self.blocks[from..to];
-        if let [only] = touched {
-            if only.left <= new.left && new.right <= only.right {
+        let mut merged = new;
+        let mut had = 0;
+        for i in from..to {
+            let Some(&block) = self.blocks.get(i) else {
+                break;
+            };
+            if block.left <= new.left && new.right <= block.right {
                 // Nothing new. An exact repetition leaves the floor alone, a part of a block does not.
-                let first = self.blocks[0];
-                if *only != new && self.floor >= first.left {
+                let first = self.blocks.front().unwrap_or(&block);
+                if block != new && self.floor >= first.left {
                     self.floor = first.right;
                 }
                 return;
             }
+            merged.left = merged.left.min(block.left);
+            merged.right = merged.right.max(block.right);
+            had += block.right - block.left;
         }
-        let merged = touched.iter().fold(new, |m, b| Block {
-            left: m.left.min(b.left),
-            right: m.right.max(b.right),
-        });
-        let had: i64 = touched.iter().map(|b| b.right - b.left).sum();
         self.total += merged.right - merged.left - had;
-        self.blocks.splice(from..to, [merged]);
+        match self.blocks.get_mut(from) {
+            Some(first) if from < to => {
+                *first = merged;
+                self.blocks.remove(from + 1, to);
+            }
+            _ => self.blocks.insert(from, merged),
+        }
         if self.floor >= merged.left {
             self.floor = merged.right;
         }

@@ -8,61 +8,141 @@
 //! say nothing of what was sent behind them.
 
 use educe::Educe;
-use midflight_units::Seq;
+use midflight_units::{Ring, Seq};
 
 use super::LossRecovery;
 use crate::event::{Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, Turn};
 
-/// SACKed segments: blocks ascending, disjoint and not adjacent.
+/// SACKed segments. What RFC 6675 counts of them is kept up to date with each change, so that
+/// an ACK takes the same time however many there are.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-struct Scoreboard(Vec<SackBlock>);
+struct Scoreboard {
+    /// Blocks ascending, disjoint and not adjacent.
+    blocks: Ring<SackBlock>,
+    /// Segments in all blocks.
+    total: u64,
+    marks: [Mark; 3],
+}
+
+/// A sequence number below which the SACKed segments are counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    at: Seq,
+    below: u64,
+}
+
+/// Places in [`Scoreboard::marks`]: at the edge of what is lost, at HighRxt, at SND.NXT.
+const LOST: usize = 0;
+const RESENT: usize = 1;
+const NEXT: usize = 2;
+
+/// Up to so many segments [`Scoreboard::edge`] counts from the highest one down.
+const FEW: u32 = 16;
 
 impl Scoreboard {
     /// Adds a block; whether any of it is new.
     fn add(&mut self, new: SackBlock) -> bool {
-        let from = self.0.partition_point(|b| b.right < new.left);
-        let to = self.0.partition_point(|b| b.left <= new.right);
-        let touched = &self.0[from..to];
-        if touched
-            .iter()
-            .any(|b| b.left <= new.left && new.right <= b.right)
-        {
-            return false;
+        let from = self.blocks.partition_point(|b| b.right < new.left);
+        let to = self.blocks.partition_point(|b| b.left <= new.right);
+        let mut merged = new;
+        let mut known = new.left;
+        for i in from..to {
+            let Some(&block) = self.blocks.get(i) else {
+                break;
+            };
+            if block.left <= new.left && new.right <= block.right {
+                return false;
+            }
+            self.count(known, block.left, u64::wrapping_add);
+            known = known.max(block.right);
+            merged.left = merged.left.min(block.left);
+            merged.right = merged.right.max(block.right);
         }
-        let merged = touched.iter().fold(new, |m, b| SackBlock {
-            left: m.left.min(b.left),
-            right: m.right.max(b.right),
-        });
-        self.0.splice(from..to, [merged]);
+        self.count(known, new.right, u64::wrapping_add);
+        match self.blocks.get_mut(from) {
+            Some(first) if from < to => {
+                *first = merged;
+                self.blocks.remove(from + 1, to);
+            }
+            _ => self.blocks.insert(from, merged),
+        }
         true
     }
 
-    fn forget_below(&mut self, una: Seq) {
-        let gone = self.0.partition_point(|b| b.right <= una);
-        self.0.drain(..gone);
-        if let Some(first) = self.0.first_mut() {
-            first.left = first.left.max(una);
+    /// Counts the segments in `[from, to)`, which are added or forgotten.
+    fn count(&mut self, from: Seq, to: Seq, with: fn(u64, u64) -> u64) {
+        if from >= to {
+            return;
+        }
+        self.total = with(self.total, to - from);
+        for mark in &mut self.marks {
+            mark.below = with(mark.below, to.min(mark.at) - from.min(mark.at));
         }
     }
 
-    /// Segments in `[from, to)`.
-    fn count(&self, from: Seq, to: Seq) -> u64 {
-        self.0
-            .iter()
-            .map(|b| b.right.min(to).saturating_sub(b.left.max(from)))
-            .sum()
+    #[inline]
+    fn forget_below(&mut self, una: Seq) {
+        while let Some(&first) = self.blocks.front() {
+            if first.left >= una {
+                break;
+            }
+            self.count(first.left, first.right.min(una), u64::wrapping_sub);
+            if first.right > una {
+                if let Some(first) = self.blocks.get_mut(0) {
+                    first.left = una;
+                }
+                break;
+            }
+            self.blocks.pop();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.total = 0;
+        self.marks = Default::default();
+    }
+
+    /// Segments below `at`. A mark moves there from where it was before.
+    fn below(&mut self, mark: usize, at: Seq) -> u64 {
+        let is_above_all = |last: &SackBlock| last.right <= at;
+        if self.blocks.last().is_none_or(is_above_all) {
+            return self.total;
+        }
+        let Mark { at: was, mut below } = self.marks[mark];
+        if at > was {
+            let passed = self.blocks.partition_point(|b| b.right <= was);
+            for i in passed..self.blocks.len() {
+                match self.blocks.get(i).filter(|b| b.left < at) {
+                    Some(block) => below += block.right.min(at) - block.left.max(was),
+                    None => break,
+                }
+            }
+        } else if at < was {
+            let reached = self.blocks.partition_point(|b| b.left < was);
+            for i in (0..reached).rev() {
+                match self.blocks.get(i).filter(|b| b.right > at) {
+                    Some(block) => below -= block.right.min(was) - block.left.max(at),
+                    None => break,
+                }
+            }
+        }
+        self.marks[mark] = Mark { at, below };
+        below
     }
 
     /// The edge below which every segment that is not here has so many of these
     /// between itself and `end`.
     fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
         let mut wanted = u64::from(threshold);
-        for block in self.0.iter().rev() {
+        let reached = self.blocks.partition_point(|b| b.left < end);
+        for i in (0..reached).rev() {
+            let block = self.blocks.get(i)?;
             let right = block.right.min(end);
-            let length = right.saturating_sub(block.left);
+            let length = right - block.left;
             if length >= wanted {
                 return Some(right - wanted);
             }
@@ -71,13 +151,64 @@ impl Scoreboard {
         None
     }
 
+    /// The same without an end. Many segments are counted from where the edge was before.
+    fn edge(&mut self, threshold: u32) -> Option<Seq> {
+        if threshold <= FEW {
+            return self.edge_below(Seq::MAX, threshold);
+        }
+        let threshold = u64::from(threshold);
+        if self.total < threshold {
+            return None;
+        }
+        let Mark { at, below } = self.marks[LOST];
+        let above = self.total - below;
+        let edge = if above >= threshold {
+            let mut left_out = above - threshold;
+            let passed = self.blocks.partition_point(|b| b.right <= at);
+            let mut later = (passed..self.blocks.len()).filter_map(|i| self.blocks.get(i));
+            later.find_map(|block| {
+                let left = block.left.max(at);
+                let length = block.right - left;
+                if left_out < length {
+                    return Some(left + left_out);
+                }
+                left_out -= length;
+                None
+            })
+        } else {
+            let mut wanted = threshold - above;
+            let reached = self.blocks.partition_point(|b| b.left < at);
+            let mut earlier = (0..reached).rev().filter_map(|i| self.blocks.get(i));
+            earlier.find_map(|block| {
+                let right = block.right.min(at);
+                let length = right - block.left;
+                if wanted <= length {
+                    return Some(right - wanted);
+                }
+                wanted -= length;
+                None
+            })
+        }?;
+        self.marks[LOST] = Mark {
+            at: edge,
+            below: self.total - threshold,
+        };
+        Some(edge)
+    }
+
     /// The first segment from `from` on that is not here.
     fn first_without(&self, from: Seq) -> Seq {
-        let at = self.0.partition_point(|b| b.right <= from);
-        self.0
+        let at = self.blocks.partition_point(|b| b.right <= from);
+        self.blocks
             .get(at)
             .filter(|b| b.left <= from)
             .map_or(from, |b| b.right)
+    }
+
+    /// The first block that begins above `seq`.
+    fn first_above(&self, seq: Seq) -> Option<&SackBlock> {
+        let at = self.blocks.partition_point(|b| b.left <= seq);
+        self.blocks.get(at)
     }
 }
 
@@ -126,7 +257,7 @@ impl Sack {
         let mut news = false;
         let mut left = self.blocks.first_without(block.left);
         while left < block.right.min(core.nxt) {
-            let known = self.blocks.0.iter().find(|b| b.left > left);
+            let known = self.blocks.first_above(left);
             let right = known.map_or(block.right, |b| b.left.min(block.right));
             let right = right.min(core.nxt);
             news |= self.gone_again.add(SackBlock { left, right });
@@ -136,11 +267,11 @@ impl Sack {
     }
 
     /// The segments that speak for the loss of others.
-    fn witnesses(&self, core: &Core) -> &Scoreboard {
+    fn witnesses(&mut self, core: &Core) -> &mut Scoreboard {
         if core.is_going_back() {
-            &self.gone_again
+            &mut self.gone_again
         } else {
-            &self.blocks
+            &mut self.blocks
         }
     }
 
@@ -150,16 +281,14 @@ impl Sack {
     }
 
     fn forget_all(&mut self) {
-        self.blocks.0.clear();
-        self.gone_again.0.clear();
+        self.blocks.clear();
+        self.gone_again.clear();
     }
 
     /// IsLost(): every un-SACKed segment below this edge has DupThresh SACKed
     /// segments above it (and so has what has DupThresh SACKed blocks above).
-    fn lost_edge(&self, core: &Core) -> Seq {
-        let edge = self
-            .witnesses(core)
-            .edge_below(Seq::MAX, core.dup_threshold);
+    fn lost_edge(&mut self, core: &Core) -> Seq {
+        let edge = self.witnesses(core).edge(core.dup_threshold);
         if core.in_order_below.is_some() {
             return edge.max(self.edge_among(core)).unwrap_or(core.una);
         }
@@ -169,31 +298,30 @@ impl Sack {
     /// The same where reordering is expected: the usual DupThresh holds for segments
     /// that keep their order, among themselves, and for those that are overdue.
     #[cold]
-    fn edge_among(&self, core: &Core) -> Option<Seq> {
+    fn edge_among(&mut self, core: &Core) -> Option<Seq> {
         let usual = core.config.dup_threshold;
         let (in_order, overdue) = core.reordering_edges();
         let witnesses = self.witnesses(core);
         let late = witnesses
             .edge_below(Seq::MAX, usual)
-            .map(|e| e.min(overdue));
+            .map(|edge| edge.min(overdue));
         witnesses.edge_below(in_order, usual).max(late)
     }
 
     /// SetPipe().
-    fn set_pipe(&self, core: &mut Core) {
-        let unsacked = |from: Seq, to: Seq| to.saturating_sub(from) - self.blocks.count(from, to);
-        let lost = self.lost_edge(core).max(core.una);
+    fn set_pipe(&mut self, core: &mut Core) {
+        let lost = self.lost_edge(core).clamp(core.una, core.nxt);
         let resent = self.high_rxt.clamp(core.una, core.nxt);
-        core.pipe = (unsacked(lost, core.nxt) + unsacked(core.una, resent)) as i64;
+        let not_lost = core.nxt - lost;
+        let sacked = self.blocks.below(NEXT, core.nxt) - self.blocks.below(LOST, lost);
+        let sent_again = resent - core.una - self.blocks.below(RESENT, resent);
+        core.pipe = (not_lost - sacked + sent_again) as i64;
     }
 
     /// NextSeg().
     fn next_seg(&mut self, core: &Core) -> Option<Seq> {
-        let highest_sacked = self
-            .blocks
-            .0
-            .last()
-            .map_or(core.una, |b| b.right.min(core.nxt));
+        let last = self.blocks.blocks.last();
+        let highest_sacked = last.map_or(core.una, |b| b.right.min(core.nxt));
         let hole = self.blocks.first_without(self.high_rxt.max(core.una));
         let is_hole = hole < highest_sacked;
         // (1)
@@ -213,7 +341,7 @@ impl Sack {
         }
         // (4) One rescue retransmission of the highest segment in a recovery.
         if self.rescue_rxt.is_none_or(|r| core.una > r) && core.una < core.nxt {
-            let top = self.blocks.0.last().filter(|b| b.right >= core.nxt);
+            let top = self.blocks.blocks.last().filter(|b| b.right >= core.nxt);
             let highest = top.map_or(core.nxt, |b| b.left) - 1;
             if highest >= core.una {
                 self.rescue_rxt = Some(self.recovery_point);
@@ -360,6 +488,118 @@ impl LossRecovery for Sack {
             // does not go once more (HighRxt outlives the undo).
             self.recovery_point = core.una.max(self.high_rxt);
             self.rescue_rxt = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What RFC 6675 says, with every count made anew from the segments.
+    #[derive(Default)]
+    struct Reference(BTreeSet<Seq>);
+
+    impl Reference {
+        fn add(&mut self, block: SackBlock) -> bool {
+            let before = self.0.len();
+            self.0.extend(block.left..block.right);
+            self.0.len() > before
+        }
+
+        fn edge_below(&self, end: Seq, threshold: u32) -> Option<Seq> {
+            let mut below = self.0.range(..end).rev();
+            below.nth(threshold as usize - 1).copied()
+        }
+
+        fn blocks(&self) -> Vec<(Seq, Seq)> {
+            let mut blocks: Vec<(Seq, Seq)> = Vec::new();
+            for &seq in &self.0 {
+                match blocks.last_mut() {
+                    Some(last) if last.1 == seq => last.1 += 1,
+                    _ => blocks.push((seq, seq + 1)),
+                }
+            }
+            blocks
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Add(Seq, Seq),
+        Forget(Seq),
+        Clear,
+        Below(usize, Seq),
+        Edge(u32),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => (0_u64..300, 1_u64..20).prop_map(|(left, n)| Step::Add(left, left + n)),
+            6 => (0_u64..300).prop_map(|seq| Step::Add(seq, seq + 1)),
+            2 => (0_u64..10).prop_map(Step::Forget),
+            1 => Just(Step::Clear),
+            6 => (0_usize..3, 0_u64..330).prop_map(|(mark, at)| Step::Below(mark, at)),
+            6 => (1_u32..120).prop_map(Step::Edge),
+        ]
+    }
+
+    proptest! {
+        /// After every step every answer is that of the reference, wherever the marks are.
+        #[test]
+        fn counts_that_are_kept_are_counts_made_anew(
+            steps in prop::collection::vec(step(), 1..200)
+        ) {
+            let (mut board, mut reference) = (Scoreboard::default(), Reference::default());
+            let mut una = 0;
+            for step in steps {
+                match step {
+                    Step::Add(left, right) if left > una => {
+                        let block = SackBlock { left, right };
+                        prop_assert_eq!(board.add(block), reference.add(block));
+                    }
+                    Step::Add(..) => {}
+                    Step::Forget(more) => {
+                        una += more;
+                        board.forget_below(una);
+                        reference.0 = reference.0.split_off(&una);
+                    }
+                    Step::Clear => {
+                        board.clear();
+                        reference.0.clear();
+                    }
+                    Step::Below(mark, at) => {
+                        let below = reference.0.range(..at).count() as u64;
+                        prop_assert_eq!(board.below(mark, at), below);
+                    }
+                    Step::Edge(threshold) => {
+                        let edge = reference.edge_below(Seq::MAX, threshold);
+                        prop_assert_eq!(board.edge(threshold), edge);
+                    }
+                }
+                let blocks: Vec<_> = board.blocks.iter().map(|b| (b.left, b.right)).collect();
+                prop_assert_eq!(blocks, reference.blocks());
+                prop_assert_eq!(board.total, reference.0.len() as u64);
+                for mark in board.marks {
+                    let below = reference.0.range(..mark.at).count() as u64;
+                    prop_assert_eq!(mark.below, below);
+                }
+                for (end, threshold) in [(150, 3), (Seq::MAX, 1), (una + 40, 2)] {
+                    let edge = reference.edge_below(end, threshold);
+                    prop_assert_eq!(board.edge_below(end, threshold), edge);
+                }
+                for from in [una, una + 30, 200] {
+                    let is_here = |seq: &Seq| reference.0.contains(seq);
+                    let without = (from..).find(|seq| !is_here(seq));
+                    prop_assert_eq!(Some(board.first_without(from)), without);
+                    let above = reference.blocks().into_iter().find(|b| b.0 > from);
+                    prop_assert_eq!(board.first_above(from).map(|b| (b.left, b.right)), above);
+                }
+            }
         }
     }
 }
