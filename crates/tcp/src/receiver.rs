@@ -314,6 +314,10 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::config::profile;
 
@@ -397,5 +401,29 @@ mod tests {
         );
         let due = r.on_timer(Instant::from_nanos(106_000_000));
         assert_eq!(due.map(|a| a.ack), Some(6));
+    }
+
+    proptest! {
+        /// After every segment the receiver has what has arrived, and its first block is the
+        /// one that the segment belongs to.
+        #[test]
+        fn what_has_arrived_is_acknowledged(seqs in prop::collection::vec(0_u64..60, 1..200)) {
+            let mut r = receiver(false);
+            let mut arrived = BTreeSet::new();
+            for seq in seqs {
+                prop_assert_eq!(r.has(seq), arrived.contains(&seq));
+                arrived.insert(seq);
+                let (next, blocks) = feed(&mut r, seq);
+                let has = |seq: &u64| arrived.contains(seq);
+                prop_assert_eq!(Some(next), (0..).find(|seq| !has(seq)));
+                if seq > next {
+                    let left = (0..seq).rev().find(|seq| !has(seq)).map_or(0, |gap| gap + 1);
+                    let right = (seq..).find(|seq| !has(seq)).unwrap_or(seq);
+                    prop_assert_eq!(blocks[0], (left, right));
+                }
+                let above: u64 = r.above.iter().map(|b| b.right - b.left).sum();
+                prop_assert_eq!(next + above, arrived.len() as u64);
+            }
+        }
     }
 }

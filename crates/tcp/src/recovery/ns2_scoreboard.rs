@@ -150,6 +150,7 @@ impl Ns2Scoreboard {
 #[cfg(test)]
 mod tests {
     use midflight_units::Instant;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::segment::{SackBlock, SackBlocks};
@@ -190,5 +191,112 @@ mod tests {
         assert!(board.update(14, 100, &ack(14, &[])));
         assert_eq!(board.total, 1);
         assert_eq!(board.next_hole(), Some(15));
+    }
+
+    /// ns-2's list, searched from its start at each step and counted anew.
+    #[derive(Default)]
+    struct Reference {
+        blocks: Vec<Block>,
+        next_retransmit: i64,
+        floor: i64,
+    }
+
+    impl Reference {
+        fn total(&self) -> i64 {
+            self.blocks.iter().map(|b| b.right - b.left).sum()
+        }
+
+        fn update(&mut self, last: i64, max: Seq, ack: &Ack) -> bool {
+            let before = self.total();
+            let mut changed = false;
+            if self.floor <= last {
+                self.floor = last + 1;
+                changed = !self.blocks.is_empty();
+                self.blocks.retain(|b| b.right > self.floor);
+                for block in &mut self.blocks {
+                    block.left = block.left.max(self.floor);
+                }
+            }
+            let before = if changed { -1 } else { before };
+            for block in ack.sack.iter(ack.ack) {
+                if block.left < block.right && block.right <= max {
+                    let (left, right) = (block.left as i64, block.right as i64);
+                    self.add(Block { left, right });
+                }
+            }
+            self.total() != before
+        }
+
+        fn add(&mut self, new: Block) {
+            let holds = |b: &&Block| b.left <= new.left && new.right <= b.right;
+            if let Some(only) = self.blocks.iter().find(holds) {
+                if *only != new && self.floor >= self.blocks[0].left {
+                    self.floor = self.blocks[0].right;
+                }
+                return;
+            }
+            let mut merged = new;
+            let touches = |b: &Block| b.left <= new.right && new.left <= b.right;
+            for block in self.blocks.iter().filter(|b| touches(b)) {
+                merged.left = merged.left.min(block.left);
+                merged.right = merged.right.max(block.right);
+            }
+            self.blocks.retain(|b| !touches(b));
+            self.blocks.push(merged);
+            self.blocks.sort_by_key(|b| b.left);
+            if self.floor >= merged.left {
+                self.floor = merged.right;
+            }
+        }
+
+        fn next_hole(&mut self) -> Option<i64> {
+            self.next_retransmit = self.next_retransmit.max(self.floor);
+            let from = self.next_retransmit;
+            let place = self.blocks.iter().position(|b| b.right >= from)?;
+            let hole = match self.blocks[place] {
+                block if block.left > from => from,
+                block if place + 1 < self.blocks.len() => block.right,
+                _ => return None,
+            };
+            self.next_retransmit = hole;
+            (hole > 0).then_some(hole)
+        }
+    }
+
+    proptest! {
+        /// After every ACK the board is the list, and hands out the same hole.
+        #[test]
+        fn the_board_is_ns2s_list(
+            acks in prop::collection::vec(
+                (0_u64..6, prop::collection::vec((0_u64..50, 1_u64..9), 0..4), any::<bool>()),
+                1..150,
+            )
+        ) {
+            let mut board = Ns2Scoreboard::default();
+            let mut reference = Reference { next_retransmit: -1, floor: -1, ..Default::default() };
+            let mut last = 0;
+            for (more, blocks, resends) in acks {
+                last += more;
+                let blocks: Vec<_> = blocks
+                    .into_iter()
+                    // Some are below the ACK, as late ones are.
+                    .map(|(from, n)| ((last + from).saturating_sub(5), (last + from).saturating_sub(5) + n))
+                    .collect();
+                let ack = ack(last, &blocks);
+                let (at, max) = (last as i64, last + 45);
+                let changed = reference.update(at, max, &ack);
+                prop_assert_eq!(board.update(at, max, &ack), changed);
+                prop_assert_eq!(board.total, reference.total());
+                prop_assert_eq!(board.floor, reference.floor);
+                let blocks: Vec<Block> = board.blocks.iter().copied().collect();
+                prop_assert_eq!(&blocks, &reference.blocks);
+                let hole = reference.next_hole();
+                prop_assert_eq!(board.next_hole(), hole);
+                if let (Some(hole), true) = (hole, resends) {
+                    board.mark_retransmitted(hole);
+                    reference.next_retransmit = reference.next_retransmit.max(hole + 1);
+                }
+            }
+        }
     }
 }

@@ -496,9 +496,11 @@ impl LossRecovery for Sack {
 mod tests {
     use std::collections::BTreeSet;
 
+    use midflight_units::Instant;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::segment::{SackBlocks, Says};
 
     /// What RFC 6675 says, with every count made anew from the segments.
     #[derive(Default)]
@@ -600,6 +602,96 @@ mod tests {
                     prop_assert_eq!(board.first_above(from).map(|b| (b.left, b.right)), above);
                 }
             }
+        }
+    }
+
+    /// SetPipe() as the RFC has it: every segment in flight is looked at.
+    fn pipe_anew(sack: &Sack, core: &Core) -> i64 {
+        let listed = |board: &Scoreboard| {
+            let blocks = board.blocks.iter();
+            Reference(blocks.flat_map(|b| b.left..b.right).collect())
+        };
+        let sacked = listed(&sack.blocks);
+        let witnesses = if core.is_going_back() {
+            listed(&sack.gone_again)
+        } else {
+            listed(&sack.blocks)
+        };
+        let lost = witnesses.edge_below(Seq::MAX, core.dup_threshold);
+        let lost = lost.unwrap_or(core.una);
+        let mut pipe = 0;
+        for seq in (core.una..core.nxt).filter(|seq| !sacked.0.contains(seq)) {
+            pipe += i64::from(seq >= lost) + i64::from(seq < sack.high_rxt);
+        }
+        pipe
+    }
+
+    /// What reaches the sender.
+    #[derive(Clone, Debug)]
+    enum Turned {
+        /// An ACK of some more segments, with blocks as distances above it and lengths.
+        Ack(u64, Vec<(u64, u64)>),
+        Timeout,
+    }
+
+    fn turned() -> impl Strategy<Value = Turned> {
+        let blocks = || prop::collection::vec((0_u64..60, 1_u64..25), 0..4);
+        prop_oneof![
+            20 => blocks().prop_map(|blocks| Turned::Ack(0, blocks)),
+            8 => (1_u64..12, blocks()).prop_map(|(more, blocks)| Turned::Ack(more, blocks)),
+            1 => Just(Turned::Timeout),
+        ]
+    }
+
+    proptest! {
+        /// After every ACK in a recovery the pipe is that which is counted anew.
+        #[test]
+        fn the_pipe_that_is_kept_is_the_pipe_counted_anew(
+            threshold in prop_oneof![Just(3_u32), 1_u32..60],
+            all in prop::collection::vec(turned(), 1..120),
+        ) {
+            let Ok(mut profile) = crate::config::profile("rfc") else { unreachable!() };
+            profile.sender.dup_threshold = threshold;
+            let mut core = Core::new(&profile.sender, []);
+            let mut sack = Sack::default();
+            core.set_cwnd(60.0, &mut ());
+            let mut counted = 0;
+            for one in all {
+                let mut room = 200;
+                while let Some(seq) = core.resend.take().or_else(|| sack.next_segment(&mut core)) {
+                    core.transmit(seq);
+                    room -= 1;
+                    if room == 0 {
+                        break;
+                    }
+                }
+                match one {
+                    Turned::Ack(more, list) => {
+                        let una = (core.una + more).min(core.max);
+                        let mut ack = Ack {
+                            ack: una,
+                            sack: SackBlocks::default(),
+                            echo: None,
+                            cause_sent: Instant::ZERO,
+                            says: Says::Nothing,
+                        };
+                        for (above, length) in list {
+                            let left = una + above;
+                            ack.sack.push(una, SackBlock { left, right: left + length });
+                        }
+                        sack.on_ack(&mut core, &ack, &mut ());
+                    }
+                    Turned::Timeout => {
+                        core.timer_expired(Instant::ZERO, &mut ());
+                        sack.on_timeout(&mut core, &mut ());
+                    }
+                }
+                if core.in_fast_recovery {
+                    prop_assert_eq!(core.pipe, pipe_anew(&sack, &core));
+                    counted += 1;
+                }
+            }
+            prop_assume!(counted > 0);
         }
     }
 }
