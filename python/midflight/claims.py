@@ -11,15 +11,24 @@ none passes     ``not``
 nothing to see  ``undecidable`` (no check could be made; the note says why)
 ==============  =================================================================
 
-A rule of the form "each of these cells" has one part per cell.  A part that could not be measured
-counts as not passed as soon as another part could be measured.
+A rule of the form "each of these cells" has one part per cell.  A part that could not be decided
+counts as not passed as soon as another part could be decided.  A verdict is shown with its score,
+the number of parts that pass: 3 of 10 and 11 of 12 are both ``partly`` and do not say the same.
+
+Rows that go beyond a paper have an identifier with an X after the paper's (``A11-X1``).  They are
+counted apart: the tally of a paper has the paper's own rows only.
+
+Where a reading of the paper was corrected, the earlier one stays beside it as a `Reading`: the rule
+or the setup that it is about, with its own parts.  It is shown, and decides nothing.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +38,8 @@ __all__ = [
     "ClaimResult",
     "Finding",
     "Ledger",
+    "Reading",
+    "Tally",
     "Verdict",
     "at_least",
     "at_most",
@@ -54,16 +65,22 @@ class Verdict(enum.StrEnum):
 class Check:
     """One part of a pass rule: what was measured, its value as text, and whether it passed.
 
-    `passed` is None when the part could not be measured.
+    `passed` is None when the part could not be decided.  `parts` is above one where a check stands
+    for several parts with the same outcome.
     """
 
     what: str
     value: str
     passed: bool | None
+    parts: int = 1
+
+    @property
+    def text(self) -> str:
+        """What was measured, without the outcome."""
+        return f"{self.what}: {self.value}" if self.what else self.value
 
     def __str__(self) -> str:
-        mark = {True: "", False: " [fails]", None: " [not measured]"}[self.passed]
-        return f"{self.what}: {self.value}{mark}" if self.what else f"{self.value}{mark}"
+        return self.text + {True: "", False: " [fails]", None: " [undecided]"}[self.passed]
 
 
 def decide(checks: Iterable[Check]) -> Verdict:
@@ -78,17 +95,10 @@ def decide(checks: Iterable[Check]) -> Verdict:
     return Verdict.NOT
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one claim's function found: its checks, further measured values, and a note.
-
-    `context` holds measured values that the rule does not ask for but a reader wants to see.
-    `note` gives the reason where the claim does not come out as stated.
-    """
+class _Parts:
+    """Verdict and score of what has checks."""
 
     checks: Sequence[Check]
-    note: str = ""
-    context: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -96,10 +106,78 @@ class Finding:
         return decide(self.checks)
 
     @property
-    def measured(self) -> str:
-        """The measured values as one text."""
+    def passed(self) -> int:
+        """How many parts of the rule pass."""
+        return sum(check.parts for check in self.checks if check.passed)
+
+    @property
+    def parts(self) -> int:
+        """How many parts the rule has."""
+        return sum(check.parts for check in self.checks)
+
+    @property
+    def score(self) -> str:
+        """`11 of 12 parts`; empty for a rule without parts."""
+        if not self.parts:
+            return ""
+        return f"{self.passed} of {self.parts} part{'s' if self.parts > 1 else ''}"
+
+    @property
+    def outcome(self) -> str:
+        """Verdict and score: `partly, 11 of 12 parts`."""
+        return f"{self.verdict}, {self.score}" if self.score else str(self.verdict)
+
+
+@dataclass(frozen=True)
+class Reading(_Parts):
+    """Another reading of a claim: what it takes the paper to say, and what its parts give."""
+
+    what: str
+    checks: Sequence[Check]
+
+    def __str__(self) -> str:
         parts = "; ".join(str(check) for check in self.checks)
-        return f"{parts}. {self.context}" if self.context and parts else parts or self.context
+        return f"{self.what}: {self.outcome} ({parts})"
+
+
+@dataclass(frozen=True)
+class Finding(_Parts):
+    """What one claim's function found: its checks, further measured values, and a note.
+
+    `context` holds measured values that the rule does not ask for but a reader wants to see.
+    `note` gives the reason where the claim does not come out as stated; `why` is that reason in one
+    sentence for the summary of a report, by default the first sentence of the note.  `readings` are
+    other readings of the claim, which do not decide.
+    """
+
+    checks: Sequence[Check]
+    note: str = ""
+    context: str = ""
+    why: str = ""
+    readings: Sequence[Reading] = ()
+
+    @property
+    def measured(self) -> str:
+        """The measured values as one text, the other readings at its end."""
+        parts = "; ".join(str(check) for check in self.checks)
+        text = f"{parts}. {self.context}" if self.context and parts else parts or self.context
+        return " | ".join(filter(None, [text, *map(str, self.readings)]))
+
+    @property
+    def reason(self) -> str:
+        """Why the claim does not come out, in one sentence."""
+        return self.why or _SENTENCE_END.split(self.note, maxsplit=1)[0].rstrip(".:")
+
+    def failures(self, most: int = 3) -> str:
+        """The parts that do not pass, `most` of them in full: empty where all pass."""
+        failed = [check for check in self.checks if not check.passed]
+        shown = [check.text + (" (undecided)" if check.passed is None else "") for check in failed]
+        rest = sum(check.parts for check in failed[most:])
+        return "; ".join([*shown[:most], *([f"{rest} more"] if rest else [])])
+
+
+#: A full stop, and a capital after it: not the one in a number or in "Fig. 8".
+_SENTENCE_END = re.compile(r"(?<!\bFig)(?<!\bFigs)\.\s+(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -116,6 +194,11 @@ class Claim:
     figures: tuple[str, ...]
     needs: tuple[Any, ...]
     evaluate: Callable[[Any], Finding] = field(repr=False)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the row goes beyond the paper."""
+        return self.id.partition("-")[2].startswith("X")
 
 
 @dataclass(frozen=True)
@@ -135,15 +218,61 @@ class ClaimResult:
         """The finding's verdict."""
         return self.finding.verdict
 
-    def to_json(self) -> dict[str, str]:
+    @property
+    def beyond(self) -> bool:
+        """Whether the row goes beyond the paper."""
+        return self.claim.beyond
+
+    def to_json(self) -> dict[str, str | int | bool]:
         """What `claims.csv` has of it, by column."""
         return {
             "id": self.claim.id,
+            "beyond_paper": self.beyond,
             "claim": self.claim.claim,
             "rule": self.claim.rule,
             "measured": self.finding.measured,
             "verdict": str(self.finding.verdict),
+            "parts_passed": self.finding.passed,
+            "parts": self.finding.parts,
             "note": self.finding.note,
+        }
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows have which verdict, and how many of their parts pass."""
+
+    verdicts: Mapping[Verdict, int]
+    passed: int
+    parts: int
+
+    @classmethod
+    def of(cls, results: Iterable[ClaimResult]) -> Tally:
+        """The tally of these rows."""
+        findings = [result.finding for result in results]
+        return cls(
+            Counter(finding.verdict for finding in findings),
+            sum(finding.passed for finding in findings),
+            sum(finding.parts for finding in findings),
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(self.verdicts.values())
+
+    def __str__(self) -> str:
+        """`16 reproduced, 2 partly (98 of 110 parts)`."""
+        counts = ", ".join(f"{self.verdicts[v]} {v}" for v in Verdict if self.verdicts.get(v))
+        return f"{counts} ({self.passed} of {self.parts} parts)"
+
+    def to_json(self) -> dict[str, int]:
+        """Counts by name."""
+        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in Verdict}
+        return {
+            "rows": self.rows,
+            **counts,
+            "parts_passed": self.passed,
+            "parts": self.parts,
         }
 
 
@@ -220,13 +349,13 @@ def _plain(value: float) -> str:
 def counted(what: str, passed: Sequence[str], failed: Sequence[str]) -> list[Check]:
     """The parts of a rule over many cells, gathered: those that pass, and those that do not.
 
-    Gives one check for each group that is not empty, so that the verdict is the one that single
-    checks would give.
+    Gives one check for each group that is not empty, so that verdict and score are those that
+    single checks would give.
     """
     total = len(passed) + len(failed)
-    checks = [Check(what, f"{len(passed)} of {total}", True)] if passed else []
+    checks = [Check(what, f"{len(passed)} of {total}", True, len(passed))] if passed else []
     if failed:
-        checks.append(Check(f"{what}, not", f"{len(failed)} of {total}", False))
+        checks.append(Check(f"{what}, not", f"{len(failed)} of {total}", False, len(failed)))
     return checks
 
 

@@ -1,4 +1,4 @@
-"""One self-contained HTML report of a study: verdicts, figures, assumptions.
+"""One self-contained HTML report of a study: what came out, verdicts, figures, assumptions.
 
 The file holds everything it shows (figures as SVG data) and loads nothing from the network.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections import Counter
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,12 +81,15 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
         "wide": drawn.figure.wide,
         "image": data_url(drawn.file(".svg").read_bytes(), "image/svg+xml"),
         "files": [path.relative_to(root).as_posix() for path in drawn.files],
-        "claims": [
-            {"id": result.id, "verdict": str(result.verdict)}
-            for result in claims
-            if drawn.id in result.claim.figures
-        ],
+        "claims": [result for result in claims if drawn.id in result.claim.figures],
     }
+
+
+def _failures(claims: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """The rows that did not come out, the worst first and otherwise in their order."""
+    order = (Verdict.NOT, Verdict.PARTLY, Verdict.UNDECIDABLE)
+    failed = [one for one in claims if one.verdict is not Verdict.REPRODUCED]
+    return sorted(failed, key=lambda one: (one.beyond, order.index(one.verdict)))
 
 
 def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str = "") -> Path:
@@ -95,13 +98,22 @@ def write_report(study: Study, result: StudyResult, path: Path, *, appendix: str
 
     made = environment()
     made.filters["prose"] = _prose
-    counts = Counter(str(claim.verdict) for claim in result.claims)
+    made.filters["brief"] = lambda text: textwrap.shorten(text, 110, placeholder=" ...")
+    groups = [
+        (title, tally, [one for one in result.claims if one.beyond is beyond])
+        for title, tally, beyond in (
+            ("The paper's claims", result.paper, False),
+            ("Beyond the paper", result.beyond, True),
+        )
+        if tally.rows
+    ]
     html = made.get_template("report.html.j2").render(
         study=study,
         result=result,
         verdicts=[str(verdict) for verdict in Verdict],
-        counts=counts,
-        claims=result.claims,
+        counts={str(verdict): result.paper.verdicts.get(verdict, 0) for verdict in Verdict},
+        groups=groups,
+        failures=_failures(result.claims),
         figures=[_figure(drawn, result.claims, path.parent) for drawn in result.figures],
         appendix=Markup(_markdown(appendix)) if appendix else "",
         assumptions=Markup(_markdown(study.assumptions())),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from midflight import MidflightError
 from midflight.claims import Verdict
+from midflight.cli import main
 from midflight.studies import STUDIES, load, reproduce
 from midflight.studies.daniel_kojo_2008 import scenarios as sc
 from midflight.studies.daniel_kojo_2008.claims.setup import LIMIT_LINKS, measured_limit
 from midflight.studies.runs import Job, Link, Runs, Sweep
-from midflight.studies.study import Study, drawing
+from midflight.studies.study import DRAWING, Study, drawing
 
 NAME = "daniel-kojo-2008"
 
@@ -111,11 +113,20 @@ def test_one_figure_runs_what_it_needs_and_no_more(
     assert all(done <= total for _, done, total in told)
 
     text = json.loads(json.dumps(result.to_json()))
-    assert set(text) == {"study", "model_version", "digest", "claims", "figures"}
+    assert set(text) == {
+        *("study", "model_version", "digest", "conclusion", "tally", "claims", "figures"),
+    }
     assert text["figures"] == [
         {"id": "26", "files": [f"figures/fig26.{kind}" for kind in ("svg", "png", "csv")]}
     ]
-    assert set(text["claims"][0]) == {"id", "claim", "rule", "measured", "verdict", "note"}
+    assert set(text["claims"][0]) == {
+        *("id", "beyond_paper", "claim", "rule", "measured", "verdict", "note"),
+        *("parts_passed", "parts"),
+    }
+    with (tmp_path / "claims.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert row["parts"] == str(text["claims"][0]["parts"]) == "5"
+    assert row["beyond_paper"] == "no"
     assert re.fullmatch("[0-9a-f]{32}", text["digest"])
     assert {claim["verdict"] for claim in text["claims"]} <= {str(v) for v in Verdict}
 
@@ -134,6 +145,54 @@ def test_the_report_needs_no_network(tmp_path: Path) -> None:
     assert 'src="data:image/svg+xml;base64,' in html
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", html)
     assert "@import" not in html
+
+
+def test_what_failed_is_said_before_any_figure(tmp_path: Path) -> None:
+    result = reproduce(NAME, figure="2", out=tmp_path)
+    assert result.report is not None
+    html = result.report.read_text(encoding="utf-8")
+    summary, _, rest = html.partition('<h2 id="claims">')
+    assert "<figure" not in summary
+    failed = {one.id for one in result.claims if one.verdict is not Verdict.REPRODUCED}
+    assert failed
+    assert {id for id in (one.id for one in result.claims) if id in summary} == failed
+    for one in result.claims:
+        assert one.finding.outcome in rest
+        assert one.finding.score in rest
+    figure = rest[rest.index("<figure") :]
+    assert all(f'href="#{one.id}"' in figure for one in result.claims)
+
+
+def test_claims_need_no_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without matplotlib and what reports are made with there are the same claims and data."""
+    whole = reproduce(NAME, figure="23", out=tmp_path / "whole")
+    for name in [n for n in sys.modules if n.partition(".")[0] in DRAWING]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in DRAWING:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    def never(*_: object) -> None:
+        raise AssertionError("simulates although the figure cannot be drawn")
+
+    with monkeypatch.context() as context:
+        context.setattr(Runs, "make", never)
+        with pytest.raises(MidflightError, match=r"need matplotlib, jinja2, .*midflight\[plots\]"):
+            reproduce(NAME, figure="23", out=tmp_path / "no")
+        assert main(["reproduce", NAME, "--figure", "23", "--out", str(tmp_path / "no")]) == 2
+        assert "matplotlib" in capsys.readouterr().err
+    out = tmp_path / "bare"
+    assert main(["reproduce", NAME, "--figure", "23", "--out", str(out), "--json"]) == 0
+    done = capsys.readouterr()
+    assert "note: matplotlib, jinja2, markdown_it not installed" in done.err
+    text = json.loads(done.out)
+    assert text["claims"] == whole.to_json()["claims"]
+    assert text["digest"] == whole.digest
+    assert text["figures"][0]["files"] == ["figures/fig23a.csv"]
+    for file in ("claims.csv", "figures/fig23a.csv", "figures/fig23b.csv"):
+        assert (out / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert not (out / "report.html").exists()
 
 
 def test_a_figure_number_selects_its_parts(tmp_path: Path) -> None:

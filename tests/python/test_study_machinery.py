@@ -10,8 +10,12 @@ import pytest
 
 from midflight.claims import (
     Check,
+    Claim,
+    ClaimResult,
     Finding,
     Ledger,
+    Reading,
+    Tally,
     Verdict,
     at_least,
     below,
@@ -20,8 +24,10 @@ from midflight.claims import (
     decide,
     near,
 )
+from midflight.cli.reproduce import verdicts
 from midflight.plot import LOOKS, Mark, Panel, Series, quartile_plot, time_sequence_plot, write_csv
 from midflight.results import EventLog, Quartiles, quantile, quartiles, rank_correlation
+from midflight.studies.study import StudyResult
 
 
 def check(passed: bool | None) -> Check:
@@ -63,6 +69,63 @@ def test_gathered_parts_decide_as_single_ones_do() -> None:
 def test_a_finding_says_which_part_fails() -> None:
     finding = Finding([Check("37 ms", "41.0 %", True), Check("1 ms", "71.0 %", False)])
     assert finding.measured == "37 ms: 41.0 %; 1 ms: 71.0 % [fails]"
+
+
+def test_a_verdict_has_a_score() -> None:
+    partly = Finding([*counted("cells", list("abc"), list("de")), check(None)])
+    assert (partly.passed, partly.parts, partly.score) == (3, 6, "3 of 6 parts")
+    assert partly.outcome == "partly, 3 of 6 parts"
+    assert Finding([check(False)]).outcome == "not, 0 of 1 part"
+    assert Finding([]).outcome == "undecidable"
+
+
+def test_another_reading_is_shown_and_decides_nothing() -> None:
+    finding = Finding([check(True)], readings=[Reading("as before", [check(False), check(None)])])
+    assert finding.outcome == "reproduced, 1 of 1 part"
+    assert finding.measured == (
+        "part: 1 | as before: not, 0 of 2 parts (part: 1 [fails]; part: 1 [undecided])"
+    )
+
+
+def test_what_failed_and_why_fits_a_line() -> None:
+    checks = [Check(f"{n} ms", "1.0 %", n == 5) for n in range(6)]
+    checks.append(Check("last", "0.1 %", None, 2))
+    note = "In Fig. 8 the RTO is 0.2 s. Then more is said."
+    finding = Finding(checks, note)
+    assert finding.failures(2) == "0 ms: 1.0 %; 1 ms: 1.0 %; 5 more"
+    assert finding.failures(9).endswith("4 ms: 1.0 %; last: 0.1 % (undecided)")
+    assert finding.reason == "In Fig. 8 the RTO is 0.2 s"
+    assert Finding(checks, note, why="It is so").reason == "It is so"
+    assert Finding([check(True)]).failures() == ""
+
+
+def result(id: str, *passed: bool | None) -> ClaimResult:
+    claim = Claim(id, "claim", "rule", (), (), lambda _: Finding([]))
+    return ClaimResult(claim, Finding([check(one) for one in passed]))
+
+
+def test_rows_beyond_a_paper_are_not_in_its_tally() -> None:
+    rows = [result("P1-F1", True, False), result("P1-X1", True), result("P1-X2", False)]
+    assert [one.beyond for one in rows] == [False, True, True]
+    whole = StudyResult("study", "1", "", rows, ())
+    assert str(whole.paper) == "1 partly (1 of 2 parts)"
+    assert str(whole.beyond) == "1 reproduced, 1 not (1 of 2 parts)"
+    tally = whole.to_json()["tally"]
+    assert tally["paper"]["rows"] == 1
+    assert tally["beyond_paper"] == {
+        "rows": 2,
+        "reproduced": 1,
+        "partly": 0,
+        "not": 1,
+        "undecidable": 0,
+        "parts_passed": 1,
+        "parts": 2,
+    }
+    text = verdicts(whole)
+    assert "1 claim: 1 partly (1 of 2 parts)" in text
+    assert "2 rows beyond the paper: 1 reproduced, 1 not (1 of 2 parts)" in text
+    assert text.index("P1-F1") < text.index("beyond the paper:") < text.index("P1-X1")
+    assert Tally.of([]).rows == 0
 
 
 def test_a_ledger_keeps_the_order_and_refuses_a_second_row() -> None:

@@ -6,13 +6,12 @@ import json
 import os
 import sys
 import textwrap
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from midflight.cli.output import UserError, align, progress_display, shorten
+from midflight.cli.output import UserError, align, note, progress_display, shorten
 
 if TYPE_CHECKING:
     from midflight.studies import StudyResult
@@ -44,8 +43,8 @@ def reproduce(
 ) -> None:
     """Reproduce a study and write its report.
 
-    Runs every scenario, draws the figures, judges the claims, and writes a report to open in a
-    browser.
+    Runs every scenario, judges the claims, draws the figures, and writes a report to open in a
+    browser. A verdict comes with the number of parts of its rule that pass.
 
     \b
     Examples:
@@ -55,9 +54,21 @@ def reproduce(
       midflight reproduce daniel-kojo-2008 --json > claims.json
     """
     from midflight import studies
-    from midflight.studies.study import select_figures
+    from midflight.studies.study import missing, select_figures
 
     select_figures(studies.load(name), figure)
+    lacking = missing()
+    if lacking:
+        text = f"{', '.join(lacking)} not installed"
+        if figure is not None and not as_json:
+            raise UserError(
+                f'figure {figure} cannot be drawn: {text}; pip install "midflight[plots]", or ask '
+                "for its claims alone with --json"
+            )
+        note(
+            f"{text}: claims and the data of figures only, no figures and no report; "
+            'pip install "midflight[plots]"'
+        )
     if out is None:
         # One figure must not take the place of the report of the whole study.
         out = Path("out") / (name if figure is None else f"{name}-figure-{figure.strip()}")
@@ -72,6 +83,7 @@ def reproduce(
                 out=out,
                 progress=progress,
                 processes=min(os.cpu_count() or 1, MOST_PROCESSES),
+                pictures=not lacking,
             )
     except OSError as error:
         raise UserError(
@@ -84,23 +96,32 @@ def reproduce(
         print()
     else:
         print(verdicts(result, values=values))
-        print(f"Report: {result.report}")
+        if result.report is not None:
+            print(f"Report: {result.report}")
+        else:
+            print(f"Claims: {result.folder / 'claims.csv'}")
 
 
 def verdicts(result: StudyResult, *, values: bool = False) -> str:
     """Return the verdict table, with what was measured if `values`, and the counts under it."""
-    from midflight.claims import Verdict
-
-    lines = [["claim", "verdict", "what the paper says"]]
-    for one in result.claims:
-        lines.append([one.id, str(one.verdict), shorten(one.claim.claim)])
-        if values:
-            text = textwrap.wrap(f"{one.finding.measured}", 100)
-            text += textwrap.wrap(f"Note: {one.finding.note}", 100) if one.finding.note else []
-            lines += [["", "", line] for line in text]
     if not result.claims:
         return "No claim is about this figure."
-    counts = Counter(one.verdict for one in result.claims)
-    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-    claims = "1 claim" if len(result.claims) == 1 else f"{len(result.claims)} claims"
-    return f"{align(lines, right=False)}\n\n{claims}: {tally}"
+    lines, counts = [["claim", "verdict", "parts", "what the paper says"]], []
+    for beyond, tally in ((False, result.paper), (True, result.beyond)):
+        rows = [one for one in result.claims if one.beyond is beyond]
+        if not rows:
+            continue
+        if beyond:
+            lines.append(["", "", "", "beyond the paper:"])
+        for one in rows:
+            score = f"{one.finding.passed} of {one.finding.parts}" if one.finding.parts else ""
+            lines.append([one.id, str(one.verdict), score, shorten(one.claim.claim)])
+            if values:
+                text = textwrap.wrap(f"{one.finding.measured}", 100)
+                text += textwrap.wrap(f"Note: {one.finding.note}", 100) if one.finding.note else []
+                lines += [["", "", "", line] for line in text]
+        kind = "row" if beyond else "claim"
+        plural = "s" if len(rows) > 1 else ""
+        counts.append(f"{len(rows)} {kind}{plural}{' beyond the paper' * beyond}: {tally}")
+    conclusion = textwrap.wrap(result.conclusion, 100)
+    return "\n".join([align(lines, right=False), "", *conclusion, *counts])

@@ -38,17 +38,27 @@ def reproduce(
     out: Path | None = None,
     progress: Progress | None = None,
     processes: int = 1,
+    pictures: bool = True,
 ) -> StudyResult:
     """Reproduce a study and write its figures, data and report under `out` (default: out/<name>).
 
     With `figure`, run, draw and judge only what belongs to that figure.  `progress` is called with
-    (what, done, total) as the work goes on.
+    (what, done, total) as the work goes on.  Without `pictures` there are the claims and the data
+    of the figures, which need neither matplotlib nor what reports are made with.
 
     Figures are drawn in that many `processes`.  A script that asks for more than one needs the
     usual `if __name__ == "__main__":`, since each of them imports it.
 
-    Raises `MidflightError` for a study or figure that does not exist.
+    Raises `MidflightError` for a study or figure that does not exist, and, before anything runs,
+    where pictures cannot be made.
     """
     study = load(name)
     where = Path("out") / name if out is None else Path(out)
-    return reproduce_study(study, figure=figure, out=where, progress=progress, processes=processes)
+    return reproduce_study(
+        study,
+        figure=figure,
+        out=where,
+        progress=progress,
+        processes=processes,
+        pictures=pictures,
+    )

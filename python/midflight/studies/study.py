@@ -1,11 +1,13 @@
 """What every study is made of, and how one is reproduced.
 
 A study is a paper's scenarios, figures and claims.  Reproducing it makes the runs that its figures
-and claims list, draws the figures, evaluates the claims and writes one report.
+and claims list, evaluates the claims, draws the figures and writes one report.  Claims need neither
+pictures nor a report, and so none of the packages that make these.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import signal
 import tempfile
@@ -18,11 +20,19 @@ from pathlib import Path
 from typing import Any
 
 from midflight._core import MODEL_VERSION, MidflightError
-from midflight.claims import ClaimResult, Ledger
+from midflight.claims import ClaimResult, Ledger, Tally
 from midflight.plot import Drawing, write_csv
 from midflight.studies.runs import Job, Progress, Runs
 
-__all__ = ["Figure", "FigureResult", "Study", "StudyResult", "reproduce_study"]
+__all__ = ["Figure", "FigureResult", "Study", "StudyResult", "missing", "reproduce_study"]
+
+#: What figures and reports are made with, by the name of the module: installed on request only.
+DRAWING = ("matplotlib", "jinja2", "markdown_it")
+
+
+def missing() -> list[str]:
+    """The modules that figures and reports need and that are not installed."""
+    return [name for name in DRAWING if importlib.util.find_spec(name) is None]
 
 
 @dataclass(frozen=True)
@@ -72,8 +82,9 @@ class Study:
     `reading` says how the figures are to be read.  `assumptions` is a Markdown text.  `everything`
     lists runs that belong to the study although no figure or claim reads them alone.  `extra`
     writes further files of a complete reproduction and returns Markdown for the report
-    (sensitivities, for example).  `calibrate` finds the parameters that the paper gives by their
-    effect only, and returns its trials.
+    (sensitivities, for example).  `conclusion` says in a sentence or two what a complete
+    reproduction gives; it stands at the head of the report.  `calibrate` finds the parameters that
+    the paper gives by their effect only, and returns its trials.
     """
 
     name: str
@@ -87,11 +98,16 @@ class Study:
     everything: tuple[Job, ...] = ()
     extra: Callable[[Runs, Path], tuple[str, list[Path]]] | None = None
     calibrate: Callable[[Runs, Progress | None], Sequence[Any]] | None = None
+    conclusion: Callable[[Runs], str] | None = None
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a reproduction gives: verdicts, figures, the report, and a digest of all its runs."""
+    """What a reproduction gives: verdicts, figures, the report, and a digest of all its runs.
+
+    Without pictures there is no `report`, and the files of a figure are its data.  `folder` is
+    where all files are.
+    """
 
     study: str
     model_version: str
@@ -100,19 +116,32 @@ class StudyResult:
     figures: Sequence[FigureResult]
     report: Path | None = None
     files: Sequence[Path] = ()
+    folder: Path = Path()
+    conclusion: str = ""
+
+    @property
+    def paper(self) -> Tally:
+        """The tally of the paper's own rows."""
+        return Tally.of(one for one in self.claims if not one.beyond)
+
+    @property
+    def beyond(self) -> Tally:
+        """The tally of the rows that go beyond the paper."""
+        return Tally.of(one for one in self.claims if one.beyond)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain values; figure files are relative to the report's directory."""
-        root = self.report.parent if self.report is not None else Path()
+        """The result as plain values; figure files are relative to the folder."""
         return {
             "study": self.study,
             "model_version": self.model_version,
             "digest": self.digest,
+            "conclusion": self.conclusion,
+            "tally": {"paper": self.paper.to_json(), "beyond_paper": self.beyond.to_json()},
             "claims": [result.to_json() for result in self.claims],
             "figures": [
                 {
                     "id": drawn.id,
-                    "files": [path.relative_to(root).as_posix() for path in drawn.files],
+                    "files": [path.relative_to(self.folder).as_posix() for path in drawn.files],
                 }
                 for drawn in self.figures
             ],
@@ -143,15 +172,22 @@ def reproduce_study(
     progress: Progress | None,
     processes: int = 1,
     runs: Runs | None = None,
+    pictures: bool = True,
 ) -> StudyResult:
-    """Make the runs, draw the figures, evaluate the claims and write the report of one study.
+    """Make the runs, evaluate the claims, draw the figures and write the report of one study.
 
     With `figure`, only that figure and the claims about it are run, drawn and evaluated.  Figures
-    are drawn in that many `processes`.
-    """
-    from midflight.report import write_report
+    are drawn in that many `processes`.  Without `pictures` there are the claims and the data of the
+    figures.
 
+    Raises `MidflightError` before anything runs when pictures cannot be made.
+    """
     figures = select_figures(study, figure)
+    if pictures and (lacking := missing()):
+        raise MidflightError(
+            f"figures and reports need {', '.join(lacking)}, not installed: "
+            'pip install "midflight[plots]"'
+        )
     claims = (
         list(study.claims)
         if figure is None
@@ -167,13 +203,15 @@ def reproduce_study(
     with unfinished(out) as work:
         drawings = [one.draw(runs) for one in figures]
         stems = [work / "figures" / one.stem for one in figures]
-        with drawing(drawings, stems, processes) as written:
+        with drawing(drawings, stems, processes, pictures=pictures) as written:
             results = [ClaimResult(claim, claim.evaluate(runs)) for claim in claims]
-            appendix = ""
+            appendix = conclusion = ""
             files = [write_claims(work / "claims.csv", results)]
             if figure is None and study.extra is not None:
                 appendix, more = study.extra(runs, work)
                 files += more
+            if figure is None and study.conclusion is not None:
+                conclusion = study.conclusion(runs)
             drawn = gather(figures, drawings, written, progress)
         result = StudyResult(
             study=study.name,
@@ -181,10 +219,15 @@ def reproduce_study(
             digest=runs.digest(),
             claims=results,
             figures=drawn,
-            report=work / "report.html",
+            report=work / "report.html" if pictures else None,
             files=files,
+            folder=work,
+            conclusion=conclusion,
         )
-        write_report(study, result, work / "report.html", appendix=appendix)
+        if result.report is not None:
+            from midflight.report import write_report
+
+            write_report(study, result, result.report, appendix=appendix)
 
     def finished(path: Path) -> Path:
         return out / path.relative_to(work)
@@ -192,29 +235,38 @@ def reproduce_study(
     return replace(
         result,
         figures=[replace(one, files=[finished(path) for path in one.files]) for one in drawn],
-        report=out / "report.html",
+        report=finished(result.report) if result.report is not None else None,
         files=[finished(path) for path in files],
+        folder=out,
     )
 
 
 def write_claims(path: Path, results: Sequence[ClaimResult]) -> Path:
-    """Write a table of claims, verdicts and measured values."""
-    header = ("id", "verdict", "claim", "rule", "measured", "note")
-    rows = [one.to_json() for one in results]
+    """Write a table of claims, verdicts with their parts, and measured values."""
+    header = (
+        *("id", "verdict", "parts_passed", "parts", "beyond_paper"),
+        *("claim", "rule", "measured", "note"),
+    )
+    rows = [{**one.to_json(), "beyond_paper": "yes" if one.beyond else "no"} for one in results]
     return write_csv(path, header, ([row[name] for name in header] for row in rows))
+
+
+def _data(drawing: Drawing, stem: Path) -> list[Path]:
+    """Write the data of a figure alone."""
+    return [write_csv(stem.with_suffix(".csv"), drawing.header, drawing.rows)]
 
 
 @contextmanager
 def drawing(
-    drawings: Sequence[Drawing], stems: Sequence[Path], processes: int
+    drawings: Sequence[Drawing], stems: Sequence[Path], processes: int, *, pictures: bool = True
 ) -> Iterator[Iterator[list[Path]]]:
-    """The files of drawings, in order.
+    """The files of drawings, in order; without `pictures` their data alone.
 
     With more processes than one several are drawn at a time, while the caller goes on.
     """
     processes = min(processes, len(drawings))
-    if processes < 2:
-        yield map(Drawing.write, drawings, stems)
+    if processes < 2 or not pictures:
+        yield map(Drawing.write if pictures else _data, drawings, stems)
         return
     with ProcessPoolExecutor(
         processes,
