@@ -1,9 +1,9 @@
 //! A1: avoid spurious retransmission timeouts (Daniel & Kojo 2008, section
 //! 5.2, figure 11).
 //!
-//! On a notice of more delay or less bandwidth the minimum RTO is raised to
-//! what the ACK of the next segment may take, so that the old link's timeout
-//! does not fire for a segment whose ACK is only late:
+//! On a notice of more delay the minimum RTO is raised to what the ACK of the
+//! next segment may take, so that the old link's timeout does not fire for a
+//! segment whose ACK is only late:
 //!
 //! 1. `RTT_old_newlink` exceeds the RTO: `RTT_old_newlink + FlightSize x SDpkt_old + 200 ms`;
 //! 2. fast recovery is under way: `RTT_newlink + FlightSize x SDpkt_old + 200 ms`;
@@ -12,7 +12,9 @@
 //!
 //! The paper's listing uses `RTT_newlink` in case 1 too, but its worked number
 //! (552 ms) needs `RTT_old_newlink`; in case 3 its 2.12 s needs the pipe after
-//! three duplicate ACKs. Both readings are knobs.
+//! three duplicate ACKs. Section 5.2 invokes A1 when "an increase in the link
+//! delay" is indicated; the listing also names a decrease in bandwidth. The
+//! other readings are knobs.
 //!
 //! A1 guards against growing delay only. While it holds, the RTO is as long as
 //! the new round trip, a full queue and 200 ms, so a genuine loss that needs a
@@ -49,7 +51,7 @@ struct Active {
 pub struct A1 {
     case1_newlink: bool,
     case3_flight: bool,
-    delay_only: bool,
+    bandwidth_too: bool,
     active: Option<Active>,
 }
 
@@ -77,7 +79,7 @@ fn raise(min: Duration, floor: Duration, why: String) -> Orders {
 impl Part for A1 {
     const INFO: PartInfo = PartInfo {
         name: "a1",
-        summary: "raise the minimum RTO over a handoff to more delay or less bandwidth, so that late ACKs do not cause spurious timeouts",
+        summary: "raise the minimum RTO over a handoff to more delay, so that late ACKs do not cause spurious timeouts",
         source: "Daniel & Kojo 2008, section 5.2, figure 11",
         knobs: &[
             Knob {
@@ -94,9 +96,9 @@ impl Part for A1 {
             },
             Knob {
                 name: "a1_trigger",
-                default: "delay-or-bandwidth",
-                accepts: "delay-or-bandwidth, delay",
-                summary: "which notices A1 acts on: more delay or less bandwidth, or more delay only",
+                default: "delay",
+                accepts: "delay, delay-or-bandwidth",
+                summary: "which notices A1 acts on: more delay only, or more delay or less bandwidth",
             },
         ],
     };
@@ -120,8 +122,8 @@ impl Part for A1 {
                 )?;
             }
             _ => {
-                let choices = [("delay-or-bandwidth", false), ("delay", true)];
-                self.delay_only = choose(&Self::INFO, name, value, &choices)?;
+                let choices = [("delay", false), ("delay-or-bandwidth", true)];
+                self.bandwidth_too = choose(&Self::INFO, name, value, &choices)?;
             }
         }
         Ok(())
@@ -140,7 +142,7 @@ impl HandoffPolicy for A1 {
             orders.push(Order::RestartTimer, why);
         }
         let triggered =
-            notice.delay_increases() || (!self.delay_only && notice.bandwidth_decreases());
+            notice.delay_increases() || (self.bandwidth_too && notice.bandwidth_decreases());
         if !triggered || view.in_rto_recovery {
             return orders;
         }
@@ -299,17 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn less_bandwidth_at_equal_delay_triggers_and_only_restores() {
-        let mut a1 = A1::default();
+    fn less_bandwidth_at_equal_delay_triggers_on_request_and_only_restores() {
         let n = notice((6400, 9), (200, 9));
+        assert!(A1::default().on_notice(&n, &view(12, 10)).is_empty());
+        let mut a1 = A1::default();
+        assert_eq!(a1.set_knob("a1_trigger", "delay-or-bandwidth"), Ok(()));
         let mut sender = view(12, 10);
         assert!(!a1.on_notice(&n, &sender).is_empty());
         sender.snd_una = sender.snd_max;
         let orders = a1.on_ack(&sender);
         assert!(orders.contains(&Order::SetMinRto(Duration::from_millis(200))));
-        let mut delay_only = A1::default();
-        assert_eq!(delay_only.set_knob("a1_trigger", "delay"), Ok(()));
-        assert!(delay_only.on_notice(&n, &view(12, 10)).is_empty());
     }
 
     #[test]
