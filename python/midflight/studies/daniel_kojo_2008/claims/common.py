@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.claims import Check, Finding, between, percent
+from midflight.claims import Check, Finding, Reading, between, percent
 from midflight.results import EventLog, RunTable, quantile
 from midflight.studies.daniel_kojo_2008.scenarios import (
     ENHANCED,
     REGULAR,
     Example,
+    as_listed,
     sweep,
     sweeps,
 )
@@ -58,12 +59,18 @@ def yes(what: str, passed: bool, value: str) -> Check:
     return Check(what, value, bool(passed))
 
 
-def found(checks: list[Check], *, note: str = "", context: str = "") -> Finding:
+def found(
+    checks: list[Check],
+    *,
+    note: str = "",
+    context: str = "",
+    why: str = "",
+    readings: Sequence[Reading] = (),
+) -> Finding:
     """A finding whose note is kept only where the claim did not come out as stated."""
-    finding = Finding(checks, note, context)
     if all(check.passed for check in checks) and checks:
-        return Finding(checks, "", context)
-    return finding
+        note = why = ""
+    return Finding(checks, note, context, why, readings)
 
 
 # Measures over a cell
@@ -95,6 +102,22 @@ def upper_reduction(runs: Runs, cell: Cell, scheme: str = ENHANCED) -> float:
     return _reduction(
         table(runs, cell).transfer_time.q3, table(runs, cell, scheme).transfer_time.q3
     )
+
+
+#: A1 as the listing of figure 11 has it, for `reduction_as_listed`.
+AS_LISTED = (
+    "A1 triggered by a longer delay or a smaller bandwidth (the listing of figure 11; "
+    "`a1_trigger=delay-or-bandwidth`)"
+)
+
+
+def reduction_as_listed(runs: Runs, cell: Cell, *, upper: bool = False) -> float:
+    """The reduction of the median (or of the upper quartile) with the listing's trigger of A1."""
+    regular = table(runs, cell).transfer_time
+    enhanced = runs.sweep(as_listed(cell)).transfer_time
+    if upper:
+        return _reduction(regular.q3, enhanced.q3)
+    return _reduction(regular.median, enhanced.median)
 
 
 def with_spurious_rto(runs: Runs, cell: Cell, scheme: str = REGULAR) -> float:
@@ -295,7 +318,7 @@ def what_happened(runs: Runs, cells: Cells, scheme: str = ENHANCED) -> str:
             f"losses {regular.mean('drops_data'):.1f} to {other.mean('drops_data'):.1f}"
         )
     return (
-        "Regular to enhanced, median transfer time, mean RTOs, mean losses. "
+        "Regular to enhanced, median transfer time, mean RTOs, mean losses: "
         + "; ".join(parts)
         + "."
     )
