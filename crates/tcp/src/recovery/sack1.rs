@@ -69,10 +69,14 @@ impl Sack1 {
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        // ns-2's receiver has no news when nothing is outstanding. What another one reports then, a
+        // DSACK or segments never sent, would leave holes below SND.UNA, for which sending waits.
+        if core.una >= core.max {
+            return;
+        }
         let news =
             self.board.update(last(core.una), core.max, ack) || core.config.count_sackless_dupacks;
-        // ns-2's receiver has no news when nothing is outstanding; a DSACK may be one.
-        if !news || core.una >= core.max {
+        if !news {
             return;
         }
         core.dupacks += 1;
@@ -100,6 +104,8 @@ impl Sack1 {
             }
         } else if ack.ack > core.una {
             core.advance(ack.ack, log);
+            // In ns-2 everything has gone out again by then. After an order to go back it has not.
+            core.nxt = core.nxt.max(core.una);
             self.board.update(last(core.una), core.max, ack);
             core.pipe -= 1;
             core.restart_timer();
