@@ -6,6 +6,11 @@
 # window       the sender's window_, packets
 # frto         0: off; 1: frto_enabled_; 2: sfrto_enabled_
 # response     spurious_response_
+# agent        the sender: Sack1, Newreno, Reno or Tahoe; all but Sack1 have a sink without SACK
+# delack       1: the sink delays ACKs
+# limited      singledup_ (limited transmit)
+# changes1     newreno_changes1_
+# deflation    partial_window_deflation_
 # end          the run stops here; what would happen at this very instant does not
 # script       what befalls the packets that reach the far end of the access link, after queue, transmission
 #              and propagation: `n:lose` or `n:seconds` (delivered that much later), n from 1, the SYN counts
@@ -14,7 +19,10 @@
 # Topology: S -- 20 Mbit/s, 1 ms, limit 10000 -- R -- access link -- MN. Prints `time,event,value`;
 # tests/data/ns2/README.md tells what the events mean.
 
-array set want {rate 1000 delay 200 window 10000 frto 0 response 1 end 10 script {} far 0}
+array set want {
+    rate 1000 delay 200 window 10000 frto 0 response 1 end 10 script {} far 0
+    agent Sack1 delack 0 limited 1 changes1 1 deflation 1
+}
 foreach word $argv {
     if {![regexp {^(\w+)=(.*)$} $word -> key value] || ![info exists want($key)]} {
         puts stderr "impaired.tcl: cannot use '$word'; keys are [lsort [array names want]]"
@@ -30,8 +38,16 @@ foreach one $want(script) {
     set befalls($ordinal) $what
 }
 
+if {$want(agent) ni {Sack1 Newreno Reno Tahoe}} {
+    puts stderr "impaired.tcl: there is no agent '$want(agent)'; there are Sack1, Newreno, Reno and Tahoe"
+    exit 2
+}
+
 source [file join [file dirname [info script]] settings.tcl]
 Agent/TCP set window_ $want(window)
+Agent/TCP set singledup_ $want(limited)
+Agent/TCP/Newreno set newreno_changes1_ $want(changes1)
+Agent/TCP/Newreno set partial_window_deflation_ $want(deflation)
 Agent/TCP set frto_enabled_ [expr {$want(frto) & 1}]
 Agent/TCP set sfrto_enabled_ [expr {$want(frto) >> 1}]
 Agent/TCP set spurious_response_ $want(response)
@@ -83,8 +99,12 @@ join_nodes S R 20Mb 1ms 10000
 join_nodes R MN [expr {$want(rate) * 1000.0}] [expr {$want(delay) / 1000.0}] 50
 
 # The sender must be the first object that draws from ns-2's generator (see handoff.tcl).
-set tcp [new Agent/TCP/Sack1]
-set sink [new Agent/TCPSink/Sack1]
+# Tahoe is the base class. Sack1 announces fast recovery, the others a fast retransmit.
+set agent Agent/TCP[expr {$want(agent) eq "Tahoe" ? "" : "/$want(agent)"}]
+set sink Agent/TCPSink[expr {$want(agent) eq "Sack1" ? "/Sack1" : ""}][expr {$want(delack) ? "/DelAck" : ""}]
+set begins [expr {$want(agent) eq "Sack1" ? "FAST_RECOVERY" : "*FAST_RETX"}]
+set tcp [new $agent]
+set sink [new $sink]
 $ns attach-agent $node(S) $tcp
 $ns attach-agent $node(MN) $sink
 $ns connect $tcp $sink
@@ -173,12 +193,12 @@ while {[gets $in line] >= 0} {
             event $time 6e-7 drop $seq
         }
         E {
-            switch -- [lindex $line 5] {
-                TIMEOUT {
-                    set open_timeout 1
-                    event $time 6e-7 rto ""
-                }
-                FAST_RECOVERY { event $time 6e-7 recovery "" }
+            set what [lindex $line 5]
+            if {$what eq "TIMEOUT"} {
+                set open_timeout 1
+                event $time 6e-7 rto ""
+            } elseif {[string match $begins $what]} {
+                event $time 6e-7 recovery ""
             }
         }
         default { event $kind 6e-6 [string trimright [lindex $line 5] _] [lindex $line 6] }

@@ -62,6 +62,8 @@ class Case:
     response: int = 1
     segments: int = 250
     end: float = TRIAL_END
+    #: Further words for `impaired.tcl`.
+    more: tuple[tuple[str, str], ...] = ()
 
     def words(self) -> str:
         """Return the script as it is written."""
@@ -80,6 +82,7 @@ def simulate(case: Case, end: float, far: bool = False) -> list[Event]:
         f"end={end:g}",
         f"script={case.words()}",
         f"far={int(far)}",
+        *(f"{key}={value}" for key, value in case.more),
     ]
     done = subprocess.run(
         ["ns", str(HERE / "impaired.tcl"), *words], capture_output=True, text=True, check=False

@@ -19,4 +19,9 @@ Agent/TCPSink set packetSize_ 40
 Agent/TCPSink set maxSackBlocks_ 3
 Agent/TCPSink set RFC2581_immediate_ack_ true
 Agent/TCPSink set SYN_immediate_ack_ false
+Agent/TCP/Newreno set newreno_changes_ 0
+Agent/TCP/Newreno set newreno_changes1_ 1
+Agent/TCP/Newreno set partial_window_deflation_ 1
+Agent/TCP/Newreno set exit_recovery_fix_ 0
+Agent/TCPSink/DelAck set interval_ 100ms
 Agent/TCPSink/Sack1/DelAck set interval_ 100ms

@@ -369,22 +369,13 @@ IMPAIRED_EVENTS = ("send", "rexmit", "ack", "drop", "lose", "rto", "recovery", *
 Event = tuple[int, str, float]
 
 
-def impaired_flow(case: Row) -> Any:
-    """The flow of a case of `impaired_cases.csv`."""
+def scripted_flow(case: Row, scheme: str, knobs: dict[str, str]) -> Any:
+    """The flow of a case with a script of losses and delays."""
 
     def fate(entry: str) -> tuple[int, int | str]:
         ordinal, what = entry.split(":")
         return int(ordinal), what if what == "lose" else nanoseconds(what)
 
-    knobs = {
-        "delayed_ack": "off",
-        "receiver_window": case["window"],
-        # ns-2 starts with the threshold at `window_`.
-        "initial_ssthresh": case["window"],
-    }
-    if case["frto"] != "0":
-        knobs["frto_ns2_version"] = VERSIONS[case["frto"]]
-        knobs["frto_ns2_response"] = RESPONSES[case["response"]]
     radio = _core.Radio(
         link(case["rate_kbps"], case["delay_ms"]),
         limit=50,
@@ -394,16 +385,40 @@ def impaired_flow(case: Row) -> Any:
         radio=radio,
         wired=link("20000", "1"),
         wired_limit=10_000,
-        scheme="sack" if case["frto"] == "0" else "frto-ns2",
+        scheme=scheme,
         profile="ns2",
-        knobs=knobs,
+        # ns-2 starts with the threshold at `window_`.
+        knobs={"receiver_window": case["window"], "initial_ssthresh": case["window"], **knobs},
         marks_ns=[nanoseconds(case["end"])],
     )
 
 
-def impaired_events(case: Row) -> Iterator[Event]:
-    """The core's events of a case under the names of the reference."""
-    table = _core.trace_long_flow(impaired_flow(case))
+def impaired_flow(case: Row) -> Any:
+    """The flow of a case of `impaired_cases.csv`."""
+    knobs = {"delayed_ack": "off"}
+    if case["frto"] == "0":
+        return scripted_flow(case, "sack", knobs)
+    knobs["frto_ns2_version"] = VERSIONS[case["frto"]]
+    knobs["frto_ns2_response"] = RESPONSES[case["response"]]
+    return scripted_flow(case, "frto-ns2", knobs)
+
+
+def reno_flow(case: Row) -> Any:
+    """The flow of a case of `reno_cases.csv`."""
+    on = {"0": "off", "1": "on"}
+    knobs = {
+        "recovery": case["agent"].lower(),
+        "delayed_ack": "100ms" if case["delack"] == "1" else "off",
+        "limited_transmit": on[case["limited"]],
+        "newreno_timer": ("every-partial-ack", "first-partial-ack")[int(case["changes1"])],
+        "newreno_deflation": on[case["deflation"]],
+    }
+    return scripted_flow(case, "sack", knobs)
+
+
+def scripted_events(flow: Any) -> Iterator[Event]:
+    """The core's events of a flow under the names of the reference."""
+    table = _core.trace_long_flow(flow)
     columns = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
     for at, event, value, detail in zip(*columns, strict=True):
         name = RENAMED.get(event, event)
@@ -441,24 +456,45 @@ def settled(events: Iterable[Event]) -> list[Event]:
     return result
 
 
-def compare_impaired(tally: Tally) -> None:
+@dataclass(frozen=True)
+class Scripted:
+    """A set of reference runs with scripted losses and delays."""
+
+    #: The files are `<name>_cases.csv` and `<name>.csv.gz`.
+    name: str
+    flow: Callable[[Row], Any]
+    #: Under which line a case counts.
+    kind: Callable[[Row], str]
+
+
+IMPAIRED = Scripted(
+    "impaired",
+    impaired_flow,
+    lambda case: f"{case['kind']}, F-RTO {VERSIONS.get(case['frto'], 'off')}",
+)
+RENO = Scripted("reno", reno_flow, lambda case: f"{case['agent']}, {case['kind']}")
+
+
+def compare_scripted(scripted: Scripted, data: Path, tally: Tally) -> None:
     """Compare every event of the runs with scripted losses and delays, in order."""
     reference: dict[str, list[Event]] = defaultdict(list)
-    for row in read_csv(DATA / "impaired.csv.gz"):
+    for row in read_csv(data / f"{scripted.name}.csv.gz"):
         # A trace of the core does not list packets that are put off.
         if row["event"] != "late":
             event = (nanoseconds(row["time"]), row["event"], float(row["value"] or 0))
             reference[row["case"]].append(event)
-    with (DATA / "impaired_cases.csv").open(newline="") as text:
+    with (data / f"{scripted.name}_cases.csv").open(newline="") as text:
         cases = list(csv.DictReader(text))
     for case in cases:
-        ours, theirs = settled(impaired_events(case)), settled(reference[case["case"]])
+        ours = settled(scripted_events(scripted.flow(case)))
+        theirs = settled(reference[case["case"]])
         tally.runs += 1
         place = first_difference(ours, theirs)
         tally.right += place is None
-        tally.note(f"{case['kind']}, F-RTO {VERSIONS.get(case['frto'], 'off')}", place is None)
+        kind = scripted.kind(case)
+        tally.note(kind, place is None)
         if place is not None:
-            where = f"case {case['case']}, {case['kind']}, event {place + 1}"
+            where = f"case {case['case']}, {kind}, event {place + 1}"
             here, there = (describe(events, place) for events in (ours, theirs))
             tally.differences.append(f"{where}: {here} (ns-2: {there})")
 
@@ -504,7 +540,16 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each Nth run only")
     parser.add_argument("--show", type=int, default=5, metavar="N", help="disagreements to print")
     parser.add_argument(
-        "--only", choices=("traces", "grid", "extra", "impaired"), help="one of the comparisons"
+        "--only",
+        choices=("traces", "grid", "extra", "impaired", "reno"),
+        help="one of the comparisons",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="DIRECTORY",
+        help="where the runs with scripted losses and delays are",
     )
     options = parser.parse_args()
 
@@ -534,8 +579,12 @@ def main() -> int:
         passed.append(tally.report("further link pairs", options.show))
     if options.only in (None, "impaired"):
         tally = Tally()
-        compare_impaired(tally)
+        compare_scripted(IMPAIRED, options.data, tally)
         passed.append(tally.report("scripted losses and delays", options.show))
+    if options.only in (None, "reno"):
+        tally = Tally()
+        compare_scripted(RENO, options.data, tally)
+        passed.append(tally.report("Tahoe, Reno and NewReno", options.show))
     print("everything agrees with ns-2" if all(passed) else "there are disagreements with ns-2")
     return 0 if all(passed) else 1
 

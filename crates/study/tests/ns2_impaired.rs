@@ -1,5 +1,6 @@
 //! The `ns2` profile against ns-2 on a link that loses and delays scripted
-//! packets, without F-RTO and with ns-2's: every event of every case.
+//! packets: every event of every case. Sack1 without F-RTO and with ns-2's;
+//! Tahoe, Reno and NewReno with and without delayed ACKs and limited transmit.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use std::collections::BTreeMap;
@@ -36,9 +37,9 @@ fn nanoseconds(seconds: &str) -> u64 {
 }
 
 /// What ns-2 did in each case. A trace here does not list packets that are put off.
-fn reference() -> BTreeMap<u32, Vec<Happening>> {
+fn reference(name: &str) -> BTreeMap<u32, Vec<Happening>> {
     let mut cases: BTreeMap<u32, Vec<Happening>> = BTreeMap::new();
-    let mut reader = csv::Reader::from_reader(GzDecoder::new(data("impaired.csv.gz")));
+    let mut reader = csv::Reader::from_reader(GzDecoder::new(data(&format!("{name}.csv.gz"))));
     for row in reader.deserialize() {
         let (case, time, event, value): (u32, String, String, Option<f64>) =
             row.unwrap_or_else(|e| panic!("{e}"));
@@ -74,24 +75,48 @@ fn script(text: &str) -> Vec<(u64, Scripted)> {
         .unwrap_or_else(|| panic!("script {text}"))
 }
 
-fn run(case: &Row) -> Vec<Happening> {
-    let knob = |name: &str, value: &str| (name.to_string(), value.to_string());
-    let mut knobs = vec![
-        knob("delayed_ack", "off"),
-        knob("receiver_window", &case["window"]),
-        // ns-2 starts with the threshold at `window_`.
-        knob("initial_ssthresh", &case["window"]),
-    ];
-    let frto: u32 = number(case, "frto");
-    let scheme = if frto == 0 { "sack" } else { "frto-ns2" };
-    if frto > 0 {
-        let response = ["outstanding", "reduced", "one"][number::<usize>(case, "response") - 1];
-        knobs.push(knob(
-            "frto_ns2_version",
-            ["basic", "sack"][frto as usize - 1],
-        ));
-        knobs.push(knob("frto_ns2_response", response));
+/// A scheme and its knobs.
+type Settings = (&'static str, Vec<(&'static str, &'static str)>);
+
+/// Those of a case of `impaired_cases.csv`.
+fn impaired(case: &Row) -> Settings {
+    let mut knobs = vec![("delayed_ack", "off")];
+    let frto: usize = number(case, "frto");
+    if frto == 0 {
+        return ("sack", knobs);
     }
+    let response = ["outstanding", "reduced", "one"][number::<usize>(case, "response") - 1];
+    knobs.push(("frto_ns2_version", ["basic", "sack"][frto - 1]));
+    knobs.push(("frto_ns2_response", response));
+    ("frto-ns2", knobs)
+}
+
+/// Those of a case of `reno_cases.csv`.
+fn reno(case: &Row) -> Settings {
+    let choose = |column, of: [&'static str; 2]| of[number::<usize>(case, column)];
+    let recovery = match case["agent"].as_str() {
+        "Tahoe" => "tahoe",
+        "Reno" => "reno",
+        "Newreno" => "newreno",
+        other => panic!("agent {other}"),
+    };
+    let timer = ["every-partial-ack", "first-partial-ack"];
+    let knobs = vec![
+        ("recovery", recovery),
+        ("delayed_ack", choose("delack", ["off", "100ms"])),
+        ("limited_transmit", choose("limited", ["off", "on"])),
+        ("newreno_timer", choose("changes1", timer)),
+        ("newreno_deflation", choose("deflation", ["off", "on"])),
+    ];
+    ("sack", knobs)
+}
+
+fn run(case: &Row, (scheme, knobs): &Settings) -> Vec<Happening> {
+    let window = case["window"].as_str();
+    // ns-2 starts with the threshold at `window_`.
+    let windows = [("receiver_window", window), ("initial_ssthresh", window)];
+    let knobs = windows.iter().chain(knobs);
+    let knobs = knobs.map(|&(name, value)| (name.to_string(), value.to_string()));
     let end = Instant::from_nanos(nanoseconds(&case["end"]));
     let flow = LongFlow {
         wired: LinkInfo {
@@ -117,9 +142,9 @@ fn run(case: &Row) -> Vec<Happening> {
             spread: Duration::ZERO,
         },
         overhead: Duration::ZERO,
-        scheme: scheme.into(),
+        scheme: (*scheme).into(),
         profile: "ns2".into(),
-        knobs,
+        knobs: knobs.collect(),
         seed: 1,
         runs: vec![0],
         marks: vec![end],
@@ -186,25 +211,55 @@ fn difference(ours: &[Happening], theirs: &[Happening]) -> Option<String> {
     Some(format!("number {first}: {a:?} here, {b:?} in ns-2"))
 }
 
-#[test]
-fn every_event_of_every_case() {
-    let reference = reference();
-    let (mut compared, mut wrong) = ([0; 3], Vec::new());
-    let mut reader = csv::Reader::from_reader(data("impaired_cases.csv"));
+/// Compares all cases of a set; how many there are of each kind.
+fn compare(
+    name: &str,
+    settings: fn(&Row) -> Settings,
+    kind: fn(&Row) -> String,
+) -> BTreeMap<String, u32> {
+    let reference = reference(name);
+    let (mut compared, mut wrong) = (BTreeMap::new(), Vec::new());
+    let mut reader = csv::Reader::from_reader(data(&format!("{name}_cases.csv")));
     for case in reader.deserialize() {
         let case: Row = case.unwrap_or_else(|e| panic!("{e}"));
-        compared[number::<usize>(&case, "frto")] += 1;
+        *compared.entry(kind(&case)).or_default() += 1;
+        let ours = run(&case, &settings(&case));
         let theirs = settled(&reference[&number(&case, "case")]);
-        if let Some(difference) = difference(&settled(&run(&case)), &theirs) {
-            let (case, kind, frto) = (&case["case"], &case["kind"], &case["frto"]);
-            wrong.push(format!("case {case}, {kind}, frto {frto}: {difference}"));
+        if let Some(difference) = difference(&settled(&ours), &theirs) {
+            let (number, what) = (&case["case"], &case["kind"]);
+            wrong.push(format!(
+                "case {number}, {what}, {}: {difference}",
+                kind(&case)
+            ));
         }
     }
-    assert_eq!(compared, [213, 115, 115]);
     assert!(
         wrong.is_empty(),
         "{} cases differ:\n{}",
         wrong.len(),
         wrong.join("\n")
+    );
+    compared
+}
+
+fn counts<const N: usize>(of: [(&str, u32); N]) -> BTreeMap<String, u32> {
+    of.map(|(kind, count)| (kind.to_string(), count)).into()
+}
+
+#[test]
+fn every_event_of_every_case_of_sack1() {
+    let compared = compare("impaired", impaired, |case| {
+        format!("frto {}", case["frto"])
+    });
+    let all = counts([("frto 0", 213), ("frto 1", 115), ("frto 2", 115)]);
+    assert_eq!(compared, all);
+}
+
+#[test]
+fn every_event_of_every_case_of_tahoe_reno_and_newreno() {
+    let compared = compare("reno", reno, |case| case["agent"].clone());
+    assert_eq!(
+        compared,
+        counts([("Newreno", 61), ("Reno", 61), ("Tahoe", 61)])
     );
 }

@@ -45,6 +45,24 @@ pub enum InitialWindow {
 /// IP and TCP headers without options, in bytes.
 const HEADERS: u32 = 40;
 
+/// Whose rules Tahoe, Reno and NewReno follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryRules {
+    /// RFC 5681 and RFC 6582.
+    Rfc,
+    /// ns-2's agents with `bugFix_`.
+    Ns2,
+}
+
+/// Which partial ACKs of a NewReno recovery restart the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAckTimer {
+    /// The first (RFC 6582's Impatient variant).
+    First,
+    /// All (its Slow-but-Steady variant).
+    Every,
+}
+
 /// What a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseLoad {
@@ -97,6 +115,14 @@ pub struct SenderConfig {
     pub receiver_window: u64,
     /// Loss recovery.
     pub recovery: RecoveryKind,
+    /// Rules of the kinds of recovery without SACK; those with SACK have their own.
+    pub recovery_rules: RecoveryRules,
+    /// Which partial ACKs restart NewReno's timer (RFC 6582 section 4).
+    pub newreno_timer: PartialAckTimer,
+    /// A partial ACK takes from NewReno's window what it acknowledges (RFC 6582
+    /// section 3.2 step 3) instead of all that duplicates have added (RFC 2582's
+    /// predecessors, and ns-2 before May 2003).
+    pub newreno_deflation: bool,
     /// Duplicate ACKs that start fast retransmit (RFC 5681: 3).
     pub dup_threshold: u32,
     /// An ACK that does nothing but open the window counts as a duplicate: RFC
@@ -200,6 +226,9 @@ const NS2: Profile = Profile {
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         recovery: RecoveryKind::Sack1,
+        recovery_rules: RecoveryRules::Ns2,
+        newreno_timer: PartialAckTimer::First,
+        newreno_deflation: true,
         dup_threshold: 3,
         count_window_updates: true,
         count_sackless_dupacks: false,
@@ -254,6 +283,9 @@ const RFC: Profile = Profile {
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
         recovery: RecoveryKind::Sack,
+        recovery_rules: RecoveryRules::Rfc,
+        newreno_timer: PartialAckTimer::First,
+        newreno_deflation: true,
         dup_threshold: 3,
         count_window_updates: false,
         count_sackless_dupacks: false,
@@ -360,6 +392,24 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "tahoe, reno, newreno, sack1, sack",
         summary: "loss recovery",
+    },
+    Knob {
+        name: "recovery_rules",
+        default: "",
+        accepts: "rfc, ns2",
+        summary: "whose tahoe, reno and newreno: RFC 5681 and 6582, or ns-2's agents",
+    },
+    Knob {
+        name: "newreno_timer",
+        default: "",
+        accepts: "first-partial-ack, every-partial-ack",
+        summary: "which partial ACKs restart the timer in a newreno recovery",
+    },
+    Knob {
+        name: "newreno_deflation",
+        default: "",
+        accepts: "on, off",
+        summary: "a partial ACK takes from newreno's window what it acknowledges, not all that duplicates added",
     },
     Knob {
         name: "congestion",
@@ -614,6 +664,17 @@ impl Profile {
                 RecoveryKind::Sack => "sack",
             }
             .into(),
+            "recovery_rules" => match tx.recovery_rules {
+                RecoveryRules::Rfc => "rfc",
+                RecoveryRules::Ns2 => "ns2",
+            }
+            .into(),
+            "newreno_timer" => match tx.newreno_timer {
+                PartialAckTimer::First => "first-partial-ack",
+                PartialAckTimer::Every => "every-partial-ack",
+            }
+            .into(),
+            "newreno_deflation" => switch(tx.newreno_deflation),
             "congestion" => tx.congestion.info().name.into(),
             "initial_window" => match tx.initial_window {
                 InitialWindow::Segments(segments) => segments.to_string(),
@@ -727,6 +788,21 @@ impl Profile {
                 };
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
             }
+            "recovery_rules" => {
+                tx.recovery_rules = match value {
+                    "rfc" => RecoveryRules::Rfc,
+                    "ns2" => RecoveryRules::Ns2,
+                    _ => return Err(refuse()),
+                };
+            }
+            "newreno_timer" => {
+                tx.newreno_timer = match value {
+                    "first-partial-ack" => PartialAckTimer::First,
+                    "every-partial-ack" => PartialAckTimer::Every,
+                    _ => return Err(refuse()),
+                };
+            }
+            "newreno_deflation" => tx.newreno_deflation = switch()?,
             "congestion" => {
                 tx.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
             }

@@ -16,8 +16,8 @@ mod sender;
 mod state;
 
 pub use config::{
-    profile, ConfigError, InitialWindow, Profile, ReceiverConfig, RecoveryKind, ResponseLoad,
-    RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES, SETTINGS,
+    profile, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
+    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES, SETTINGS,
 };
 pub use event::{Log, SenderEvent, Wake};
 pub use receiver::Receiver;

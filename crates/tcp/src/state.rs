@@ -215,6 +215,8 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::Reset, Trigger::Duplicate, State::Classification),
     way(State::Reset, Trigger::NewAck, State::Classification),
     way(State::Reset, Trigger::DelayOver, State::Classification),
+    // ns-2's Reno and NewReno answer duplicates of the first data segment after a timeout too.
+    way(State::Reset, Trigger::DelayOver, State::FastRecovery),
     way(State::Reset, Trigger::NewAck, State::CongestionAvoidance),
     way(State::Reset, Trigger::Spurious, State::CongestionAvoidance),
     way(State::Reset, Trigger::NewAck, State::Delay),

@@ -14,8 +14,8 @@ use midflight_control::signal::{AnyHandoverSignal, HandoverMark, HANDOVER_SIGNAL
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
-    profile, Ack, Log, Profile, Receiver, SackBlock, SackBlocks, Says, Segment, Sender,
-    SenderEvent, State, PROFILES, TRANSITIONS,
+    profile, Ack, Log, Profile, Receiver, RecoveryRules, SackBlock, SackBlocks, Says, Segment,
+    Sender, SenderEvent, State, PROFILES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
@@ -43,6 +43,27 @@ enum Step {
     },
     /// The timer is called although nothing is due.
     Spurious,
+    /// An ACK that advances by so much at most, or repeats the last one, with
+    /// blocks relative to it: what keeps a recovery going, from a receiver that lies.
+    Plausible {
+        by: u64,
+        blocks: Vec<(i64, u64)>,
+        moved: bool,
+    },
+    /// Time passes until the sender wants to be woken.
+    Wake,
+}
+
+/// Steps that lead deep into recoveries: duplicates, partial ACKs, timeouts.
+fn hostile_step() -> impl Strategy<Value = Step> {
+    let blocks = || prop::collection::vec((-8i64..25, 0u64..12), 0..4);
+    let advance = prop_oneof![3 => Just(0u64), 2 => 1u64..4, 1 => 0u64..40];
+    let plausible = (advance, blocks(), 0u32..12).prop_map(|(by, blocks, moved)| Step::Plausible {
+        by,
+        blocks,
+        moved: moved == 0,
+    });
+    prop_oneof![10 => plausible, 2 => Just(Step::Wake), 1 => step()]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -249,6 +270,7 @@ impl Bench {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let v = self.sender.view();
             let c = self.sender.config();
+            let adds_apart = !self.sack && c.recovery_rules == RecoveryRules::Ns2;
             assert_eq!(self.watch.rto, Some(v.rto), "the log has another RTO");
             assert_eq!(
                 self.watch.duplicates, v.dupacks,
@@ -285,6 +307,12 @@ impl Bench {
                 } else {
                     let limited = match (c.dupack_response, self.sender.dupacks()) {
                         (_, 0) => 0,
+                        // What duplicates have added is not in `cwnd`.
+                        (_, dupacks)
+                            if adds_apart && (v.in_fast_recovery || dupacks > c.dup_threshold) =>
+                        {
+                            dupacks
+                        }
                         // Extended: a segment for each duplicate.
                         (AnyDupackResponse::Immediate(_), dupacks) if v.reordering.is_some() => {
                             if self.sack {
@@ -319,7 +347,11 @@ impl Bench {
             self.widest.max(plain)
         };
         self.una = v.snd_una;
-        assert!(v.snd_una <= v.snd_max && v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
+        assert!(
+            v.snd_una <= v.snd_nxt && v.snd_nxt <= v.snd_max,
+            "SND.NXT out of its range: {v:?}"
+        );
+        assert!(v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
         assert_eq!(
             self.sender.poll_timer().is_some(),
             v.snd_una < v.snd_max || self.sender.is_window_closed() || v.train.is_some(),
@@ -388,6 +420,37 @@ impl Bench {
                         _ => Says::Nothing,
                     },
                 });
+            }
+            Step::Plausible { by, blocks, moved } => {
+                let v = self.sender.view();
+                let number = (v.snd_una + by).min(v.snd_max);
+                let mut sack = SackBlocks::default();
+                for &(offset, length) in blocks {
+                    let left = number.saturating_add_signed(offset);
+                    let right = left + length;
+                    sack.push(number, SackBlock { left, right });
+                }
+                let mark = HandoverMark {
+                    number: by.wrapping_add(1) as u32,
+                    sent: self.now,
+                };
+                self.ack(&Ack {
+                    ack: number,
+                    sack,
+                    echo: Some(self.now),
+                    cause_sent: self.now,
+                    says: if *moved {
+                        Says::Moved(mark)
+                    } else {
+                        Says::Nothing
+                    },
+                });
+            }
+            Step::Wake => {
+                let timer = self.sender.poll_timer().map(|(deadline, _)| deadline);
+                self.now = timer.unwrap_or(self.now).max(self.now);
+                self.sender.on_timer(self.now, &mut self.watch);
+                self.drain();
             }
             Step::Wait { ms } => {
                 self.now += Duration::from_millis(*ms);
@@ -710,6 +773,39 @@ proptest! {
                 .chain([false, true].map(policies));
             for (policies, controller) in sets.zip(controllers(controller, false)) {
                 p.sender.congestion = controller;
+                let mut bench = Bench::new(&p, recovery, policies);
+                for step in &steps {
+                    bench.take(step);
+                }
+                bench.finish(&p);
+            }
+        }
+    }
+
+    /// Duplicates, partial ACKs and blocks of what was never sent or has long been
+    /// acknowledged, with timeouts and orders to go back in between. What must
+    /// hold after each is in [`Bench::drain`].
+    #[test]
+    fn a_receiver_that_lies_leaves_every_recovery_whole(
+        steps in prop::collection::vec(hostile_step(), 0..150),
+        profile_index in 0usize..2,
+        other_rules in any::<bool>(),
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in RECOVERIES {
+            let mut p = configured(profile_index, recovery);
+            if other_rules {
+                p.sender.recovery_rules = match p.sender.recovery_rules {
+                    RecoveryRules::Rfc => RecoveryRules::Ns2,
+                    RecoveryRules::Ns2 => RecoveryRules::Rfc,
+                };
+                p.sender.newreno_deflation = false;
+            }
+            if let Some(window) = receiver_window {
+                p.sender.receiver_window = window;
+            }
+            for name in ["", "ehn-restore", "rapid"] {
+                let policies = Policy::named(name).into_iter().collect();
                 let mut bench = Bench::new(&p, recovery, policies);
                 for step in &steps {
                     bench.take(step);

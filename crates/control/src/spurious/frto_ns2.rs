@@ -208,6 +208,12 @@ impl SpuriousDetector for FrtoNs2 {
         Orders::none()
     }
 
+    /// ns-2's Reno and NewReno answer duplicates of the first data segment even before anything is
+    /// acknowledged after a timeout: then a recovery is on, and ACKs tell of that.
+    fn on_fast_retransmit(&mut self, _before: &SenderView) {
+        self.step = Step::Idle;
+    }
+
     fn forget(&mut self) {
         self.step = Step::Idle;
     }

@@ -73,7 +73,7 @@ impl Cumulative {
     pub(super) fn timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         self.begin();
         self.recover = core.max;
-        core.go_back(log);
+        core.go_back_from(self.target(core).min(core.cwnd()), log);
     }
 
     /// Whether the ACK is a duplicate: nothing new, while something is outstanding.

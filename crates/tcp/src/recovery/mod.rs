@@ -3,6 +3,7 @@
 
 mod cumulative;
 mod newreno;
+mod ns2_reno;
 mod ns2_scoreboard;
 mod reno;
 mod sack;
@@ -12,7 +13,7 @@ mod tahoe;
 use educe::Educe;
 use midflight_units::Seq;
 
-use crate::config::RecoveryKind;
+use crate::config::{RecoveryKind, RecoveryRules, SenderConfig};
 use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -43,6 +44,7 @@ pub(crate) enum Recovery {
     Tahoe(tahoe::Tahoe),
     Reno(reno::Reno),
     NewReno(newreno::NewReno),
+    Ns2Reno(ns2_reno::Ns2Reno),
     Sack1(sack1::Sack1),
     Sack(sack::Sack),
 }
@@ -53,6 +55,7 @@ macro_rules! each {
             Recovery::Tahoe($r) => $body,
             Recovery::Reno($r) => $body,
             Recovery::NewReno($r) => $body,
+            Recovery::Ns2Reno($r) => $body,
             Recovery::Sack1($r) => $body,
             Recovery::Sack($r) => $body,
         }
@@ -60,8 +63,13 @@ macro_rules! each {
 }
 
 impl Recovery {
-    pub(crate) fn new(kind: RecoveryKind) -> Self {
-        match kind {
+    pub(crate) fn new(config: &SenderConfig) -> Self {
+        match config.recovery {
+            kind @ (RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno)
+                if config.recovery_rules == RecoveryRules::Ns2 =>
+            {
+                Self::Ns2Reno(ns2_reno::Ns2Reno::new(kind))
+            }
             RecoveryKind::Tahoe => Self::Tahoe(tahoe::Tahoe::default()),
             RecoveryKind::Reno => Self::Reno(reno::Reno::default()),
             RecoveryKind::NewReno => Self::NewReno(newreno::NewReno::default()),

@@ -6,6 +6,7 @@ use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
 use super::LossRecovery;
+use crate::config::PartialAckTimer;
 use crate::event::{Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -42,13 +43,19 @@ impl NewReno {
         let dupacks = core.dupacks;
         let segments = core.accept(ack, log);
         core.dupacks = dupacks;
-        if std::mem::replace(&mut self.timer_restarted, true) {
+        let restarted = std::mem::replace(&mut self.timer_restarted, true);
+        if restarted && core.config.newreno_timer == PartialAckTimer::First {
             core.timer = timer;
         }
         core.resend = Some(core.una);
         core.cancel_timing();
         core.pipe -= segments as i64;
-        core.set_cwnd((core.cwnd() - segments as f64).max(0.0) + 1.0, log);
+        let window = if core.config.newreno_deflation {
+            (core.cwnd() - segments as f64).max(0.0) + 1.0
+        } else {
+            self.cumulative.target(core)
+        };
+        core.set_cwnd(window, log);
     }
 }
 

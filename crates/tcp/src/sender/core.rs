@@ -424,11 +424,15 @@ impl Core {
     /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
     /// retransmission is lost: SND.UNA has stood still while new data went, so
     /// FlightSize counts what has long arrived. In flight was at most the
-    /// window that recovery aimed at.
-    fn reduce_after_timeout(&mut self, log: &mut impl Log) {
+    /// window that recovery aimed at. The window in use counts as it is without
+    /// what duplicates have added, which is `deflated`.
+    fn reduce_after_timeout(&mut self, deflated: f64, log: &mut impl Log) {
         let mut load = self.load();
-        if self.in_fast_recovery && self.config.response_load == ResponseLoad::FlightSize {
-            load = load.min(self.window.ssthresh);
+        if self.in_fast_recovery {
+            load = load.min(match self.config.response_load {
+                ResponseLoad::FlightSize => self.window.ssthresh,
+                ResponseLoad::Window => deflated.trunc(),
+            });
         }
         let ssthresh = self.congestion.ssthresh_after_timeout(self.now, load);
         self.set_ssthresh(ssthresh, log);
@@ -449,6 +453,14 @@ impl Core {
     /// Forgets which segment was being timed.
     pub(crate) fn cancel_timing(&mut self) {
         self.timed = None;
+    }
+
+    /// Ends the timing of a segment below `ack`, and the back-off with it, without a sample.
+    pub(crate) fn forget_timed_below(&mut self, ack: Seq, log: &mut impl Log) {
+        if self.timed.is_some_and(|(seq, _)| seq < ack) {
+            self.timed = None;
+            self.end_back_off(log);
+        }
     }
 
     fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
@@ -513,8 +525,14 @@ impl Core {
     /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
     /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self, log: &mut impl Log) {
+        self.go_back_from(self.window.cwnd, log);
+    }
+
+    /// The same where fast recovery adds to `cwnd` for duplicates: `deflated` is
+    /// the window without that.
+    pub(crate) fn go_back_from(&mut self, deflated: f64, log: &mut impl Log) {
         if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
-            self.reduce_after_timeout(log);
+            self.reduce_after_timeout(deflated, log);
         }
         self.set_cwnd(1.0, log);
         self.slow_start_after_timeout = true;

@@ -32,7 +32,7 @@ impl Sender {
     /// A closed sender with unlimited data to send.
     pub fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
         Self {
-            recovery: Recovery::new(config.recovery),
+            recovery: Recovery::new(config),
             core: Core::new(config, policies),
         }
     }

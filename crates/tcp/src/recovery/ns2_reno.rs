@@ -1,0 +1,269 @@
+//! Tahoe, Reno and NewReno as ns-2's agents do them (`Agent/TCP`,
+//! `Agent/TCP/Reno` and `Agent/TCP/Newreno` of ns-2.35), established from runs
+//! of ns-2. The numbers in the comments are those of `docs/ns2-behaviour.md`.
+//!
+//! Differs from RFC 5681 and RFC 6582 because ns-2 does: the segments that have
+//! left the network are counted on top of `cwnd` and never halved (27), a
+//! duplicate may release old data after a timeout (29), the window is neither
+//! cut nor kept from growing when recovery ends (32), NewReno sends at most two
+//! segments for a duplicate (31), and each agent has its own rule for
+//! duplicates of what was sent before the last reduction (30).
+
+use midflight_units::Seq;
+
+use super::LossRecovery;
+use crate::config::{PartialAckTimer, RecoveryKind};
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+use crate::sender::{Core, Turn};
+
+/// (31) Segments that NewReno sends for one ACK while duplicates count.
+const NEWRENO_BURST: u32 = 2;
+
+/// Which of the three agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agent {
+    Tahoe,
+    Reno,
+    NewReno,
+}
+
+/// What reduced the window last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    /// Nothing, a timeout, or a recovery that has been completed.
+    Other,
+    /// Duplicate ACKs.
+    Duplicates,
+}
+
+/// State of one of these senders beside the shared one.
+#[derive(Clone, Debug)]
+pub(crate) struct Ns2Reno {
+    agent: Agent,
+    /// Highest segment sent at the last fast retransmit or timeout.
+    recover: i64,
+    /// (27) Segments that have left the network, on top of the window.
+    inflation: u64,
+    last_reduction: Reduction,
+    /// The window that one segment may fill for a duplicate ACK, the segments
+    /// that have left the network not counted.
+    limited: Option<f64>,
+    /// The window may be filled, by at most so many segments.
+    open: u32,
+    /// A partial ACK has restarted the timer in this recovery.
+    timer_restarted: bool,
+    /// (29) Duplicates since the last advance: Tahoe goes on counting after a timeout.
+    counted: u32,
+}
+
+/// ns-2's number of the highest segment acknowledged: one below the next expected.
+fn last(una: Seq) -> i64 {
+    una as i64 - 1
+}
+
+impl Ns2Reno {
+    pub(super) fn new(kind: RecoveryKind) -> Self {
+        let agent = match kind {
+            RecoveryKind::Tahoe => Agent::Tahoe,
+            RecoveryKind::Reno => Agent::Reno,
+            RecoveryKind::NewReno | RecoveryKind::Sack1 | RecoveryKind::Sack => Agent::NewReno,
+        };
+        Self {
+            agent,
+            recover: 0,
+            inflation: 0,
+            last_reduction: Reduction::Other,
+            limited: None,
+            open: 0,
+            timer_restarted: false,
+            counted: 0,
+        }
+    }
+
+    /// (30) Whether a loss of the first unacknowledged segment would be a new
+    /// one (`bugFix_`); that of the first data segment after the SYN always is.
+    fn is_news(&self, core: &Core) -> bool {
+        last(core.una) > self.recover || core.una == 1
+    }
+
+    /// What may go beside a segment of limited transmit.
+    fn open(&mut self, core: &Core) {
+        self.open = match self.agent {
+            Agent::Tahoe => u32::MAX,
+            _ if core.dupacks == 0 => u32::MAX,
+            // (29) While the first duplicates count, only they release segments.
+            _ if core.dupacks < core.config.dup_threshold => 0,
+            Agent::Reno => u32::MAX,
+            Agent::NewReno => NEWRENO_BURST,
+        };
+    }
+
+    /// (28) Fast retransmit.
+    fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.recover = last(core.max);
+        self.limited = None;
+        self.last_reduction = Reduction::Duplicates;
+        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
+        core.in_fast_recovery = self.agent != Agent::Tahoe;
+        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        if !core.consult_recovery(log) {
+            let half = core.usable_window() / 2;
+            let window = core.reduce_ssthresh(log);
+            let window = match self.agent {
+                Agent::Tahoe => 1.0,
+                _ => window.unwrap_or(half as f64),
+            };
+            core.set_cwnd(window, log);
+        }
+        core.cancel_timing();
+        core.restart_timer();
+        if self.agent == Agent::Tahoe {
+            core.nxt = core.una;
+        } else {
+            // Duplicates may be answered before anything new is acknowledged (30).
+            core.stalled = false;
+            core.resend = Some(core.una);
+            self.inflation = u64::from(core.dupacks);
+        }
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, log: &mut impl Log) {
+        core.dupacks += 1;
+        if core.in_fast_recovery {
+            self.inflation += 1;
+            core.pipe -= 1;
+            return;
+        }
+        let news = self.is_news(core);
+        let (retransmit, limited) = core.consult_duplicate(news, log);
+        if retransmit && news {
+            self.enter(core, log);
+            return;
+        }
+        self.limited = limited;
+        // (30) What is not answered inflates nevertheless if duplicates were last answered.
+        if self.agent != Agent::Tahoe
+            && self.last_reduction == Reduction::Duplicates
+            && core.dupacks > core.config.dup_threshold
+        {
+            self.inflation += 1;
+        }
+    }
+
+    /// (31) NewReno: an ACK of new data below the recovery point.
+    fn on_partial_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        let segments = core.advance(ack.ack, log);
+        core.nxt = core.nxt.max(core.una);
+        core.pipe -= segments as i64;
+        let restarted = std::mem::replace(&mut self.timer_restarted, true);
+        if !restarted || core.config.newreno_timer == PartialAckTimer::Every {
+            core.restart_timer();
+            core.end_back_off(log);
+        }
+        core.forget_timed_below(ack.ack, log);
+        if !core.config.newreno_deflation {
+            self.inflation = 0;
+        } else if self.inflation > segments {
+            self.inflation -= segments - 1;
+        } else {
+            let deflated = core.cwnd() - (segments - self.inflation) as f64;
+            self.inflation = 1;
+            core.set_cwnd(deflated.max(1.0), log);
+        }
+        core.resend = Some(core.una);
+    }
+
+    /// (32) Any other ACK of new data ends a recovery, and the window grows as ever.
+    fn on_advance(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        if self.inflation > 0 {
+            self.last_reduction = Reduction::Other;
+        }
+        self.inflation = 0;
+        self.timer_restarted = false;
+        let recovered = std::mem::replace(&mut core.in_fast_recovery, false);
+        let segments = core.accept(ack, log);
+        core.grow(segments, log);
+        if recovered {
+            log.record(core.now, SenderEvent::RecoveryExit);
+        }
+    }
+}
+
+impl LossRecovery for Ns2Reno {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.limited = None;
+        if ack.ack > core.una {
+            let partial = self.agent == Agent::NewReno && last(ack.ack) < self.recover;
+            if partial && core.in_fast_recovery {
+                self.on_partial_ack(core, ack, log);
+            } else {
+                self.on_advance(core, ack, log);
+            }
+        } else if ack.ack == core.una && core.una < core.max {
+            self.on_duplicate(core, log);
+        }
+        self.open(core);
+        self.counted = core.dupacks;
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.recover = last(core.max);
+        self.inflation = 0;
+        self.last_reduction = Reduction::Other;
+        self.limited = None;
+        core.go_back(log);
+        if self.agent == Agent::Tahoe {
+            core.dupacks = self.counted;
+        }
+        self.open = u32::MAX;
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        if core.nxt >= core.end {
+            return None;
+        }
+        let most = core.config.receiver_window;
+        if let Some(window) = self.limited.take() {
+            // (29) Compared as doubles; after a timeout it is old data that goes.
+            let edge = last(core.una) as f64 + window + f64::from(core.dupacks);
+            if core.nxt as f64 <= edge && core.nxt < core.una + most {
+                return Some(core.nxt);
+            }
+        }
+        let window = core.usable_window() + self.inflation;
+        if self.open == 0 || core.nxt >= core.una + window.min(most) {
+            return None;
+        }
+        self.open -= 1;
+        Some(core.nxt)
+    }
+
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.is_news(core) {
+            self.enter(core, log);
+            self.open(core);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        self.limited = match self.limited {
+            Some(_) if core.dupacks > 0 => core.limited_window(),
+            _ => None,
+        };
+        if !core.in_fast_recovery {
+            self.inflation = 0;
+        }
+        match turn {
+            Turn::Again => {}
+            // Segments that arrived before may be echoed where a recovery was on.
+            Turn::Rewind => self.last_reduction = Reduction::Other,
+            Turn::Forget | Turn::Count => {
+                self.last_reduction = Reduction::Other;
+                self.recover = self.recover.min(last(core.una) - 1);
+            }
+        }
+        self.open(core);
+        self.counted = core.dupacks;
+    }
+}
