@@ -179,6 +179,9 @@ pub struct Routers {
     /// Interval over which use is measured and grants are summed; those of the
     /// present one and the one before count.
     pub interval: Duration,
+    /// What is taken off for later requests is the room there was before rounding to
+    /// the encoding (ns-2), in place of the rate approved (RFC 4782 appendix D).
+    pub book_unrounded: bool,
 }
 
 impl Default for Routers {
@@ -188,6 +191,7 @@ impl Default for Routers {
             take_part: true,
             threshold: 0.85,
             interval: Duration::from_millis(200),
+            book_unrounded: false,
         }
     }
 }

@@ -25,7 +25,8 @@ pub struct Train {
 /// What follows the last segment of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Sending takes its usual course.
+    /// Sending takes its usual course. If the receiver measures the train, its report is
+    /// still awaited, but nothing is withheld for it.
     GoOn,
     /// Nothing new goes until the receiver has reported, or everything is acknowledged.
     AwaitReport,

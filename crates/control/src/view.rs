@@ -61,6 +61,9 @@ pub struct SenderView {
     /// An order to send a train has an effect now: nothing is resent or probed, the SYN
     /// is acknowledged and the window open.
     pub may_train: bool,
+    /// An order to pace segments has an effect now: what a timeout has resent is paced
+    /// too, but no fast recovery or probe is under way.
+    pub may_pace: bool,
     /// Setting: size of a data segment on the wire, in bytes.
     pub segment_bytes: u32,
     /// Setting: the receiver's window.

@@ -96,7 +96,7 @@ pub struct FlowConfig {
     pub from: NodeId,
     /// Node of the receiver.
     pub to: NodeId,
-    /// Sender.
+    /// Sender, as that of the first flow ([`SenderConfig::of_flow`]).
     pub sender: SenderConfig,
     /// Receiver.
     pub receiver: ReceiverConfig,

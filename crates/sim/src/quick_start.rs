@@ -3,6 +3,12 @@
 //!
 //! The algorithm is that of RFC 4782 appendix D. Use is measured as the ns-2
 //! implementation of Quick-Start does: the highest of the last intervals.
+//!
+//! What is booked of a grant is the rate approved, after rounding down to what the
+//! encoding can say: appendix D rounds before it adds to the recent approvals, and no
+//! sender can use more. ns-2's router adds what it had room for before its agent rounds,
+//! so that of several requests at once only the first is approved; that is a setting
+//! ([`Routers::book_unrounded`]).
 
 use midflight_control::quick_start::{RateCode, Request, Routers};
 use midflight_units::{Instant, Rate};
@@ -129,8 +135,14 @@ impl Meter {
         let promised = (self.present.granted + self.before.granted) as f64;
         let room = self.config.threshold * link.as_bps() as f64 - used - promised;
         // Down to whole bit/s, and to nothing if there is no room.
-        let granted = asked.min(RateCode::at_most(room.max(0.0) as u64));
-        self.present.granted += granted.rate().map_or(0, Rate::as_bps);
+        let room = room.max(0.0) as u64;
+        let granted = asked.min(RateCode::at_most(room));
+        let bps = |code: RateCode| code.rate().map_or(0, Rate::as_bps);
+        self.present.granted += if self.config.book_unrounded {
+            bps(asked).min(room)
+        } else {
+            bps(granted)
+        };
         (granted, self.stream.next_u64())
     }
 }
@@ -173,6 +185,27 @@ mod tests {
         assert_eq!(grants, kbps);
         // The first two were granted before 200 ms: forgotten from 400 ms on, 160 + 80 kbit/s are not.
         assert_eq!(granted(&mut meter, 401, 50), Some(40_960));
+    }
+
+    /// ns-2's books: all of the 42.5 Mbit/s are gone with the first, although it may use 40.96 only; of
+    /// two that ask for 20.48 Mbit/s each gets that.
+    #[test]
+    fn what_there_was_room_for_is_taken_off_if_so_set() {
+        let unrounded = || Meter {
+            config: Routers {
+                book_unrounded: true,
+                ..Routers::default()
+            },
+            ..meter()
+        };
+        let mut most = unrounded();
+        let grants = [0, 0, 399].map(|ms| granted(&mut most, ms, 50));
+        assert_eq!(grants, [Some(40_960), None, None]);
+        assert_eq!(granted(&mut most, 400, 50), Some(40_960));
+        let mut less = unrounded();
+        let half = RateCode::at_most(20_480_000);
+        let two = [0, 0].map(|ms| less.grant(at(ms), Rate::from_mbps(50), half).0);
+        assert_eq!(two, [half; 2]);
     }
 
     /// 250 packets of 1500 bytes in 200 ms are 15 Mbit/s: 42.5 - 15 = 27.5.

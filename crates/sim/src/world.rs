@@ -214,8 +214,9 @@ impl<O: Observer> World<O> {
             routes: vec![None; nodes * nodes],
             flows: flows
                 .into_iter()
-                .map(|f| Flow {
-                    sender: Sender::new(&f.sender, f.policies),
+                .enumerate()
+                .map(|(number, f)| Flow {
+                    sender: Sender::new(&f.sender.of_flow(number), f.policies),
                     receiver: Receiver::new(f.receiver),
                     from: f.from,
                     to: f.to,
@@ -339,7 +340,7 @@ impl<O: Observer> World<O> {
         if state.sender.view().snd_max > 0 {
             return Err(WorldError::FlowOpen { flow: flow.0 });
         }
-        state.sender = Sender::new(sender, policies);
+        state.sender = Sender::new(&sender.of_flow(flow.index()), policies);
         state.receiver = Receiver::new(receiver);
         Ok(())
     }

@@ -78,9 +78,10 @@ fn a_rate_is_asked_for_approved_used_and_reported() {
             "reports 40960 kbit/s"
         ]
     );
-    // The idle round trip: 2 x (20 + 20 + 50) ms and what the packets take.
-    assert_eq!([said[0].0, said[1].0, said[2].0], [0, 180, 180]);
-    assert_eq!(said[3].0, 5_002, "with the first segment after the notice");
+    // The idle round trip, 2 x (20 + 20 + 50) ms and what the packets take, and the delay of the
+    // SYN's ACK.
+    assert_eq!([said[0].0, said[1].0, said[2].0], [0, 280, 280]);
+    assert_eq!(said[3].0, 5_000, "with the first segment after the notice");
     // 38 segments at 2.56 Mbit/s, 12,000 bits each: one every 4.6875 ms.
     let sent = rows
         .iter()
@@ -88,10 +89,52 @@ fn a_rate_is_asked_for_approved_used_and_reported() {
     let times: Vec<u64> = sent.take(38).map(|row| row.at.as_nanos()).collect();
     let gaps: Vec<u64> = times.windows(2).map(|t| t[1] - t[0]).collect();
     assert_eq!(gaps, vec![4_687_500; 37]);
-    let cwnd = rows
+    // 280.0 ms of the round trip that the answer took: 59 segments.
+    let opened = |rows: &[TraceRow]| {
+        let mut windows = rows.iter().filter(|row| row.event == "cwnd");
+        windows.find(|row| row.value > 4.0).map(|row| row.value)
+    };
+    assert_eq!(opened(&rows), Some(59.0));
+    // Without the delay.
+    let rows = self::rows(&run(&[("delay_syn_ack", "off")], 1, 0));
+    assert_eq!(self::said(&rows)[1].0, 180);
+    assert_eq!(opened(&rows), Some(38.0));
+}
+
+/// After a second without a link the first segment that goes is a retransmission. It asks, and what
+/// is approved opens the window: what a timeout would resend from one segment on is paced.
+#[test]
+fn after_an_outage_a_retransmission_asks_and_what_is_resent_is_paced() {
+    let shared = run(&[], 1, 0);
+    let make = 6_000_000_000;
+    let run = TraceRun {
+        handoff: Handoff {
+            new: shared.handoff.old,
+            kind: HandoffKind::BreakBeforeMake {
+                gap: Duration::from_secs(1),
+            },
+            ..shared.handoff
+        },
+        ..shared
+    };
+    let rows = rows(&run);
+    let after = |row: &&TraceRow| row.at.as_nanos() >= make;
+    let mut sent = rows
         .iter()
-        .find(|row| row.event == "cwnd" && row.value > 4.0);
-    assert_eq!(cwnd.map(|row| row.value), Some(38.0));
+        .filter(after)
+        .filter(|row| ["send", "rexmit"].contains(&row.event));
+    let first = sent.next().map(|row| (row.event, row.detail.as_str()));
+    assert_eq!(first, Some(("rexmit", "asks for 10240 kbit/s")));
+    let approved = rows
+        .iter()
+        .filter(after)
+        .find(|row| row.detail == "approves 2560 kbit/s");
+    let at = approved.map_or_else(|| panic!("not answered"), |row| row.at);
+    // 12,000 bits at 2.56 Mbit/s.
+    let next = sent.filter(|row| row.at >= at).take(10);
+    let times: Vec<u64> = next.map(|row| row.at.as_nanos()).collect();
+    let gaps: Vec<u64> = times.windows(2).map(|t| t[1] - t[0]).collect();
+    assert_eq!(gaps, vec![4_687_500; 9]);
 }
 
 /// RFC 4782 figure 2: a path on which nobody takes part.
@@ -108,26 +151,21 @@ fn routers_that_take_no_part_are_found_out_by_the_ttl() {
     assert_eq!(said[2].1, "reports no rate");
 }
 
-/// What a denied sender sends is what a plain one sends. The ACK of a SYN that asks is
-/// not delayed; so here no ACK is.
+/// What a denied sender sends is what a plain one sends, and when.
 #[test]
 fn a_denied_request_leaves_the_plain_sender() {
-    let sent = |scheme: &str| -> Vec<u64> {
+    let sent = |scheme: &str| -> Vec<(u64, u64)> {
         let run = TraceRun {
             scheme: scheme.into(),
             at: None,
             end: Instant::from_nanos(4_000_000_000),
-            ..run(
-                &[("quick_start_routers", "none"), ("delayed_ack", "off")],
-                1,
-                0,
-            )
+            ..run(&[("quick_start_routers", "none")], 1, 0)
         };
         let rows = rows(&run);
         let sends = rows
             .iter()
             .filter(|r| ["send", "rexmit"].contains(&r.event));
-        sends.map(|r| r.value as u64).collect()
+        sends.map(|r| (r.at.as_nanos(), r.value as u64)).collect()
     };
     let (plain, denied) = (sent("sack"), sent("quick-start"));
     let both = plain.len().min(denied.len());
@@ -148,6 +186,20 @@ fn flows_that_ask_together_share_what_a_router_gives() {
     // 5.1 Mbit/s: 2.56, then 2.54 are left: 1.28, 0.64, 0.32 (the SYNs count 1.6 kbit/s each).
     let expected = [2560, 1280, 640, 320].map(|kbps| Some(format!("approves {kbps} kbit/s")));
     assert_eq!(at_start, expected);
+    // ns-2's routers book what they had room for: nothing is left for the others.
+    let ns2 = [("quick_start_booking", "unrounded")];
+    for flow in 0..4 {
+        let said = said(&rows(&run(&ns2, 4, flow)));
+        let approved = said.iter().find(|(_, words)| words.starts_with("approves"));
+        let words = approved
+            .filter(|(at, _)| *at < 5_000)
+            .map(|(_, w)| w.as_str());
+        assert_eq!(
+            words,
+            (flow == 0).then_some("approves 2560 kbit/s"),
+            "{flow}"
+        );
+    }
 }
 
 /// Six flows open 3 ms apart, and each is promised 5.12 of 8 Mbit/s by a router that

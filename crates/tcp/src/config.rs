@@ -171,6 +171,19 @@ impl SenderConfig {
             }
         }
     }
+
+    /// The same for flow `number` of a run, from 0: the phase of its clock is so many
+    /// steps later.
+    #[must_use]
+    pub fn of_flow(mut self, number: usize) -> Self {
+        if let EstimatorKind::Ticks { tick, phase, step } = &mut self.rto.estimator {
+            let of = |time: &Duration| u128::from(time.as_nanos());
+            let later = of(step) * number as u128 % of(tick).max(1);
+            // What a tick is added to or taken off is the same phase.
+            *phase = Duration::from_nanos(((of(phase) + later) % of(tick).max(1)) as u64);
+        }
+        self
+    }
 }
 
 /// The parameters of a receiver.
@@ -242,6 +255,7 @@ const NS2: Profile = Profile {
                 tick: Duration::from_millis(10),
                 // ns-2 draws the phase; this is the draw of the reference runs.
                 phase: Duration::from_nanos(5_558_807),
+                step: Duration::ZERO,
             },
             initial: Duration::from_secs(6),
             min: Duration::from_millis(200),
@@ -502,6 +516,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "phase of the clock tick",
     },
     Knob {
+        name: "rtt_tick_phase_step",
+        default: "",
+        accepts: "a time",
+        summary: "how much later the clock of each further flow of a run ticks: flow n, from 0, has the phase plus n times this",
+    },
+    Knob {
         name: "rtt_sampling",
         default: "",
         accepts: "one-per-window, timestamps",
@@ -524,6 +544,12 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "a time, or off",
         summary: "longest delay of an ACK",
+    },
+    Knob {
+        name: "delay_syn_ack",
+        default: "",
+        accepts: "on, off",
+        summary: "the ACK of the SYN is delayed like that of a data segment",
     },
     Knob {
         name: "dsack",
@@ -702,6 +728,10 @@ impl Profile {
                 EstimatorKind::Ticks { phase, .. } => phase.to_string(),
                 EstimatorKind::Rfc6298 { .. } => String::new(),
             },
+            "rtt_tick_phase_step" => match tx.rto.estimator {
+                EstimatorKind::Ticks { step, .. } => step.to_string(),
+                EstimatorKind::Rfc6298 { .. } => String::new(),
+            },
             "rtt_sampling" => match tx.rtt_sampling {
                 RttSampling::OnePerWindow => "one-per-window",
                 RttSampling::Timestamps => "timestamps",
@@ -712,6 +742,7 @@ impl Profile {
             "delayed_ack" => rx
                 .delayed_ack
                 .map_or_else(|| "off".into(), |d| d.to_string()),
+            "delay_syn_ack" => switch(rx.delay_syn_ack),
             "dsack" => switch(rx.dsack),
             "rto_recovery_end" => match tx.rto_recovery_end {
                 RtoRecoveryEnd::NewAck => "new-ack",
@@ -831,17 +862,22 @@ impl Profile {
                 };
             }
             "rtt_tick" => {
-                let phase = match tx.rto.estimator {
-                    EstimatorKind::Ticks { phase, .. } => phase,
-                    EstimatorKind::Rfc6298 { .. } => Duration::ZERO,
+                let (phase, step) = match tx.rto.estimator {
+                    EstimatorKind::Ticks { phase, step, .. } => (phase, step),
+                    EstimatorKind::Rfc6298 { .. } => (Duration::ZERO, Duration::ZERO),
                 };
                 tx.rto.estimator = EstimatorKind::Ticks {
                     tick: positive()?,
                     phase,
+                    step,
                 };
             }
             "rtt_tick_phase" => match &mut tx.rto.estimator {
                 EstimatorKind::Ticks { phase, .. } => *phase = time()?,
+                EstimatorKind::Rfc6298 { .. } => return Err(refuse()),
+            },
+            "rtt_tick_phase_step" => match &mut tx.rto.estimator {
+                EstimatorKind::Ticks { step, .. } => *step = time()?,
                 EstimatorKind::Rfc6298 { .. } => return Err(refuse()),
             },
             "rtt_sampling" => {
@@ -856,6 +892,7 @@ impl Profile {
             "segment_bytes" => tx.segment_bytes = whole(41, 65_535)? as u32,
             "delayed_ack" if value == "off" => rx.delayed_ack = None,
             "delayed_ack" => rx.delayed_ack = Some(positive()?),
+            "delay_syn_ack" => rx.delay_syn_ack = switch()?,
             "dsack" => rx.dsack = switch()?,
             "rto_recovery_end" => {
                 tx.rto_recovery_end = match value {
@@ -902,6 +939,24 @@ mod tests {
                 assert_eq!(again.get(setting.name), value, "{}", setting.name);
             }
         }
+    }
+
+    /// Ticks of 10 ms: 5.558807 ms, and 7 ms more for each flow: 12.558807, 19.558807 and, of the
+    /// fourth, 26.558807 ms.
+    #[test]
+    fn the_phase_of_each_further_flow_is_a_step_later() {
+        let phase_ns = |p: &Profile, flow| match p.sender.of_flow(flow).rto.estimator {
+            EstimatorKind::Ticks { phase, .. } => phase.as_nanos(),
+            EstimatorKind::Rfc6298 { .. } => 0,
+        };
+        let mut p = NS2;
+        assert_eq!([0, 1, 63].map(|n| phase_ns(&p, n)), [5_558_807; 3]);
+        assert_eq!(p.set("rtt_tick_phase_step", "7 ms"), Ok(()));
+        let phases = [0, 1, 2, 3].map(|n| phase_ns(&p, n));
+        assert_eq!(phases, [5_558_807, 2_558_807, 9_558_807, 6_558_807]);
+        assert_eq!(RFC.sender.of_flow(3), RFC.sender);
+        let mut rfc = RFC;
+        assert!(rfc.set("rtt_tick_phase_step", "7 ms").is_err(), "no ticks");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Receiver {
     /// Handovers that were marked.
     marks: u32,
     measurement: Measurement,
+    /// What answers the SYN's request for a rate, while its ACK is delayed.
+    syn_answer: Option<Says>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,7 @@ impl Receiver {
             closed: false,
             marks: 0,
             measurement: Measurement::new(config.estimator),
+            syn_answer: None,
         }
     }
 
@@ -100,7 +103,8 @@ impl Receiver {
     }
 
     /// Takes a segment of a train, or one that asks for a rate. The ACK that answers is
-    /// not delayed; while the window is closed it says that instead.
+    /// not delayed, but for that of a SYN where every sender's is; while the window is
+    /// closed it says that instead.
     #[cold]
     fn measure(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         let report = self.measurement.on_segment(now, &segment);
@@ -108,7 +112,11 @@ impl Receiver {
             Some(SegmentOption::Request(request)) => request.response().map(Says::Approved),
             _ => report.map(Says::from),
         };
-        let mut ack = self.take(now, &segment, says.is_some());
+        let waits = segment.seq == 0 && self.config.delay_syn_ack;
+        let mut ack = self.take(now, &segment, says.is_some() && !waits);
+        if ack.is_none() && says.is_some() {
+            self.syn_answer = says;
+        }
         if let (Some(ack), Some(says), false) = (&mut ack, says, self.closed) {
             ack.says = says;
         }
@@ -153,7 +161,13 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
-        Some(self.acknowledge(due.seq, due.sent, false))
+        let mut ack = self.acknowledge(due.seq, due.sent, false);
+        if due.seq == 0 {
+            if let (Some(says), false) = (self.syn_answer.take(), self.closed) {
+                ack.says = says;
+            }
+        }
+        Some(ack)
     }
 
     /// When the delayed ACK is due and when its timer was set.

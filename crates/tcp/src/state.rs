@@ -268,6 +268,9 @@ pub const TRANSITIONS: &[Transition] = &[
         Trigger::Report,
         State::SlowStart,
     ),
+    // The duplicate that ends a probe may find a rate approved and not yet used.
+    way(State::Probe, Trigger::Report, State::CongestionAvoidance),
+    way(State::Probe, Trigger::Report, State::SlowStart),
     way(State::Delay, Trigger::Report, State::CongestionAvoidance),
     way(State::Delay, Trigger::Report, State::SlowStart),
     way(

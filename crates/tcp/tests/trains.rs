@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use common::{configured, Hand};
 use midflight_control::policy::Policy;
+use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{LinkInfo, Measure, Notice, Order, Spacing, StartNotice, Train, ACK_BYTES};
 use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, SegmentOption, Sender, TrainMark};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -405,6 +406,42 @@ fn the_ack_that_reports_is_not_delayed_and_is_larger() {
     assert_eq!(last, Some((2, estimate(1, None))));
 }
 
+/// A SYN that asks for a rate is answered with its ACK, which is delayed where every SYN's is.
+#[test]
+fn the_ack_of_a_syn_that_asks_is_delayed_like_any_other() {
+    let request = Request {
+        rate: RateCode::MOST,
+        ip_ttl: 62,
+        qs_ttl: 10,
+        nonce: Nonce::new(5),
+    };
+    let syn = Segment {
+        option: Some(SegmentOption::Request(request)),
+        ..data(0, None)
+    };
+    let answer = request.response().map(Says::Approved);
+    let asked = |delay: &str, syn: Segment| {
+        let p = configured(&[("delay_syn_ack", delay), ("delayed_ack", "100 ms")]);
+        let mut receiver = Receiver::new(p.receiver);
+        let at_once = receiver.on_segment(Instant::ZERO, &syn);
+        let (due, _) = receiver.poll_timer().unzip();
+        let later = due.and_then(|due| receiver.on_timer(due));
+        let said = |ack: Ack| (ack.ack, ack.says);
+        (
+            due.map(Instant::as_nanos),
+            at_once.map(said),
+            later.map(said),
+        )
+    };
+    let (ack, plain) = (answer.map(|says| (1, says)), Some((1, Says::Nothing)));
+    assert!(ack.is_some());
+    assert_eq!(asked("on", syn), (Some(100_000_000), None, ack));
+    assert_eq!(asked("off", syn), (None, ack, None));
+    let other = data(0, None);
+    assert_eq!(asked("on", other), (Some(100_000_000), None, plain));
+    assert_eq!(asked("off", other), (None, plain, None));
+}
+
 /// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without
 /// other traffic: when each segment goes, and what the policy orders.
 fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
@@ -462,6 +499,59 @@ fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order
     (log, seen.orders)
 }
 
+/// Twelve segments are outstanding with a window of twelve when a handoff notice asks for four pairs.
+/// Once these have gone everything is as usual: the window grows and is used, also while the report is
+/// awaited, and the chirp that follows it waits for no more than room for itself.
+#[test]
+fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only() {
+    for recovery in ALL {
+        let settings = [
+            ("recovery", recovery),
+            ("initial_window", "12"),
+            ("initial_ssthresh", "100"),
+        ];
+        let mut hand = Hand::open(&settings, 100);
+        hand.sender.set_policies([knobbed("abest", &[])]);
+        hand.step = Duration::from_millis(5);
+        let notice = Notice {
+            old: LTE,
+            new: LTE,
+            flows: 1,
+        };
+        hand.sender.on_notice(hand.now, &notice, &mut hand.seen);
+        // Each ACK of slow start has room for one more: the second one makes it four.
+        assert_eq!(hand.ack(2), [], "{recovery}");
+        hand.hear(3, &[], None);
+        let pairs: Vec<_> = (0..4).map(|i| (13 + Seq::from(i), Some((i, 4)))).collect();
+        assert_eq!(sent(&mut hand), pairs, "{recovery}");
+        assert_eq!(hand.sender.view().train, Some(1), "its report is awaited");
+        let usual: Vec<_> = [4, 5].into_iter().flat_map(|ack| hand.ack(ack)).collect();
+        assert_eq!(usual, [17, 18, 19, 20], "{recovery}");
+        say(&mut hand, 17, estimate(1, Some(50)));
+        // The RTT is that of the last pair, 15 ms: 62 segments at 50 Mbit/s. The window is 17, of
+        // which four are outstanding: there is room for 13, and the chirp has 16.
+        let view = hand.sender.view();
+        assert_eq!((view.train, view.cwnd), (Some(2), 17.0), "{recovery}");
+        assert_eq!(sent(&mut hand), [], "{recovery}");
+        hand.hear(18, &[], None);
+        assert_eq!(sent(&mut hand), [], "room for 15: {recovery}");
+        hand.hear(19, &[], None);
+        assert_eq!(sent(&mut hand), [(21, Some((0, 16)))], "{recovery}");
+        // The chirp takes all the room but one; what follows it goes with its last segment.
+        let from = hand.now;
+        let mut all = Vec::new();
+        while all.len() < 15 {
+            all.extend(next_departure(&mut hand, from).1);
+        }
+        let chirp: Vec<_> = (1..16)
+            .map(|i| (21 + Seq::from(i), Some((i, 16))))
+            .collect();
+        assert_eq!(all[..15], chirp, "{recovery}");
+        assert_eq!(all[15..], [(37, None)], "{recovery}");
+        assert_eq!(hand.ack(20), [38, 39], "{recovery}");
+    }
+}
+
 /// The path holds 50 Mbit/s x about 120.5 ms = 501 segments. Pairs tell 50 Mbit/s; the first chirp, of
 /// six segments (4, and 2 for as many ACKs), finds that; the second, of nine (6 and an ACK of each
 /// pair), goes beyond and is the last, two round trips and the chirps after the pairs.
@@ -475,7 +565,7 @@ fn abest_on_an_idle_path_finds_its_capacity_and_ends_in_the_second_cycle() {
             _ => None,
         })
         .collect();
-    assert_eq!(trains.len(), 4, "{orders:?}");
+    assert_eq!(trains.len(), 3, "{orders:?}");
     assert_eq!(
         (trains[0].segments, trains[0].spacing),
         (4, Spacing::BackToBack)
@@ -496,7 +586,6 @@ fn abest_on_an_idle_path_finds_its_capacity_and_ends_in_the_second_cycle() {
     assert!(
         matches!(trains[2].spacing, Spacing::Chirp { high, .. } if high == Rate::from_mbps(100))
     );
-    assert!(matches!(trains[3].spacing, Spacing::Even(_)));
     let set = orders.iter().filter_map(|o| match o {
         Order::SetSsthresh(ssthresh) => Some(*ssthresh),
         _ => None,

@@ -1,10 +1,12 @@
-//! The available bandwidth by A11's rule (Daniel & Kojo, report on available
-//! bandwidth, section 3, "Available bandwidth estimation cycles"): as soon as the queueing delay
-//! begins to rise, all segments at higher rates count with the rate at which it
-//! did; the average over the chirp is reported. Unlike pathChirp it does not
-//! ask whether the delay falls again, so that the estimate errs downwards.
+//! Other readings of A11's rule (Daniel & Kojo, report on available bandwidth, section
+//! 3, "Available bandwidth estimation cycles"), which "calculates the available bandwidth as
+//! in the PathChirp algorithm": as soon as the queueing delay begins to rise, all segments
+//! at higher rates count with the rate at which it did; the average over the chirp is
+//! reported. Unlike pathChirp, which is the default, it does not ask whether the delay
+//! falls again. Weighed by the gaps it reports a twentieth of an idle path's rate, as the
+//! slow segments at the beginning count for most.
 //!
-//! The report leaves two things open, which are settings here:
+//! These readings leave two things open, which are settings here:
 //!
 //! - With which weights the rates are averaged. "As in the pathChirp
 //!   algorithm" is by the gaps, which weighs the low rates most ([`abest`] with

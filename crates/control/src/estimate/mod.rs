@@ -78,10 +78,10 @@ pub struct EstimatorConfig {
 }
 
 impl EstimatorConfig {
-    /// A11's rule; pathChirp as its paper has it, without smoothing: successive
-    /// chirps of one sender ask about different ranges of rates.
+    /// pathChirp as its paper has it, without smoothing: successive chirps of one
+    /// sender ask about different ranges of rates.
     pub const DEFAULT: Self = Self {
-        chirp: ChirpRule::Abest,
+        chirp: ChirpRule::PathChirp,
         clean: CleanChirp::Highest,
         resolution: Duration::from_micros(1),
         pathchirp: PathChirp {

@@ -3,11 +3,11 @@
 //!
 //! 1. Capacity: min(4, BDP/flows) segments back to back, from whose dispersion
 //!    the receiver tells the rate of the bottleneck, at most that of the access link.
-//! 2. Cycles: a chirp of as many segments as the window and the path hold, from a
-//!    low to a high rate, from whose queueing delay it tells the available bandwidth;
-//!    ssthresh becomes that times the RTT. The first chirp goes up to the flow's share of
-//!    the capacity, from half of it; the second from two segments a round trip to
-//!    twice what the first found; further ones double both rates. It ends when the
+//! 2. Cycles: a chirp of as many segments as the window and the path hold, at most 16,
+//!    from a low to a high rate, from whose queueing delay it tells the available
+//!    bandwidth; ssthresh becomes that times the RTT. The first chirp goes up to the
+//!    flow's share of the capacity, from half of it; the second from two segments a round
+//!    trip to twice what the first found; further ones double both rates. It ends when the
 //!    estimate is below the highest rate or twice the window exceeds the threshold.
 //!
 //! The listing divides by `pkt_count` in the exponent of the spread, compares a rate
@@ -17,15 +17,23 @@
 //! The text has the second chirp end at what the first found, the listing at twice
 //! that: the listing, as the test for an end could not fail otherwise (a knob).
 //!
+//! A train is the next segments of the data, and nothing else is withheld for it: "the
+//! growth rate of the window is similar to that of regular TCP", and "cwnd is incremented
+//! as in slow start" in every cycle. So a chirp has no more segments than the largest window
+//! that the report names for a cycle, 12 to 16 (a knob).
+//!
 //! What the report leaves open, and what is done here:
 //!
-//! - After a train nothing new goes until its report is here, so that a chirp may be as
-//!   long as the window, as the report has it, and its segments do not queue behind others
-//!   of the flow. The next train begins at the report, a window a round trip as in slow start.
-//!   What the last wait has withheld leaves at the estimated rate (a knob).
-//! - A train waits until the window has room for all of it, after a handoff for as
-//!   long as it takes. It is shorter where there is less to send; a chirp of fewer than
-//!   three segments says nothing and ends the cycles.
+//! - A train waits until the window has room for all of it, for as long as it takes. It is
+//!   shorter where there is less to send; a chirp of fewer than three segments says nothing
+//!   and ends the cycles. The next train is ordered at the report of the one before.
+//! - At the start nothing follows the packet pairs until their report is here: their ACKs
+//!   come with it, and the window they open is what the first chirp is made of. Nothing is
+//!   withheld after any other train. `abest_withhold` has the reverse, which was the reading
+//!   here before: nothing new between any train and its report, and what the last wait has
+//!   withheld leaves at the estimated rate or at once (`abest_release`).
+//! - The cycles go on until one of the report's two conditions ends them, or after so many
+//!   (`abest_cycles`): with one, only the first chirp is sent.
 //! - The RTT is the last segment's: from its departure to the report, which is
 //!   not delayed. So a timestamp would tell.
 //! - A segment that is missing, a timeout, a fast recovery or a lost report end the
@@ -49,6 +57,8 @@ use crate::{
 const MOST_PAIRS: u64 = 4;
 /// Two gaps: with one the only rate would be the answer to every path.
 const LEAST_CHIRP: u64 = 3;
+/// The largest window that the report names for a cycle.
+const LONGEST_CHIRP: u64 = 16;
 /// RFC 5681 (4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
@@ -81,10 +91,18 @@ pub struct Abest {
     capacity: Rate,
     /// The second cycle goes up to so many times what the first found.
     second: u64,
+    /// The last train withholds what follows it until its report.
+    withholds: bool,
+    /// Every train does, not only the packet pairs at the start.
+    always_withholds: bool,
+    /// The packet pairs to come are those of the start.
+    starting: bool,
     /// What was withheld leaves at the estimated rate.
     paced: bool,
     /// Most segments of a chirp.
     longest: u64,
+    /// Most chirps of a measurement.
+    cycles: u32,
 }
 
 impl Default for Abest {
@@ -99,8 +117,12 @@ impl Default for Abest {
             train: 0,
             capacity: rate,
             second: 2,
+            withholds: false,
+            always_withholds: false,
+            starting: false,
             paced: true,
-            longest: u64::MAX,
+            longest: LONGEST_CHIRP,
+            cycles: u32::MAX,
         }
     }
 }
@@ -118,16 +140,28 @@ impl Part for Abest {
                 summary: "highest rate of the second chirp: so many times what the first found",
             },
             Knob {
+                name: "abest_withhold",
+                default: "start",
+                accepts: "start, always",
+                summary: "after which trains nothing new goes until the report: the packet pairs at the start, or every train",
+            },
+            Knob {
                 name: "abest_release",
                 default: "paced",
                 accepts: "paced, burst",
-                summary: "how what the last wait has withheld leaves: at the estimated rate, or at once",
+                summary: "how data leaves that was withheld when the last report comes: at the estimated rate, or at once",
             },
             Knob {
                 name: "abest_longest",
-                default: "none",
+                default: "16",
                 accepts: "a whole number of segments from 3 to 10000, or none",
                 summary: "most segments of a chirp",
+            },
+            Knob {
+                name: "abest_cycles",
+                default: "none",
+                accepts: "a whole number from 1 to 1000, or none",
+                summary: "most chirps of a measurement",
             },
         ],
     };
@@ -138,11 +172,17 @@ impl Part for Abest {
             "abest_c2_high" => {
                 self.second = choose(info, name, value, &[("2x", 2), ("1x", 1)])?;
             }
+            "abest_withhold" => {
+                let choices = [("start", false), ("always", true)];
+                self.always_withholds = choose(info, name, value, &choices)?;
+            }
             "abest_release" => {
                 self.paced = choose(info, name, value, &[("paced", true), ("burst", false)])?;
             }
-            _ if value == "none" => self.longest = u64::MAX,
-            _ => self.longest = whole(info, name, value, 3..=10_000)?.into(),
+            "abest_longest" if value == "none" => self.longest = u64::MAX,
+            "abest_longest" => self.longest = whole(info, name, value, 3..=10_000)?.into(),
+            _ if value == "none" => self.cycles = u32::MAX,
+            _ => self.cycles = whole(info, name, value, 1..=1000)?,
         }
         Ok(())
     }
@@ -163,6 +203,7 @@ impl Abest {
         self.link = link;
         self.flows = u64::from(flows.max(1));
         self.since = since;
+        self.starting = matches!(phase, Phase::Opening);
         self.phase = phase;
     }
 
@@ -200,13 +241,22 @@ impl Abest {
         MOST_PAIRS.min(self.bdp() / self.flows)
     }
 
-    fn order(&mut self, segments: u64, spacing: Spacing, then: Then) -> Order {
+    fn order(&mut self, segments: u64, spacing: Spacing) -> Order {
         self.train = self.train.wrapping_add(1);
+        self.withholds = match spacing {
+            Spacing::BackToBack => self.always_withholds || self.starting,
+            Spacing::Chirp { .. } => self.always_withholds,
+            Spacing::Even(_) => false,
+        };
         Order::SendTrain(Train {
             number: self.train,
             segments: u16::try_from(segments).unwrap_or(u16::MAX),
             spacing,
-            then,
+            then: if self.withholds {
+                Then::AwaitReport
+            } else {
+                Then::GoOn
+            },
         })
     }
 
@@ -224,7 +274,7 @@ impl Abest {
             return Orders::none();
         }
         self.phase = Phase::Capacity;
-        let order = self.order(count, Spacing::BackToBack, Then::AwaitReport);
+        let order = self.order(count, Spacing::BackToBack);
         let why = format!("{}: what is the capacity of the path?", self.holds());
         Orders::none().with(order, why)
     }
@@ -257,19 +307,19 @@ impl Abest {
             high,
             rule: None,
         };
-        let order = self.order(count, spacing, Then::AwaitReport);
+        let order = self.order(count, spacing);
         let why = format!("cycle {number}: is {high} available? The path holds {held} segments at {rate} in {rtt}");
         Orders::none().with(order, why)
     }
 
-    /// The end: sending takes its usual course, after what was withheld.
+    /// The end: sending takes its usual course, after what was withheld if anything was.
     fn release(&mut self, mut orders: Orders, rate: Rate, view: &SenderView) -> Orders {
         self.phase = Phase::Idle;
         let room = (view.cwnd as u64).saturating_sub(view.flight_size());
         let room = room.min(view.unsent);
-        if self.paced && room > 1 {
+        if self.withholds && self.paced && room > 1 {
             let gap = rate.transmission_time(u64::from(view.segment_bytes));
-            let order = self.order(room, Spacing::Even(gap), Then::GoOn);
+            let order = self.order(room, Spacing::Even(gap));
             let why = format!("what the wait has withheld, at {rate}");
             orders.push(order, why);
         }
@@ -303,6 +353,10 @@ impl Abest {
         }
         if 2.0 * cwnd > ssthresh {
             let why = format!("{found}, twice the window of {cwnd} exceeds that: the last cycle");
+            return self.release(Orders::none().with(set, why), available, view);
+        }
+        if number >= self.cycles {
+            let why = format!("{found}: no more cycles are wanted");
             return self.release(Orders::none().with(set, why), available, view);
         }
         let rates = if number == 1 {
@@ -442,7 +496,7 @@ mod tests {
         Rate::from_bps((rate * 1e6) as u64).unwrap_or(Rate::from_mbps(1))
     }
 
-    fn chirp(number: u16, segments: u16, low: f64, high: f64) -> Order {
+    fn chirp_then(number: u16, segments: u16, (low, high): (f64, f64), then: Then) -> Order {
         Order::SendTrain(Train {
             number,
             segments,
@@ -451,17 +505,26 @@ mod tests {
                 high: mbps(high),
                 rule: None,
             },
-            then: Then::AwaitReport,
+            then,
         })
     }
 
-    fn pairs(number: u16, segments: u16) -> Order {
+    fn chirp(number: u16, segments: u16, low: f64, high: f64) -> Order {
+        chirp_then(number, segments, (low, high), Then::GoOn)
+    }
+
+    fn pairs_then(number: u16, segments: u16, then: Then) -> Order {
         Order::SendTrain(Train {
             number,
             segments,
             spacing: Spacing::BackToBack,
-            then: Then::AwaitReport,
+            then,
         })
+    }
+
+    /// After a handoff.
+    fn pairs(number: u16, segments: u16) -> Order {
+        pairs_then(number, segments, Then::GoOn)
     }
 
     fn even(number: u16, segments: u16, gap_us: u64) -> Order {
@@ -491,7 +554,8 @@ mod tests {
     /// for 16 flows 1: regular TCP with a window of 1.
     #[test]
     fn the_first_train_is_four_segments_or_what_the_link_holds() {
-        let opens = |n: u16| vec![Order::SetCwnd(f64::from(n)), pairs(1, n)];
+        let pairs = |n| pairs_then(1, n, Then::AwaitReport);
+        let opens = |n: u16| vec![Order::SetCwnd(f64::from(n)), pairs(n)];
         assert_eq!(start(50_000, 15, 1).1, opens(4));
         assert_eq!(start(54_000, 2, 8).1, opens(2));
         let (small, orders) = start(54_000, 2, 16);
@@ -502,8 +566,7 @@ mod tests {
     /// One flow over 50 Mbit/s with a round trip of 120 ms, which holds 500 segments. The capacity
     /// measured, 60 Mbit/s, is cut to the link's 50. Cycle 1: min(6, 500) segments from 25 to 50 Mbit/s.
     /// It finds 50: ssthresh 500, and 2 x 12 is less. Cycle 2: 12 segments from two a round trip, 24,000
-    /// bits / 120 ms = 200 kbit/s, to 100 Mbit/s. It finds 80, cut to 50: below 100, the end. 24 segments
-    /// are withheld; 12,000 bits at 50 Mbit/s take 240 us.
+    /// bits / 120 ms = 200 kbit/s, to 100 Mbit/s. It finds 80, cut to 50: below 100, the end.
     #[test]
     fn the_cycles_of_one_flow() {
         let (mut abest, _) = start(50_000, 15, 1);
@@ -513,7 +576,40 @@ mod tests {
         let set = Order::SetSsthresh(500.0);
         assert_eq!(all(&second), [set, chirp(3, 12, 0.2, 100.0)]);
         let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        assert_eq!(all(&end), [set]);
+        assert!(!abest.watches_acks());
+    }
+
+    /// The same where every train withholds: what was withheld, 24 segments, leaves at the estimated
+    /// rate; 12,000 bits at 50 Mbit/s take 240 us.
+    #[test]
+    fn every_train_withholds_what_follows_if_so_set() {
+        let (mut abest, _) = start(50_000, 15, 1);
+        assert_eq!(abest.set_knob("abest_withhold", "always"), Ok(()));
+        let waits = |number, n, rates| chirp_then(number, n, rates, Then::AwaitReport);
+        let first = abest.on_estimate(&told(1, Some(60.0), 120), &open(6.0));
+        assert_eq!(all(&first), [waits(2, 6, (25.0, 50.0))]);
+        let second = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        let set = Order::SetSsthresh(500.0);
+        assert_eq!(all(&second), [set, waits(3, 12, (0.2, 100.0))]);
+        let mut burst = abest;
+        let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
         assert_eq!(all(&end), [set, even(4, 24, 240)]);
+        assert_eq!(burst.set_knob("abest_release", "burst"), Ok(()));
+        let end = burst.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
+        assert_eq!(all(&end), [set]);
+        let handoff = notice((6000, 50), (50_000, 15));
+        let again = abest.on_notice(&handoff, &open(20.0));
+        assert_eq!(all(&again), [pairs_then(5, 4, Then::AwaitReport)]);
+    }
+
+    #[test]
+    fn one_chirp_alone_if_so_set() {
+        let (mut abest, _) = start(50_000, 15, 1);
+        assert_eq!(abest.set_knob("abest_cycles", "1"), Ok(()));
+        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
+        let end = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
+        assert_eq!(all(&end), [Order::SetSsthresh(500.0)]);
         assert!(!abest.watches_acks());
     }
 
@@ -529,12 +625,16 @@ mod tests {
         let set = Order::SetSsthresh;
         assert_eq!(all(&second), [set(125.0), chirp(3, 12, 0.2, 25.0)]);
         let third = abest.on_estimate(&told(3, Some(25.0), 120), &open(24.0));
-        assert_eq!(all(&third), [set(250.0), chirp(4, 24, 0.4, 50.0)]);
+        assert_eq!(all(&third), [set(250.0), chirp(4, 16, 0.4, 50.0)]);
         let mut other = abest;
         let fourth = other.on_estimate(&told(4, Some(50.0), 120), &open(250.0));
+        assert_eq!(all(&fourth), [set(500.0), chirp(5, 16, 0.8, 100.0)]);
+        let mut any = abest;
+        assert_eq!(any.set_knob("abest_longest", "none"), Ok(()));
+        let fourth = any.on_estimate(&told(4, Some(50.0), 120), &open(250.0));
         assert_eq!(all(&fourth), [set(500.0), chirp(5, 250, 0.8, 100.0)]);
         let end = abest.on_estimate(&told(4, Some(50.0), 120), &open(251.0));
-        assert_eq!(all(&end), [set(500.0), even(5, 251, 240)]);
+        assert_eq!(all(&end), [set(500.0)]);
     }
 
     #[test]
@@ -547,20 +647,12 @@ mod tests {
         assert!(second.contains(&chirp(3, 5, 0.2, 50.0)));
     }
 
-    #[test]
-    fn a_burst_instead_of_pacing_if_so_set() {
-        let (mut abest, _) = start(50_000, 15, 1);
-        assert_eq!(abest.set_knob("abest_release", "burst"), Ok(()));
-        let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
-        let end = abest.on_estimate(&told(2, Some(30.0), 120), &open(12.0));
-        assert_eq!(all(&end), [Order::SetSsthresh(300.0)]);
-    }
-
     /// 1.2 Mbit/s and 20 ms hold two segments: no chirp, and a threshold of two.
     #[test]
     fn a_path_too_small_for_a_chirp_sets_the_threshold_to_what_it_holds() {
         let (mut abest, orders) = start(1200, 10, 1);
-        assert_eq!(orders, [Order::SetCwnd(2.0), pairs(1, 2)]);
+        let first = pairs_then(1, 2, Then::AwaitReport);
+        assert_eq!(orders, [Order::SetCwnd(2.0), first]);
         let end = abest.on_estimate(&told(1, Some(1.2), 20), &open(3.0));
         assert_eq!(all(&end), [Order::SetSsthresh(2.0), even(2, 3, 10_000)]);
     }

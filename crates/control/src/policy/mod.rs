@@ -223,6 +223,7 @@ pub(crate) mod testing {
             unsent: u64::MAX,
             train: None,
             may_train: true,
+            may_pace: true,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,

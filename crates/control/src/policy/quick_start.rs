@@ -8,6 +8,11 @@
 //! was used of it. If one of them is lost, the window is what it would be without
 //! Quick-Start and there are no more requests (sections 4.6 and 4.8).
 //!
+//! Told of a handoff or of the end of an outage, it asks with the first segment that goes,
+//! which after an outage is a retransmission: what the RFC forbids is to ask once more with
+//! a SYN that is sent again (section 4.7.2). If the answer finds the sender resending after
+//! a timeout, that is paced, and new segments after it.
+//!
 //! The RFC advises against requests after a handoff "at the current time", for want
 //! of a notice of it; here there is one. The threshold is set to the approved window,
 //! which section 4.4 allows at the start and the paper of 2006 has after a handoff
@@ -101,6 +106,12 @@ impl Part for QuickStart {
                     "share of a link's rate up to which its router approves, what is used included",
             },
             Knob {
+                name: "quick_start_booking",
+                default: "encoded",
+                accepts: "encoded, unrounded",
+                summary: "what a router takes off for later requests: the rate it has approved (RFC 4782), or what it had room for before rounding to the encoding (ns-2)",
+            },
+            Knob {
                 name: "quick_start_interval",
                 default: "200ms",
                 accepts: "a time above zero",
@@ -130,6 +141,10 @@ impl Part for QuickStart {
                 let percent = percent.map_err(|_| refuse(info, name, value))?;
                 routers.threshold = f64::from(percent) / 100.0;
             }
+            "quick_start_booking" => {
+                let choices = [("encoded", false), ("unrounded", true)];
+                routers.book_unrounded = choose(info, name, value, &choices)?;
+            }
             _ => {
                 let interval = value.parse().ok().filter(|&time| time > Duration::ZERO);
                 routers.interval = interval.ok_or_else(|| refuse(info, name, value))?;
@@ -156,9 +171,10 @@ impl QuickStart {
         orders
     }
 
-    /// Takes the approved window as soon as it can be paced: not in a recovery, nor
-    /// while something is resent or duplicate ACKs may tell of a loss. It is to be
-    /// used within a round trip, or not at all (RFC 4782 section 4.4).
+    /// Takes the approved window as soon as it can be paced: not in a fast recovery, nor
+    /// while duplicate ACKs may tell of a loss. After a timeout what is resent is paced
+    /// first: an approved rate is of the path as it is now. It is to be used within a round
+    /// trip, or not at all (RFC 4782 section 4.4).
     fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
         let Some(grant) = self.grant else {
             return orders;
@@ -167,8 +183,7 @@ impl QuickStart {
             self.grant = None;
             return orders;
         }
-        let recovers = view.in_fast_recovery || view.in_rto_recovery;
-        if recovers || view.snd_nxt < view.snd_max || view.dupacks > 0 {
+        if !view.may_pace || view.dupacks > 0 {
             return orders;
         }
         self.grant = None;
@@ -176,7 +191,8 @@ impl QuickStart {
             rate, round_trip, ..
         } = grant;
         let segments = window(rate, round_trip, view.segment_bytes);
-        let flight = view.flight_size();
+        // After a timeout what was sent before it and not again is not on its way.
+        let flight = view.snd_nxt - view.snd_una;
         // What is ignored unless it is more than the window (RFC 4782 section 4.4).
         if segments as f64 <= view.cwnd || segments <= flight {
             return orders;
@@ -215,8 +231,8 @@ impl QuickStart {
         if used.end.is_some() {
             return Orders::none();
         }
-        used.end = Some(view.snd_max);
-        let sent = (view.snd_max - used.una) as f64;
+        used.end = Some(view.snd_nxt);
+        let sent = (view.snd_nxt - used.una) as f64;
         if sent >= used.window {
             return Orders::none();
         }
@@ -466,6 +482,46 @@ mod tests {
             ..acked
         };
         assert!(policy.on_ack(&over).is_empty() && !policy.watches_acks());
+    }
+
+    /// Segments 1 to 100 were sent before an outage, 20 are acknowledged, and the first one that was
+    /// sent again: the window is that of the approved rate at once, one segment of it on its way.
+    #[test]
+    fn what_a_timeout_resends_is_paced_first() {
+        let mut policy = QuickStart::default();
+        let _ = policy.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
+        let resending = SenderView {
+            snd_una: 22,
+            snd_nxt: 23,
+            snd_max: 101,
+            cwnd: 2.0,
+            may_train: false,
+            ..opened()
+        };
+        let orders = policy.on_rate(&approved(), &resending);
+        assert!(orders.contains(&Order::SetCwnd(242.0)));
+        let paced = orders.iter().find_map(|(order, _)| match order {
+            Order::SendTrain(train) => Some(train.segments),
+            _ => None,
+        });
+        assert_eq!(paced, Some(241));
+        // The receiver had all but three of them: what was used is from there on.
+        let jumped = SenderView {
+            snd_una: 101,
+            snd_nxt: 101,
+            ..resending
+        };
+        let used = policy.on_ack(&jumped);
+        assert!(used.contains(&Order::SetCwnd(2.0)), "no more than it is");
+        // In a fast recovery, or while something is probed, it waits.
+        let mut waits = QuickStart::default();
+        let _ = waits.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
+        let busy = SenderView {
+            may_pace: false,
+            ..resending
+        };
+        assert_eq!(waits.on_rate(&approved(), &busy).iter().count(), 1);
+        assert!(waits.watches_acks());
     }
 
     #[test]

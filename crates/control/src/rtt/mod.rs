@@ -20,6 +20,8 @@ pub enum EstimatorKind {
         tick: Duration,
         /// Phase of the tick clock against simulated time.
         phase: Duration,
+        /// How much later the phase of each further flow of a run is.
+        step: Duration,
     },
     /// RFC 6298 section 2 with this clock granularity `G`.
     Rfc6298 {
@@ -62,7 +64,7 @@ impl Rto {
     /// A timeout without any sample.
     pub fn new(config: RtoConfig) -> Self {
         let estimator = match config.estimator {
-            EstimatorKind::Ticks { tick, phase } => Estimator::Ticks(Ticks::new(tick, phase)),
+            EstimatorKind::Ticks { tick, phase, .. } => Estimator::Ticks(Ticks::new(tick, phase)),
             EstimatorKind::Rfc6298 { granularity } => Estimator::Rfc6298(Rfc6298::new(granularity)),
         };
         let mut rto = Self {
@@ -204,6 +206,7 @@ mod tests {
             estimator: EstimatorKind::Ticks {
                 tick: Duration::from_millis(10),
                 phase: Duration::from_nanos(3396),
+                step: Duration::ZERO,
             },
             initial: Duration::from_secs(6),
             min: Duration::from_millis(200),

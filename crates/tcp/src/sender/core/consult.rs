@@ -424,6 +424,7 @@ impl Core {
             unsent: self.end.saturating_sub(self.max),
             train: self.train(),
             may_train: self.may_train(),
+            may_pace: self.may_pace(),
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.config.receiver_window,
             sack: self.config.recovery.uses_sack(),

@@ -43,8 +43,7 @@ fn scramble(seed: u64) -> u64 {
 }
 
 impl Core {
-    /// Asks for a rate with the next segment that is sent for the first time. While
-    /// an answer is awaited it waits for that, which then tells nothing any more (RFC
+    /// Asks for a rate with the next segment that goes. While an answer is awaited it waits for that, which then tells nothing any more (RFC
     /// 4782 section 4.1: one request a round trip).
     pub(super) fn ask_for_rate(&mut self, rate: RateCode) {
         match &mut self.asking {
@@ -60,14 +59,16 @@ impl Core {
         self.hold();
     }
 
-    /// Puts on a segment that has just been handed out what it can carry. What is
-    /// sent again carries nothing: a SYN must not then (RFC 4782 section 4.7.2).
+    /// Puts on a segment that has just been handed out what it can carry. A SYN that is
+    /// sent again carries nothing (RFC 4782 section 4.7.2). Data may ask when it is sent
+    /// again: after an outage a retransmission is the first segment that goes.
     #[cold]
     pub(crate) fn hand_options(&mut self, segment: &mut Segment) {
-        if segment.option.is_some() || segment.probe || segment.retransmission {
+        let syn_again = segment.seq == 0 && segment.retransmission;
+        if segment.option.is_some() || segment.probe || syn_again {
             return;
         }
-        if segment.seq > 0 {
+        if segment.seq > 0 && !segment.retransmission {
             if let Some((rate, nonce)) = self.report.take() {
                 segment.option = Some(SegmentOption::Report(rate, nonce));
                 self.hold();

@@ -1,12 +1,15 @@
 //! A train under way: new segments that leave at stated gaps.
 //!
-//! It begins when the window has room for all of its segments, so that no gap
-//! waits for an ACK, and with fewer where the whole window or what there is to send
-//! is smaller. Departures are counted from the one before: a caller that is late
-//! does not make the next gap shorter. Whatever resends, probes, closes the window or
-//! tells of a handoff ends it, and sending goes on as usual. While duplicate ACKs are
-//! counted, a train that has not begun or that waits for its report holds nothing
-//! back: what goes then may be what tells a loss.
+//! Its segments are the next ones of the data, in order; a train that only paces takes
+//! what a timeout resends as it comes, one that is measured nothing that was sent before. It begins when the window has
+//! room for all of them, so that no gap waits for an ACK, and with fewer where the whole
+//! window or what there is to send is smaller. What follows its last segment is as usual,
+//! also while its report is awaited, unless it says otherwise ([`Then::AwaitReport`]).
+//! Departures are counted from the one before: a caller that is late does not make the
+//! next gap shorter. Whatever resends, probes, closes the window or tells of a handoff
+//! ends it, and sending goes on as usual. While duplicate ACKs are counted, a train that
+//! has not begun or that waits for its report holds nothing back: what goes then may be
+//! what tells a loss.
 //!
 //! A train that asks for the next one is a sender's only course ([`Then::NextAfter`]):
 //! when its last gap is over the policies are asked, with what they know by then, and
@@ -45,6 +48,11 @@ impl Course {
         self.gone > 0 && self.gone >= self.train.segments
     }
 
+    /// All have left and nothing is withheld: no more than its report is awaited.
+    fn is_past(&self) -> bool {
+        self.train.then == Then::GoOn && self.all_gone()
+    }
+
     /// There is to be another one when it is over.
     fn goes_on(&self) -> bool {
         matches!(self.train.then, Then::NextAfter(_))
@@ -74,13 +82,14 @@ impl Core {
         Some(course.train.number)
     }
 
-    /// Whether a train can be taken up.
+    /// Whether a train that is measured can be taken up: of segments never sent before.
     pub(super) fn may_train(&self) -> bool {
-        let busy = self.in_fast_recovery
-            || self.stalled
-            || self.probe.is_some()
-            || self.resend.is_some()
-            || self.nxt < self.max;
+        self.may_pace() && !self.stalled && self.nxt >= self.max
+    }
+
+    /// Whether one that only paces can be, of what a timeout resends as well.
+    pub(super) fn may_pace(&self) -> bool {
+        let busy = self.in_fast_recovery || self.probe.is_some() || self.resend.is_some();
         !busy && self.una > 0 && !self.is_closed()
     }
 
@@ -90,7 +99,11 @@ impl Core {
             self.end_train();
             return;
         }
-        if !self.may_train() {
+        let may = match train.spacing.measures() {
+            Some(_) => self.may_train(),
+            None => self.may_pace(),
+        };
+        if !may {
             return;
         }
         self.train = Some(Course {
@@ -179,7 +192,7 @@ impl Core {
     /// Whether a segment of the train is to leave now, or the train lets nothing
     /// go; none where sending takes its usual course.
     pub(crate) fn train_allows(&mut self) -> Option<bool> {
-        let mut course = self.train?;
+        let mut course = self.train.filter(|course| !course.is_past())?;
         if self.nxt >= self.end && !course.all_gone() && !course.goes_on() {
             // There is nothing more to send.
             self.end_train();
@@ -217,10 +230,13 @@ impl Core {
     /// Marks a segment that has just been handed out, and sets the time of the next.
     pub(crate) fn join_train(&mut self, segment: &mut Segment) {
         let now = self.now;
-        let Some(course) = self.train.as_mut().filter(|_| !segment.retransmission) else {
+        let again = segment.retransmission;
+        let measures = |course: &Course| course.train.spacing.measures().is_some();
+        let Some(course) = self.train.as_mut().filter(|c| !(again && measures(c))) else {
             return;
         };
-        segment.option = course.mark().map(SegmentOption::Train);
+        let mark = course.mark();
+        segment.option = mark.map(SegmentOption::Train);
         course.gone += 1;
         course.left = now;
         course.edge = segment.seq + 1;
@@ -231,7 +247,7 @@ impl Core {
         if let Some(gap) = course.gaps.take().or(last) {
             course.due = (now + gap, now);
         }
-        if course.all_gone() && course.train.then == Then::GoOn {
+        if course.is_past() && mark.is_none() {
             self.end_train();
         }
     }
@@ -258,9 +274,7 @@ impl Core {
         let rtt = course
             .filter(Course::all_gone)
             .map(|course| self.now.since(course.left));
-        let answers =
-            |course: Course| course.train.then == Then::AwaitReport || estimate.rate.is_none();
-        if course.is_some_and(answers) {
+        if course.is_some() {
             self.interrupt_train();
         }
         let report = TrainReport { estimate, rtt };
