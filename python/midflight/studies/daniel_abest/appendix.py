@@ -13,12 +13,25 @@ from midflight.studies.daniel_abest import scenarios as sc
 from midflight.studies.daniel_abest.measures import ideal_s, inside_axis, median_s, trains
 from midflight.studies.runs import Job, Runs, Sweep
 
-PATHS = {"5.5 ms": sc.SHORT_MS, "40 ms": sc.LONG_MS}
+#: The candidates for the fixed path, with the delay of each of its two links.
+PATHS = {f"{2 * fixed_ms:g} ms": fixed_ms for fixed_ms in sc.PATHS_MS}
 
 
 def figure_6(fixed_ms: float) -> tuple[Sweep, ...]:
     """The runs of figure 6 over a fixed path."""
     return tuple(replace(job, fixed_delay_ms=fixed_ms) for job in sc.EXPERIMENTS["6"].sweeps())
+
+
+def chosen_path(runs: Runs) -> str:
+    """The fixed path that README.md's rule selects."""
+    (low, high), step = sc.AXIS_S, sc.AXIS_STEP_S
+
+    def merit(name: str) -> tuple[int, int]:
+        inside, _, least, most = inside_axis(runs, figure_6(PATHS[name]))
+        ends = (low <= least < low + step) + (high - step < most <= high)
+        return inside, ends
+
+    return max(PATHS, key=merit)  # of equals the first, which is the shortest
 
 
 def _from_near(instant_s: float) -> float:

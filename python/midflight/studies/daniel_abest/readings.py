@@ -117,28 +117,44 @@ def _chirp(rule: str) -> tuple[tuple[str, str], ...]:
     return (("chirp_estimator", rule),)
 
 
+_SYN_AT_ONCE = (("delay_syn_ack", "off"),)
 _ABEST, _QS, _VHO = sc.ABEST.core, sc.QS.core, sc.VHO.core
 _RULES = {
+    "chirps: rate of the first rise": "first-rise",
     "chirps: average weighed by gaps": "abest",
     "chirps: plain average": "abest-plain",
-    "chirps: pathChirp whole": "pathchirp",
 }
-_LONG = "fixed path of 40 ms"
+_WITHHELD = (("abest_withhold", "always"),)
 
-#: The rules for chirps on both paths.
-CHIRPS = (
-    Reading(AS_TAKEN),
-    *(Reading(name, _chirp(rule), _ABEST) for name, rule in _RULES.items()),
-    Reading(_LONG, fixed_ms=sc.LONG_MS),
-    *(
-        Reading(f"{_LONG}, {name}", _chirp(rule), _ABEST, fixed_ms=sc.LONG_MS)
-        for name, rule in _RULES.items()
+#: How trains are sent and read. The first version's reading is one of three parts.
+TRAINS = (
+    Reading(
+        "trains as first read: nothing new until the report, chirps as long as the window, rate of "
+        "the first rise",
+        (*_WITHHELD, ("abest_longest", "none"), *_chirp("first-rise")),
+        _ABEST,
     ),
+    Reading("trains: nothing new until the report", _WITHHELD, _ABEST),
+    Reading(
+        "trains: nothing new until the report, then at once",
+        (*_WITHHELD, ("abest_release", "burst")),
+        _ABEST,
+    ),
+    Reading("trains: chirps as long as the window", (("abest_longest", "none"),), _ABEST),
+    Reading("trains: one chirp alone", (("abest_cycles", "1"),), _ABEST),
+    *(Reading(name, _chirp(rule), _ABEST) for name, rule in _RULES.items()),
+    Reading("second chirp up to what the first found (text)", (("abest_c2_high", "1x"),), _ABEST),
+)
+PATHS = tuple(
+    Reading(f"fixed path of {2 * fixed_ms:g} ms", fixed_ms=fixed_ms)
+    for fixed_ms in sc.PATHS_MS
+    if fixed_ms != sc.FIXED_MS
 )
 OTHERS = (
-    Reading("second chirp up to what the first found (text)", (("abest_c2_high", "1x"),), _ABEST),
-    Reading("what a wait has withheld leaves at once", (("abest_release", "burst"),), _ABEST),
+    Reading("SYN: only Quick-Start's ACK at once (as first read)", _SYN_AT_ONCE, _QS),
+    Reading("SYN: no ACK of it delayed", _SYN_AT_ONCE),
     Reading("Quick-Start leaves ssthresh alone", (("quick_start_ssthresh", "keep"),), _QS),
+    Reading("routers book before rounding (ns-2)", (("quick_start_booking", "unrounded"),), _QS),
     Reading(
         "Vho's threshold at the start: rate x delay one way",
         (("initial_ssthresh_delay", "one-way"),),
@@ -146,12 +162,13 @@ OTHERS = (
     ),
     Reading("every segment is acknowledged", (("delayed_ack", "off"),)),
     Reading("flows open 20 ms apart", stagger_s=0.02),
+    Reading("each flow's clock ticks 2.5 ms later", (("rtt_tick_phase_step", "2.5ms"),)),
     Reading("goodput of the slowest flow", slowest=True),
     Reading("handoffs every 0.5 s up to 10 s", even=True),
     Reading("break-before-make counted from the make", from_make=True),
     Reading("figure 13: LTE's 15 ms", text_13=True),
 )
-READINGS = (*CHIRPS, *OTHERS)
+READINGS = (Reading(AS_TAKEN), *TRAINS, *PATHS, *OTHERS)
 
 EVERYTHING: tuple[Sweep | Startup | Trace, ...] = tuple(
     dict.fromkeys(job for reading in READINGS for job in reading.needs())

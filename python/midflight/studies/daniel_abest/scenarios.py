@@ -24,16 +24,17 @@ LTE_50 = Link(50_000, 50)
 #: The packets that the paper says its links hold (sections 4.1 and 4.2).
 HELD = {EGPRS: 10, HSDPA_6: 50, LTE: 125, WLAN_2: 18, WLAN_4: 38}
 
-#: Delay of each of the two fixed links in ms: 40 and 5.5 ms in all.
-LONG_MS, SHORT_MS = 20.0, 2.75
-FIXED_MS = SHORT_MS
+#: Delay of each of the two fixed links in ms: 5.5 to 40 ms in all. One is taken by a rule.
+PATHS_MS = (2.75, 4.0, 5.0, 7.5, 10.0, 20.0)
+FIXED_MS = 2.75
 #: The axis printed with figure 6, in seconds, and its step.
 AXIS_S, AXIS_STEP_S = (0.2, 1.8), 0.2
 FLOWS = (1, 2, 4)
 
 #: Settings of all senders and receivers (section 4). What the profile has already is repeated.
 KNOBS: Knobs = (
-    ("chirp_estimator", "first-rise"),
+    ("chirp_estimator", "pathchirp"),
+    ("delay_syn_ack", "on"),
     ("delayed_ack", "100ms"),
     ("dsack", "on"),
     ("initial_window", "3"),
