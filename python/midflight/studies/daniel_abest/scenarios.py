@@ -26,7 +26,7 @@ HELD = {EGPRS: 10, HSDPA_6: 50, LTE: 125, WLAN_2: 18, WLAN_4: 38}
 
 #: Delay of each of the two fixed links in ms: 5.5 to 40 ms in all. One is taken by a rule.
 PATHS_MS = (2.75, 4.0, 5.0, 7.5, 10.0, 20.0)
-FIXED_MS = 2.75
+FIXED_MS = 4.0
 #: The axis printed with figure 6, in seconds, and its step.
 AXIS_S, AXIS_STEP_S = (0.2, 1.8), 0.2
 FLOWS = (1, 2, 4)
