@@ -22,6 +22,7 @@ mod packet;
 mod quick_start;
 pub mod random;
 mod special;
+mod timeline;
 mod world;
 
 pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};

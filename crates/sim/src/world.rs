@@ -27,6 +27,7 @@ use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{Packet, PacketOptions};
 use crate::quick_start::Router;
 use crate::special::Entry;
+use crate::timeline::Timeline;
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -98,11 +99,7 @@ pub struct World<O> {
     promised: Instant,
     /// No route is set before this.
     routes_hold_until: Shadow,
-    /// Ascending by time; equal times in the order of insertion.
-    timeline: Vec<(Instant, Action)>,
-    done: usize,
-    /// Place in the timeline of the first route that is not done; its length if there is none.
-    next_route: usize,
+    timeline: Timeline,
     agenda: Agenda,
     observer: O,
     error: Option<WorldError>,
@@ -131,10 +128,6 @@ const MOST_BUSY: usize = 12;
 const TIMELINE: usize = 0;
 const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
-
-fn is_route(action: &Action) -> bool {
-    matches!(action, Action::Route { .. })
-}
 
 impl<O: Observer> World<O> {
     /// A world of `nodes` nodes with these links, flows and static routes
@@ -227,9 +220,7 @@ impl<O: Observer> World<O> {
             cross,
             promised: Instant::ZERO,
             routes_hold_until: Shadow::ZERO,
-            timeline: Vec::new(),
-            done: 0,
-            next_route: 0,
+            timeline: Timeline::default(),
             observer,
             error: None,
         };
@@ -287,13 +278,7 @@ impl<O: Observer> World<O> {
             }
             _ => {}
         }
-        let place = self.done + self.timeline[self.done..].partition_point(|(t, _)| *t <= at);
-        self.timeline.insert(place, (at, action));
-        if !is_route(&action) {
-            self.next_route += usize::from(place <= self.next_route);
-        } else if place < self.next_route {
-            self.next_route = place;
-        }
+        self.timeline.insert(at, action);
         self.sync_timeline();
         Ok(())
     }
@@ -471,17 +456,17 @@ impl<O: Observer> World<O> {
     }
 
     fn sync_timeline(&mut self) {
-        let key = match self.timeline.get(self.done) {
+        let key = match self.timeline.next() {
             // Older than anything else that is due at the same instant.
-            Some(&(at, _)) => Key {
+            Some(at) => Key {
                 due: Moment::written(at),
                 scheduled: Scheduled::START,
             },
             None => Key::NEVER,
         };
         self.agenda.set_other(TIMELINE, key);
-        let next = self.timeline.get(self.next_route);
-        let until = next.map_or(self.promised, |&(at, _)| at.min(self.promised));
+        let next = self.timeline.next_route();
+        let until = next.map_or(self.promised, |at| at.min(self.promised));
         self.routes_hold_until = if until == Instant::NEVER {
             Shadow::NEVER
         } else {
@@ -490,13 +475,9 @@ impl<O: Observer> World<O> {
     }
 
     fn act(&mut self) {
-        let (_, action) = self.timeline[self.done];
-        self.done += 1;
-        if self.next_route < self.done {
-            let mut later = self.timeline[self.done..].iter();
-            let next = later.position(|(_, action)| is_route(action));
-            self.next_route = next.map_or(self.timeline.len(), |after| self.done + after);
-        }
+        let Some(action) = self.timeline.take() else {
+            return;
+        };
         let (now, flow0) = (self.moment.at, FlowId(0));
         match action {
             Action::Open(flow) => {
