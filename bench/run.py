@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
@@ -30,6 +31,7 @@ import workload
 OUT = workload.ROOT / "out" / "bench.json"
 CRITERION = workload.TARGET / "criterion"
 FLOWS_TCL = workload.ROOT / "bench" / "flows.tcl"
+CELL = workload.ROOT / "crates" / "bench" / "src" / "cell.toml"
 
 # What ns-2 is given for a workload: scenario, flows, seconds; and how often it runs.
 NS2 = {
@@ -127,11 +129,22 @@ def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
     """Yield what criterion found, beside what ns-2 took."""
     packet = {
         name: Benchmark.read(f"packet/{name}").samples
-        for name in ("bulk", "bulk-undigested", "handoff", "flows-10", "flows-100", "flows-1000")
+        for name in (
+            "bulk",
+            "bulk-undigested",
+            "bulk-rfc",
+            "loss-burst",
+            "handoff",
+            "flows-10",
+            "flows-100",
+            "flows-1000",
+        )
     }
     for name, label, target in (
         ("bulk", "bulk flow, a packet", 40),
         ("bulk-undigested", "the same without a digest", None),
+        ("bulk-rfc", "bulk flow, profile rfc, a packet", None),
+        ("loss-burst", "burst of losses, a packet", None),
         ("handoff", "handoff, a packet", 60),
         ("flows-10", "10 flows, a packet", 80),
         ("flows-100", "100 flows, a packet", 80),
@@ -144,12 +157,27 @@ def simulator_rows(ns2: dict[str, Benchmark]) -> Iterator[Row]:
 
     set_up = Benchmark.read("run/set-up")
     yield Row("setting a run up", "µs", set_up.scaled(1e-3), 10)
+    yield Row("a cell of a sweep", "µs", Benchmark.read("run/cell").scaled(1e-3))
+    yield Row("a change of a link", "µs", Benchmark.read("run/changes").scaled(1e-3))
     one, two = Benchmark.read("run/grid"), Benchmark.read("run/grid-two-threads")
     grid = [Row("", "s", g.scaled(g.elements * 1e-9)) for g in (one, two)]
     runs = f"grid of {one.elements:,} runs"
     yield Row(f"{runs}, one thread", "s", grid[0].samples, 2)
     yield Row(f"{runs}, two threads", "s", grid[1].samples, 1.1)
     yield Row("two threads over one", "", [grid[0].median / grid[1].median], 1.8, at_least=True)
+
+
+def window_row() -> Row:
+    """Compare bursts of losses from a queue of 83,333 packets and of 8333, in processor time."""
+    binary = str(workload.build())
+
+    def packet(name: str) -> float:
+        before = os.times().children_user
+        done = subprocess.run([binary, name], capture_output=True, text=True, check=True)
+        return (os.times().children_user - before) / int(done.stdout.split()[0])
+
+    pairs = [packet("loss-burst-10g") / packet("loss-burst-10g-short-queue") for _ in range(5)]
+    return Row("a packet at 10 Gbit/s, a long queue over a short one", "", pairs, 2)
 
 
 def memory_rows() -> Iterator[Row]:
@@ -248,6 +276,25 @@ def handoff_row() -> Row:
     return Row("a handoff from Python", "µs", samples, 20)
 
 
+def cell_row() -> Row:
+    """Measure a cell of a sweep over scenarios: from its values to its rows as text."""
+    from midflight import Scenario
+    from midflight.sweep import Sweep
+
+    scenario = Scenario.from_dict(tomllib.loads(CELL.read_text()))
+    axes = {"flows.download.scheme": "sack,enhanced", "handoffs.0.at": "0.1 s : 20 s : 0.1 s"}
+    sweep = Sweep.of(scenario, axes)
+    shards = list(sweep.shards())
+
+    def cells() -> None:
+        for shard in shards:
+            sweep.run_shard(shard, threads=1)
+
+    cells()
+    samples = [took / sweep.cells * 1e6 for took in seconds(cells, 20)]
+    return Row("a cell of a sweep from Python", "µs", samples)
+
+
 def import_rows() -> Iterator[Row]:
     """Yield what importing costs a fresh interpreter; the core, which is loaded late, included."""
 
@@ -317,9 +364,11 @@ def main() -> None:
     ns2, said = ns2_beside()
     rows = [
         *simulator_rows(ns2),
+        window_row(),
         machine_row(),
         *memory_rows(),
         handoff_row(),
+        cell_row(),
         *import_rows(),
         study_row(),
         *long_flow_rows(),

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
-use midflight_bench::{bottleneck, grid, handoff, run};
+use midflight_bench::{
+    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan,
+};
 use midflight_sim::{Digest, Observer, World};
 use midflight_study::StudyError;
 
@@ -34,6 +36,10 @@ fn main() -> Result<(), StudyError> {
     group.sample_size(30);
     packets(&mut group, "bulk", 60, || bottleneck::<Digest>(1))?;
     packets(&mut group, "bulk-undigested", 60, || bottleneck::<()>(1))?;
+    packets(&mut group, "bulk-rfc", 60, || bulk_rfc::<Digest>())?;
+    packets(&mut group, "loss-burst", 10, || {
+        loss_burst::<Digest>(1000, 8333)
+    })?;
     packets(&mut group, "handoff", 30, || handoff::<Digest>("sack"))?;
     for flows in [10, 100, 1000] {
         let name = format!("flows-{flows}");
@@ -53,6 +59,10 @@ fn main() -> Result<(), StudyError> {
         .throughput(Throughput::Elements(grid(1, 1)?));
     group.bench_function("grid", |b| b.iter(|| grid(1, 1)));
     group.bench_function("grid-two-threads", |b| b.iter(|| grid(2, 1)));
+    group.throughput(Throughput::Elements(cells(1)?));
+    group.bench_function("cell", |b| b.iter(|| cells(1)));
+    group.throughput(Throughput::Elements(8000));
+    group.bench_function("changes", |b| b.iter(|| run_plan(&changing(8000)?)));
     group.finish();
 
     criterion.final_summary();

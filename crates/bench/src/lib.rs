@@ -221,28 +221,7 @@ pub fn grid(threads: usize, every: usize) -> Result<u64, StudyError> {
 }
 
 /// A question of a sweep over scenarios: the handoff of [`handoff`], timed as [`grid`] times it.
-const CELL: &str = r#"
-profile = "ns2"
-end = "3600 s"
-stop = "measured"
-packets = 100
-wired = { rate = "100 Mbit/s", delay = "2 ms" }
-
-[links.old]
-rate = "6400 kbit/s"
-delay = "9 ms"
-
-[links.new]
-rate = "200 kbit/s"
-delay = "300 ms"
-
-[flows.download]
-scheme = "sack"
-
-[[handoffs]]
-at = "8.2 s"
-to = "new"
-"#;
+const CELL: &str = include_str!("cell.toml");
 
 /// The cells of a sweep over the schemes `sack` and `enhanced` and 200 instants, each read as the
 /// package's sweeps read it, and run; returns how many cells that is.
