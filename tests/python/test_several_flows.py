@@ -59,6 +59,20 @@ def several(**more: object) -> midflight.Table:
     return midflight.handoff(old=OLD, new="1 Mbit/s, 50 ms", **asked)  # type: ignore[arg-type]
 
 
+def test_the_clocks_of_flows_tick_alike_unless_set_apart() -> None:
+    def digests(step: str, flows: int = 2) -> list[str]:
+        # With so short an RTO the estimate tells in what is sent.
+        knobs = {"min_rto": "10 ms", "rtt_tick_phase_step": step}
+        return list(several(flows=flows, schemes=["sack"], knobs=knobs).column("digest"))
+
+    alike = digests("0 ns")
+    # A whole tick later is the same phase.
+    assert alike == digests("10 ms")
+    assert alike != digests("5 ms")
+    # Alone a flow is the first.
+    assert digests("0 ns", flows=1) == digests("5 ms", flows=1)
+
+
 def test_rows_are_by_scheme_instant_and_flow() -> None:
     table = several(flows=3, residents=2, stagger_ns=10_000_000, window_ns=5 * SECOND)
     assert table.column("flow") == [0, 1, 2, 3, 4] * 4

@@ -62,6 +62,8 @@ struct Used {
 pub struct QuickStart {
     ask_for_most: bool,
     keep_ssthresh: bool,
+    /// The approved window is for new segments only.
+    new_only: bool,
     routers: Routers,
     grant: Option<Grant>,
     used: Option<Used>,
@@ -91,6 +93,12 @@ impl Part for QuickStart {
                 default: "window",
                 accepts: "window, keep",
                 summary: "set ssthresh to the approved window, or leave it alone: slow start then goes on above it, without the limit of RFC 3742",
+            },
+            Knob {
+                name: "quick_start_resend",
+                default: "paced",
+                accepts: "paced, wait",
+                summary: "an approved rate that finds the sender resending after a timeout paces that too, or waits until it is over, a round trip at most",
             },
             Knob {
                 name: "quick_start_routers",
@@ -131,6 +139,9 @@ impl Part for QuickStart {
             "quick_start_ssthresh" => {
                 let choices = [("window", false), ("keep", true)];
                 self.keep_ssthresh = choose(info, name, value, &choices)?;
+            }
+            "quick_start_resend" => {
+                self.new_only = choose(info, name, value, &[("paced", false), ("wait", true)])?;
             }
             "quick_start_routers" => {
                 routers.take_part = choose(info, name, value, &[("all", true), ("none", false)])?;
@@ -173,8 +184,8 @@ impl QuickStart {
 
     /// Takes the approved window as soon as it can be paced: not in a fast recovery, nor
     /// while duplicate ACKs may tell of a loss. After a timeout what is resent is paced
-    /// first: an approved rate is of the path as it is now. It is to be used within a round
-    /// trip, or not at all (RFC 4782 section 4.4).
+    /// first, unless set otherwise: an approved rate is of the path as it is now. It is to be
+    /// used within a round trip, or not at all (RFC 4782 section 4.4).
     fn use_grant(&mut self, mut orders: Orders, view: &SenderView) -> Orders {
         let Some(grant) = self.grant else {
             return orders;
@@ -183,7 +194,8 @@ impl QuickStart {
             self.grant = None;
             return orders;
         }
-        if !view.may_pace || view.dupacks > 0 {
+        let resends = view.in_rto_recovery || view.snd_nxt < view.snd_max;
+        if !view.may_pace || view.dupacks > 0 || resends && self.new_only {
             return orders;
         }
         self.grant = None;
@@ -522,6 +534,16 @@ mod tests {
         };
         assert_eq!(waits.on_rate(&approved(), &busy).iter().count(), 1);
         assert!(waits.watches_acks());
+        let mut new = QuickStart::default();
+        assert_eq!(new.set_knob("quick_start_resend", "wait"), Ok(()));
+        let _ = new.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
+        assert_eq!(new.on_rate(&approved(), &resending).iter().count(), 1);
+        let done = SenderView {
+            snd_una: 101,
+            snd_nxt: 101,
+            ..resending
+        };
+        assert!(new.on_ack(&done).contains(&Order::SetCwnd(242.0)));
     }
 
     #[test]

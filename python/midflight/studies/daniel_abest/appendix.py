@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from midflight.claims import Verdict, percent
@@ -19,7 +18,7 @@ PATHS = {f"{2 * fixed_ms:g} ms": fixed_ms for fixed_ms in sc.PATHS_MS}
 
 def figure_6(fixed_ms: float) -> tuple[Sweep, ...]:
     """The runs of figure 6 over a fixed path."""
-    return tuple(replace(job, fixed_delay_ms=fixed_ms) for job in sc.EXPERIMENTS["6"].sweeps())
+    return tuple(sc.over_path(job, fixed_ms) for job in sc.EXPERIMENTS["6"].sweeps())
 
 
 def chosen_path(runs: Runs) -> str:
@@ -191,16 +190,16 @@ Handoffs and outages:
 {whole}
 
 Several flows measure at once. A chirp that meets the packets of another flow's chirp early has its
-first rise early, and by the reading taken that is all there is: a flow whose slow first packets
-meet one reports a few hundred kbit/s of 50 Mbit/s, gets a threshold of two and sends at that rate.
-pathChirp's whole rule forgives a rise that passes; weighed by gaps, the slow packets count for most
-even on an idle link.
+first rise early; by the rate of the first rise that is all there is: a flow whose slow first packets
+meet one reports a few hundred kbit/s of 50 Mbit/s, and gets a threshold of two. pathChirp's whole
+rule, the reading taken, forgives a rise that passes; weighed by gaps, the slow packets count for
+most even on an idle link. "As first read" is what the first version of this study took.
 
 ## What measuring takes after a handoff
 
 AbestVho with one flow, the handoff instant next to {NEAR_S:g} s of each make-before-break figure.
-Times from the handoff. The first train waits until the window has room for it; after each train
-nothing goes until its report is there. Ideal: all packets at the new link's rate, and one round
+Times from the handoff. A train waits until the window has room for it; what follows its last packet
+is as usual. Ideal: all packets at the new link's rate, and one round
 trip.
 
 {_measuring(runs)}

@@ -75,8 +75,8 @@ BASE = Path()
 
 #: The rules for chirps: name in the legend, look, settings of the receiver.
 CHIRP_RULES: Sequence[tuple[str, str, Knobs]] = (
-    ("A11's rule, weighed by gaps", "solid circle", {"chirp_estimator": "abest"}),
-    ("A11's rule, plain average", "solid-light square", {"chirp_estimator": "abest-plain"}),
+    ("average weighed by gaps", "solid circle", {"chirp_estimator": "abest"}),
+    ("plain average", "solid-light square", {"chirp_estimator": "abest-plain"}),
     ("rate of the first rise", "dotted triangle", {"chirp_estimator": "first-rise"}),
     (
         "pathChirp, F = 1.5, L by length",

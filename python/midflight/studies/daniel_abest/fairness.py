@@ -120,8 +120,8 @@ def judged(runs: Runs, encounters: Sequence[Encounter]) -> Finding:
     return Finding(
         checks,
         context=f"The resident's share, {shares}.",
-        note="A chirp is as long as the window and ends at the rate of the link or above it, "
-        "whatever else is on it: where the resident has nearly filled the queue, it "
+        note="A chirp ends at the rate of the link or above it, whatever else is on it, and "
+        "pathChirp forgives a rise that passes: where the resident has nearly filled the queue, it "
         "overflows, and most of what is lost is the resident's.",
     )
 

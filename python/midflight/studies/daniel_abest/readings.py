@@ -50,7 +50,10 @@ class Reading:
         if self.of in (None, job.scheme) and self.knobs:
             job = replace(job, knobs=sc.with_knobs(job.knobs, **dict(self.knobs)))
         if self.fixed_ms is not None:
-            job = replace(job, fixed_delay_ms=self.fixed_ms)
+            if isinstance(job, Sweep):
+                job = sc.over_path(job, self.fixed_ms)
+            else:
+                job = replace(job, fixed_delay_ms=self.fixed_ms)
         if isinstance(job, Trace):
             return job
         if job.flows > 1:
@@ -118,6 +121,7 @@ def _chirp(rule: str) -> tuple[tuple[str, str], ...]:
 
 
 _SYN_AT_ONCE = (("delay_syn_ack", "off"),)
+_NEW_ONLY = (("quick_start_resend", "wait"),)
 _ABEST, _QS, _VHO = sc.ABEST.core, sc.QS.core, sc.VHO.core
 _RULES = {
     "chirps: rate of the first rise": "first-rise",
@@ -154,6 +158,7 @@ OTHERS = (
     Reading("SYN: only Quick-Start's ACK at once (as first read)", _SYN_AT_ONCE, _QS),
     Reading("SYN: no ACK of it delayed", _SYN_AT_ONCE),
     Reading("Quick-Start leaves ssthresh alone", (("quick_start_ssthresh", "keep"),), _QS),
+    Reading("Quick-Start waits for the end of what a timeout resends", _NEW_ONLY, _QS),
     Reading("routers book before rounding (ns-2)", (("quick_start_booking", "unrounded"),), _QS),
     Reading(
         "Vho's threshold at the start: rate x delay one way",

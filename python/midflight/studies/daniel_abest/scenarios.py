@@ -26,7 +26,7 @@ HELD = {EGPRS: 10, HSDPA_6: 50, LTE: 125, WLAN_2: 18, WLAN_4: 38}
 
 #: Delay of each of the two fixed links in ms: 5.5 to 40 ms in all. One is taken by a rule.
 PATHS_MS = (2.75, 4.0, 5.0, 7.5, 10.0, 20.0)
-FIXED_MS = 4.0
+FIXED_MS = 2.75
 #: The axis printed with figure 6, in seconds, and its step.
 AXIS_S, AXIS_STEP_S = (0.2, 1.8), 0.2
 FLOWS = (1, 2, 4)
@@ -114,11 +114,16 @@ def idle_rtt_s(link: Link, fixed_ms: float = FIXED_MS) -> float:
     return 2e-3 * (link.ms + 2 * fixed_ms)
 
 
-def instants_ns(old: Link) -> tuple[int, ...]:
+def instants_ns(old: Link, fixed_ms: float = FIXED_MS) -> tuple[int, ...]:
     """The handoff instants of flows that start on a link, in nanoseconds, whole milliseconds."""
-    first = FIRST_RTTS * idle_rtt_s(old)
+    first = FIRST_RTTS * idle_rtt_s(old, fixed_ms)
     ratio = (LAST_S / first) ** (1 / (INSTANTS - 1))
     return tuple(round(1e3 * first * ratio**n) * 1_000_000 for n in range(INSTANTS))
+
+
+def over_path(job: Sweep, fixed_ms: float) -> Sweep:
+    """The same handoffs over another fixed path, at the instants that follow from its round trip."""
+    return replace(job, fixed_delay_ms=fixed_ms, at_ns=instants_ns(job.cell.old, fixed_ms))
 
 
 #: Equal steps, as in the authors' paper of 2008.
