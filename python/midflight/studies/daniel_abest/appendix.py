@@ -190,10 +190,10 @@ Handoffs and outages:
 {whole}
 
 Several flows measure at once. A chirp that meets the packets of another flow's chirp early has its
-first rise early; by the rate of the first rise that is all there is: a flow whose slow first packets
-meet one reports a few hundred kbit/s of 50 Mbit/s, and gets a threshold of two. pathChirp's whole
-rule, the reading taken, forgives a rise that passes; weighed by gaps, the slow packets count for
-most even on an idle link. "As first read" is what the first version of this study took.
+first rise early; by the rate of the first rise that is all there is: a flow whose slow first
+packets meet one reports a few hundred kbit/s of 50 Mbit/s, and gets a threshold of two. pathChirp's
+whole rule, the reading taken, forgives a rise that passes; weighed by gaps, the slow packets count
+for most even on an idle link. "As first read" is what the first version of this study took.
 
 ## What measuring takes after a handoff
 

@@ -249,11 +249,11 @@ def f2(runs: Runs) -> Finding:
         ],
         context=goodputs(runs, "2"),
         note=f"Path and queue hold {path_and_queue(sc.LTE):.0f} packets. In slow start no window "
-        "comes near that before the 400th packet is acknowledged, so that nothing is lost, nor does "
-        f"it reach Vho's threshold of {sc.LTE.bdp:.0f}: Vho and TCP send the same. AbestVho begins "
-        "with four packets where Iw10 begins with ten, and both grow alike. Quick-Start's threshold "
-        "is the approved rate over the round trip of its request, which the delayed ACK of the SYN "
-        "makes 100 ms longer than the path is: above it packets are lost.",
+        "comes near that before the 400th packet is acknowledged, so that nothing is lost, nor "
+        f"does it reach Vho's threshold of {sc.LTE.bdp:.0f}: Vho and TCP send the same. AbestVho "
+        "begins with four packets where Iw10 begins with ten, and both grow alike. Quick-Start's "
+        "threshold is the approved rate over the round trip of its request, which the delayed ACK "
+        "of the SYN makes 100 ms longer than the path is: above it packets are lost.",
     )
 
 
@@ -474,9 +474,9 @@ def f6(runs: Runs) -> Finding:
     return Finding(
         checks,
         context=medians(runs, "6"),
-        note="While the first chirp waits for room in the window and leaves, from half of the flow's "
-        "share of the link's rate up to all of it, AbestVho sends less than Vho (table below the "
-        "figures); with several flows the share is smaller, and the chirp takes longer.",
+        note="While the first chirp waits for room in the window and leaves, from half of the "
+        "flow's share of the link's rate up to all of it, AbestVho sends less than Vho (table "
+        "below the figures); with several flows the share is smaller, and the chirp takes longer.",
     )
 
 
@@ -602,8 +602,8 @@ def f11(runs: Runs) -> Finding:
         context=medians(runs, "11"),
         note="What is lost in the break has to be sent again before AbestVho can measure; Vho "
         f"opens its window to {sc.LTE.bdp:.0f} packets, or a flow's share of them, at once. "
-        "Quick-Start's retransmission asks for a rate, and what is resent then is paced at it: with "
-        "one flow it is the fastest, with several the routers have next to nothing left.",
+        "Quick-Start's retransmission asks for a rate, and what is resent then is paced at it: "
+        "with one flow it is the fastest, with several the routers have next to nothing left.",
     )
 
 
@@ -674,8 +674,9 @@ def f13(runs: Runs) -> Finding:
         + "; ".join(parts)
         + ". Quick-Start asks with that segment, whose ACK is not delayed then, and paces what it "
         "resends at the rate approved: with one flow it is twice as fast as AbestVho, with several "
-        "only the first request is approved. Where every segment is acknowledged at once none expires so, and Vho is the fastest "
-        "(report). Figure 13 is drawn for the caption's 50 ms; the report has 15 ms.",
+        "the routers have next to nothing left after the first request. Where every segment is "
+        "acknowledged at once no RTO expires so (report). Figure 13 is drawn for the caption's 50 "
+        "ms; the report has 15 ms.",
     )
 
 

@@ -50,16 +50,15 @@ class Reading:
         if self.of in (None, job.scheme) and self.knobs:
             job = replace(job, knobs=sc.with_knobs(job.knobs, **dict(self.knobs)))
         if self.fixed_ms is not None:
-            if isinstance(job, Sweep):
-                job = sc.over_path(job, self.fixed_ms)
-            else:
-                job = replace(job, fixed_delay_ms=self.fixed_ms)
+            job = replace(job, fixed_delay_ms=self.fixed_ms)
         if isinstance(job, Trace):
             return job
         if job.flows > 1:
             job = replace(job, stagger_s=self.stagger_s)
         if isinstance(job, Sweep):
             at_ns = sc.EVEN_INSTANTS_NS if self.even else job.at_ns
+            if self.fixed_ms is not None:
+                at_ns = sc.over_path(job, self.fixed_ms).at_ns
             job = replace(job, at_ns=at_ns)
             if self.text_13 and job.cell == sc.EXPERIMENTS["13"].cell:
                 job = replace(job, cell=sc.FIG13_TEXT.cell)

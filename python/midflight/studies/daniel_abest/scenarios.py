@@ -122,7 +122,7 @@ def instants_ns(old: Link, fixed_ms: float = FIXED_MS) -> tuple[int, ...]:
 
 
 def over_path(job: Sweep, fixed_ms: float) -> Sweep:
-    """The same handoffs over another fixed path, at the instants that follow from its round trip."""
+    """The same handoffs over another fixed path, at the instants of its own round trip."""
     return replace(job, fixed_delay_ms=fixed_ms, at_ns=instants_ns(job.cell.old, fixed_ms))
 
 
