@@ -11,27 +11,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from midflight.plot.style import COLUMN_IN, Look, save, style
+from midflight.plot.style import COLUMN_IN, MIDDLE, Look, save, style
 from midflight.results import Quartiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
 
 __all__ = ["Series", "mark_endless", "quartile_plot"]
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a quartile plot: its name in the legend, its look, and one point per category."""
+    """One line of a quartile plot: its name in the legend, its look, and one point per category.
+
+    `expected` is where the median of each category should lie, such as by a paper's words: a range
+    (both ends alike for a single value), or None where nothing is said.
+    """
 
     label: str
     look: Look
     points: Sequence[Quartiles]
+    expected: Sequence[tuple[float, float] | None] = ()
 
 
 def _top(series: Sequence[Series]) -> float:
     """The highest finite value to be shown."""
     values = [v for s in series for point in s.points for v in point if math.isfinite(v)]
+    values += [high for s in series for one in s.expected if one for high in one]
     return max(values, default=1.0)
 
 
@@ -46,13 +53,15 @@ def quartile_plot(
     height_in: float = 2.55,
     legend_columns: int = 2,
     reference: float | None = None,
+    expected: str = "paper",
 ) -> list[Path]:
     """Draw lower quartile, median and upper quartile of each series over link parameters.
 
     Categories stand at equal distances in the given order.  Markers are medians, bars run from the
     lower to the upper quartile; the series of one category are set side by side so that no bar
     hides another.  An upper quartile of runs that never finish leaves the axes with an arrow.  At
-    `reference`, if given, is a thin line.
+    `reference`, if given, is a thin line.  A box behind a marker is the range in which its median
+    is expected, a thick line the value; the legend calls both `expected`.
 
     Returns the files written (`stem`.svg and `stem`.png).
     """
@@ -63,9 +72,13 @@ def quartile_plot(
         axes = figure.add_subplot()
         top = _top(series) * 1.06 or 1.0
         step = min(0.17, 0.6 / max(1, len(series)))
+        boxes = None
         for index, one in enumerate(series):
             x = np.arange(len(categories)) + (index - (len(series) - 1) / 2) * step
+            boxes = _expected(axes, x, one.expected, 0.8 * step, top) or boxes
             _quartile_series(axes, x, one, top)
+        if boxes is not None:
+            boxes.set_label(expected)
         axes.set_xticks(range(len(categories)), categories)
         axes.set_xlim(-0.5, len(categories) - 0.5)
         axes.set_ylim(0, top)
@@ -78,6 +91,38 @@ def quartile_plot(
             axes.axvline(edge - 0.5, color="0.93", linewidth=0.5, zorder=0)
         figure.legend(loc="outside upper center", ncols=legend_columns)
         return save(figure, stem)
+
+
+def _expected(
+    axes: Axes,
+    x: np.ndarray,
+    ranges: Sequence[tuple[float, float] | None],
+    width: float,
+    top: float,
+) -> BarContainer | None:
+    """Draw where medians are expected; a single value is a line of some thickness."""
+    known = [(at, *one) for at, one in zip(x, ranges, strict=False) if one is not None]
+    if not known:
+        return None
+    least = 0.012 * top
+    ends = [
+        (at, *((low, high) if high - low > least else _around(low, least)))
+        for at, low, high in known
+    ]
+    return axes.bar(
+        [at for at, _, _ in ends],
+        [high - low for _, low, high in ends],
+        width,
+        [low for _, low, _ in ends],
+        color=MIDDLE,
+        alpha=0.45,
+        linewidth=0,
+        zorder=1,
+    )
+
+
+def _around(value: float, extent: float) -> tuple[float, float]:
+    return value - extent / 2, value + extent / 2
 
 
 def _quartile_series(axes: Axes, x: np.ndarray, one: Series, top: float) -> None:

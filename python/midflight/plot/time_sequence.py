@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from midflight.plot.labels import EventNames
-from midflight.plot.style import DARK, LIGHT, PAGE_IN, arrange, save, style
+from midflight.plot.style import DARK, LIGHT, MIDDLE, PAGE_IN, arrange, save, style
 from midflight.results import EventLog
 
 if TYPE_CHECKING:
@@ -29,11 +30,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """One time-sequence graph: its title and the events of its run."""
+    """One time-sequence graph: its title and the events of its run.
+
+    `expected` are instants at which something should happen, such as by a paper's words.
+    """
 
     title: str
     log: EventLog
     marks: Sequence[Mark] = field(default_factory=tuple)
+    expected: Sequence[Mark] = field(default_factory=tuple)
 
 
 # kind of event -> (legend, marker, size, face colour, edge colour, edge width, z-order)
@@ -52,13 +57,15 @@ def time_sequence_plot(
     window_s: tuple[float, float],
     height_in: float = 2.9,
     segments: tuple[int, int] | None = None,
+    expected: str = "event in the paper",
 ) -> list[Path]:
     """Draw segment numbers over time, one panel per run, with shared axes.
 
     Dots are new segments and triangles retransmissions, both when the sender sends them; short
     bars are acknowledgments when they reach the sender, at the segment they acknowledge; crosses
     are data segments when they are lost.  Retransmission timeouts (RTO) and fast retransmits (FR)
-    are written beside the segment that they retransmit.
+    are written beside the segment that they retransmit.  Triangles on the lower edge, with a dotted
+    line up, are the expected instants; the legend calls them `expected`.
 
     `window_s` is the time shown, `segments` the range of segment numbers (default: what is sent or
     acknowledged in any panel after its first mark).  Returns the files written.
@@ -74,9 +81,14 @@ def time_sequence_plot(
             axes.set_xlabel("Time (s)")
         axes_row[0].set_xlim(*window_s)
         axes_row[0].set_ylim(low, high)
+        for axes, panel in zip(axes_row, panels, strict=True):
+            _expected(axes, panel, expected)
         axes_row[0].set_ylabel("Segment number")
-        handles, labels = axes_row[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        found = [axes.get_legend_handles_labels() for axes in axes_row]
+        known = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
+        figure.legend(
+            list(known.values()), list(known), loc="outside lower center", ncols=len(known)
+        )
         arrange(figure)
         for axes, panel in zip(axes_row, panels, strict=True):
             _name_events(axes, panel, window_s, (low, high))
@@ -134,6 +146,42 @@ def _time_sequence(axes: Axes, panel: Panel, window_s: tuple[float, float]) -> N
         )
     axes.set_title(panel.title, loc="right")
     axes.grid(True, axis="x")
+
+
+def _expected(axes: Axes, panel: Panel, label: str) -> None:
+    """Mark the instants at which something is expected, each with its word at the lower edge."""
+    if not panel.expected:
+        return
+    edge = axes.get_xaxis_transform()
+    times = [mark.time_s for mark in panel.expected]
+    axes.vlines(times, 0, 1, transform=edge, color=MIDDLE, linewidth=0.6, linestyle=":", zorder=1)
+    axes.plot(
+        times,
+        [0.0] * len(times),
+        linestyle="none",
+        marker="^",
+        markersize=4.6,
+        color=MIDDLE,
+        transform=edge,
+        clip_on=False,
+        zorder=6,
+        label=label,
+    )
+    start, end = axes.get_xlim()
+    for mark, later in zip(panel.expected, [*times[1:], math.inf], strict=True):
+        left = later - mark.time_s < 0.05 * (end - start)  # the next name would lie on this one
+        axes.annotate(
+            mark.label,
+            (mark.time_s, 0.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-1, 5) if left else (2, 5),
+            textcoords="offset points",
+            fontsize=6,
+            color=MIDDLE,
+            ha="right" if left else "left",
+            va="bottom",
+            rotation=90,
+        )
 
 
 def _name_events(

@@ -7,8 +7,8 @@ TCP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from midflight.plot import (
@@ -45,12 +45,29 @@ OUTAGE_S = 0.5
 
 @dataclass(frozen=True)
 class Line:
-    """One series of a quartile figure: legend, look, scheme, and one cell per category."""
+    """One series of a quartile figure: legend, look, scheme, and one cell per category.
+
+    `paper` has the reduction of the median that the paper's text gives, from and to, by the number
+    of the category; it is drawn on the median that regular TCP has here.
+    """
 
     label: str
     look: str
     scheme: str
     cells: tuple[Cell, ...]
+    paper: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+
+def _expected(runs: Runs, line: Line) -> list[tuple[float, float] | None]:
+    """Where the paper's reductions put the medians of a line."""
+    if not line.paper:
+        return []
+    regular = [runs.sweep(sweep(cell, REGULAR)).transfer_time.median for cell in line.cells]
+    ranges = (line.paper.get(number) for number in range(len(line.cells)))
+    return [
+        one and ((1 - one[1]) * median, (1 - one[0]) * median)
+        for one, median in zip(ranges, regular, strict=True)
+    ]
 
 
 def _transfer_time(runs: RunTable) -> Quartiles:
@@ -84,10 +101,11 @@ def _quartile_figure(
             x_title=x_title,
             y_title=y_title,
             series=[
-                Series(line.label, LOOKS[line.look], row)
+                Series(line.label, LOOKS[line.look], row, _expected(runs, line))
                 for line, row in zip(lines, points, strict=True)
             ],
             legend_columns=2 if len(lines) % 2 == 0 else len(lines),
+            expected="the paper's reduction",
         )
         rows = [
             (
@@ -122,7 +140,30 @@ def _quartile_figure(
         return Drawing(plot, header, rows)
 
     needs = tuple(sweep(cell, line.scheme) for line in lines for cell in line.cells)
+    if any(line.paper for line in lines):
+        caption += (
+            " Boxes and thick lines are where the reductions that the paper's text gives put the "
+            "enhanced median, on the regular median found here."
+        )
     return Figure(id, title, caption, needs, draw)
+
+
+#: The instants that the paper's text gives of the runs in its time-sequence graphs.
+TOLD: Mapping[tuple[str, str], Sequence[tuple[float, str]]] = {
+    ("8", REGULAR): ((8.4, "RTO"), (8.5, "ACKs"), (8.8, "new path"), (9.7, "RTO")),
+    ("9", REGULAR): ((5.9, "FR"), (6.3, "RTO")),
+    ("10", REGULAR): ((11.6, "FR"), (12.4, "RTO")),
+    ("14", REGULAR): ((7.2, "RTO"), (7.6, "RTO")),
+    ("14", ENHANCED): ((7.5, "retransmission"),),
+    ("20", REGULAR): ((15.62, "FR"), (17.08, "RTO"), (20.01, "RTO"), (25.77, "RTO")),
+    ("24", REGULAR): ((9.1, "RTO"), (9.2, "ACKs"), (9.6, "new path"), (10.18, "RTO")),
+    ("24", ENHANCED): ((9.2, "burst"), (10.7, "FR")),
+}
+
+
+def _told(example: Example, scheme: str) -> tuple[Mark, ...]:
+    """What the paper's text says of a run, and when."""
+    return tuple(Mark(*one) for one in TOLD.get((example.figure, scheme), ()))
 
 
 def _sequence_figure(title: str, caption: str, example: Example) -> Figure:
@@ -139,7 +180,7 @@ def _sequence_figure(title: str, caption: str, example: Example) -> Figure:
         else:
             marks = (Mark(example.at_s, "handoff"),)
         panels = [
-            Panel(f"({letter}) {SCHEME_NAMES[scheme]}", log, marks)
+            Panel(f"({letter}) {SCHEME_NAMES[scheme]}", log, marks, _told(example, scheme))
             for letter, (scheme, log) in zip("abc", logs.items(), strict=False)
         ]
         plot = partial(
@@ -185,15 +226,27 @@ def _two_kinds(cells: Callable[[str, Kind], tuple[Cell, ...]], names: dict[str, 
     ]
 
 
-def _two_schemes(lines: dict[str, tuple[Cell, ...]]) -> list[Line]:
-    """Regular and enhanced TCP for each named row of cells (one or two)."""
+def _each(low: float, high: float, *categories: int) -> dict[int, tuple[float, float]]:
+    """The same range for several categories."""
+    return dict.fromkeys(categories, (low, high))
+
+
+def _two_schemes(
+    lines: dict[str, tuple[Cell, ...]],
+    paper: Mapping[str, Mapping[int, tuple[float, float]]] | None = None,
+) -> list[Line]:
+    """Regular and enhanced TCP for each named row of cells (one or two).
+
+    `paper` has the reductions of the paper's text for some of the rows.
+    """
+    paper = paper or {}
     markers = ("circle", "square")
     return [
         line
         for marker, (name, cells) in zip(markers, lines.items(), strict=False)
         for line in (
             Line(f"{name}, regular", f"dashed {marker}", REGULAR, cells),
-            Line(f"{name}, enhanced", f"solid {marker}", ENHANCED, cells),
+            Line(f"{name}, enhanced", f"solid {marker}", ENHANCED, cells, paper.get(name, {})),
         )
     ]
 
@@ -311,7 +364,10 @@ def _figure_list() -> list[Figure]:
             "Handoff to 300 ms at equal bandwidth; transfer time over the old link's delay.",
             old_delay,
             DELAY_NAMES,
-            _two_schemes({names[k]: _delays(UP, int(k), MBB) for k in ("6400", "1600")}),
+            _two_schemes(
+                {names[k]: _delays(UP, int(k), MBB) for k in ("6400", "1600")},
+                {names["6400"]: _each(0.35, 0.65, 2, 3, 4, 5)},
+            ),
         ),
         quartile(
             "17b",
@@ -319,7 +375,10 @@ def _figure_list() -> list[Figure]:
             "As 17a with a disconnection of 500 ms; transfer time counts from the break.",
             old_delay,
             DELAY_NAMES,
-            _two_schemes({names[k]: _delays(UP, int(k), BBM) for k in ("6400", "1600")}),
+            _two_schemes(
+                {names[k]: _delays(UP, int(k), BBM) for k in ("6400", "1600")},
+                {names["6400"]: _each(0.55, 0.55, 1)},
+            ),
         ),
         quartile(
             "18",
@@ -327,7 +386,10 @@ def _figure_list() -> list[Figure]:
             "Handoff from 300 ms; transfer time over the new link's delay.",
             new_delay,
             DELAY_NAMES,
-            _two_schemes({kind.upper(): _delays(DOWN, 1600, kind) for kind in sc.KINDS}),
+            _two_schemes(
+                {kind.upper(): _delays(DOWN, 1600, kind) for kind in sc.KINDS},
+                {"BBM": {**_each(-0.10, -0.10, 0, 1), **_each(0.35, 0.50, 2, 3, 4, 5)}},
+            ),
         ),
         quartile(
             "19",
@@ -335,7 +397,10 @@ def _figure_list() -> list[Figure]:
             "Handoff from 300 ms; transfer time over the new link's delay.",
             new_delay,
             DELAY_NAMES,
-            _two_schemes({kind.upper(): _delays(DOWN, 200, kind) for kind in sc.KINDS}),
+            _two_schemes(
+                {kind.upper(): _delays(DOWN, 200, kind) for kind in sc.KINDS},
+                {"MBB": _each(0.15, 0.15, 0, 1, 2, 3, 4, 5)},
+            ),
         ),
         _sequence_figure(
             "A2 and A4: a large decrease of the BDP",
@@ -349,7 +414,13 @@ def _figure_list() -> list[Figure]:
             "Handoff from 6400 kbit/s at equal delay; transfer time over the new link's rate.",
             new_rate,
             BANDWIDTH_NAMES,
-            _two_schemes({delays[k]: _bandwidths(NARROWER, int(k), MBB) for k in delays}),
+            _two_schemes(
+                {delays[k]: _bandwidths(NARROWER, int(k), MBB) for k in delays},
+                {
+                    delays["300"]: _each(0.25, 0.35, 0, 1, 2, 3, 4),
+                    delays["9"]: _each(0.05, 0.05, 0, 1, 2, 3, 4),
+                },
+            ),
         ),
         quartile(
             "22",
@@ -357,7 +428,10 @@ def _figure_list() -> list[Figure]:
             "Handoff to 6400 kbit/s; transfer time over the old link's rate.",
             old_rate,
             BANDWIDTH_NAMES,
-            _two_schemes({kind.upper(): _bandwidths(WIDER, 9, kind) for kind in sc.KINDS}),
+            _two_schemes(
+                {kind.upper(): _bandwidths(WIDER, 9, kind) for kind in sc.KINDS},
+                {"BBM": {0: (0.40, 0.40), **_each(0.10, 0.10, 1, 2, 3, 4)}},
+            ),
         ),
         quartile(
             "23a",
@@ -397,7 +471,10 @@ def _figure_list() -> list[Figure]:
             "Handoff to 6400/9; transfer time over the old link.",
             old_link,
             fast_names,
-            _two_schemes({kind.upper(): fast[kind] for kind in sc.KINDS}),
+            _two_schemes(
+                {kind.upper(): fast[kind] for kind in sc.KINDS},
+                {"BBM": _each(0.20, 0.45, 2, 3, 4)},
+            ),
         ),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from midflight.studies.lim_jang_2009.appendix import EVERYTHING, appendix
+from midflight.studies.lim_jang_2009.appendix import EVERYTHING, appendix, conclusion
 from midflight.studies.lim_jang_2009.calibration import calibrate
 from midflight.studies.lim_jang_2009.claims import LEDGER
 from midflight.studies.lim_jang_2009.figures import FIGURES
@@ -41,4 +41,5 @@ STUDY = Study(
     everything=EVERYTHING,
     extra=appendix,
     calibrate=calibrate,
+    conclusion=conclusion,
 )

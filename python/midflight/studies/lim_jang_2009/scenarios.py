@@ -5,7 +5,7 @@ What the paper leaves open is a constant here, with its argument in README.md.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from midflight.studies.runs import Fate, Flow, FlowTrace, Radio
 
@@ -40,6 +40,9 @@ DROP_TARGET = 0.015
 #: loses that share there.
 CROSS_DELAY_US = 16_000
 CROSS_DELAY_OWN_US = 40_000
+#: The path of the cross traffic as section 5.3 describes it, "very short delay (1 millisecond)":
+#: three times the losses of table 1, which excludes it.
+CROSS_DELAY_TEXT_US = 1000
 #: Each run draws the cross host's delay from so much less to so much more, in microseconds.
 CROSS_SPREAD_US = 1000
 #: Longest random processing time of a host for a packet: that of one packet at the wired link.
@@ -91,15 +94,48 @@ SCENARIO_NAMES = {
 }
 
 
-def scenario(figure: str, scheme: str) -> Flow:
+#: The exponent of the loss differentiation that is taken, and the others that are shown beside it.
+K, OTHER_K = 4, (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Congested:
+    """A reading of figures 13 and 14: the cross host's one-way delay, and the exponent k."""
+
+    delay_us: int = CROSS_DELAY_US
+    k: int = K
+
+    def __str__(self) -> str:
+        cross = {
+            CROSS_DELAY_US: "table 1's 1.5 % of losses at the wired link",
+            CROSS_DELAY_TEXT_US: "the text's cross traffic over a path of 1 ms",
+        }[self.delay_us]
+        return f"{cross}, k = {self.k}"
+
+
+TABLE_1, TEXT = Congested(), Congested(CROSS_DELAY_TEXT_US)
+#: The readings with another k, of the schemes that have one.
+OTHER_LD = tuple(Congested(one.delay_us, k) for one in (TABLE_1, TEXT) for k in OTHER_K)
+
+
+def scenario(figure: str, scheme: str, reading: Congested = TABLE_1) -> Flow:
     """The runs of a scheme in the scenario of a figure (11 to 14)."""
     links, congested = SCENARIOS[figure]
-    return flow(*links, scheme, congested=congested)
+    runs = flow(*links, scheme, congested=congested)
+    if congested:
+        runs = replace(runs, cross_delay_us=reading.delay_us)
+    if reading.k != K and scheme in (SCHEME_I, SCHEME_II):
+        runs = with_knobs(runs, ld_k=str(reading.k))
+    return runs
 
 
-def scenarios(figure: str) -> tuple[Flow, ...]:
-    """The runs of every scheme in the scenario of a figure."""
-    return tuple(scenario(figure, scheme) for scheme in SCHEMES)
+def scenarios(figure: str, *readings: Congested) -> tuple[Flow, ...]:
+    """The runs of every scheme in the scenario of a figure, under each reading.
+
+    Without a reading it is the one that decides, table 1's.
+    """
+    jobs = (scenario(figure, s, one) for one in readings or (TABLE_1,) for s in SCHEMES)
+    return tuple(dict.fromkeys(jobs))
 
 
 # Figures 2 and 3: no losses, no cross traffic, a pause of 3 s (section 4.1.2).
