@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from midflight.claims import Verdict
 from midflight.cli import main
+from midflight.results import Ratio
 from midflight.studies import load, reproduce
 from midflight.studies.lim_jang_2009 import calibration
 from midflight.studies.lim_jang_2009 import scenarios as sc
@@ -18,8 +20,10 @@ from midflight.studies.lim_jang_2009.appendix import (
     AS_TAKEN,
     CONGESTED_READINGS,
     RADIO_READINGS,
+    both_readings,
 )
-from midflight.studies.lim_jang_2009.figures import messages
+from midflight.studies.lim_jang_2009.claims import above_zero
+from midflight.studies.lim_jang_2009.figures import messages, paper_bars
 from midflight.studies.lim_jang_2009.measures import base_rtt_s, throughput_bps, wired_drops
 from midflight.studies.runs import Flow, FlowTrace, Runs
 from midflight.studies.study import Study
@@ -55,6 +59,52 @@ def test_every_scenario_has_thirty_runs_of_five_schemes() -> None:
     for figure in sc.SCENARIOS:
         assert [flow.runs for flow in sc.scenarios(figure)] == [30] * 5
         assert all(flow.marks_s == (250, 280, 500) for flow in sc.scenarios(figure))
+
+
+def test_readings_of_the_congested_path_change_one_thing() -> None:
+    for scheme in sc.SCHEMES:
+        table, text = (sc.scenario("13", scheme, one) for one in (sc.TABLE_1, sc.TEXT))
+        assert (table.cross_delay_us, text.cross_delay_us) == (16_000, 1000)
+        assert replace(text, cross_delay_us=table.cross_delay_us) == table
+        for other in sc.OTHER_LD:
+            job = sc.scenario("13", scheme, other)
+            usual = sc.scenario("13", scheme, sc.Congested(other.delay_us))
+            has_k = scheme in (sc.SCHEME_I, sc.SCHEME_II)
+            assert job == (sc.with_knobs(usual, ld_k=str(other.k)) if has_k else usual)
+    assert sc.scenario("11", sc.SACK, sc.TEXT) == sc.scenario("11", sc.SACK)
+    readings = [(one.delay_us, one.k) for one in both_readings()]
+    assert readings == [(us, k) for k in (1, 2, 4, 5) for us in (16_000, 1000)]
+    assert all(job.runs == 30 for job in sc.scenarios("14", sc.TABLE_1, *sc.OTHER_LD))
+
+
+def test_congested_rows_have_the_runs_of_both_readings(study: Study) -> None:
+    for row in ("F13-1", "F13-2", "F13-3", "F13-4", "F13-5", "F14"):
+        needs = study.claims[f"L09-{row}"].needs
+        for reading in (sc.TABLE_1, sc.TEXT):
+            assert sc.scenario(f"{row[1:3]}", sc.SCHEME_II, reading) in needs, row
+
+
+def test_a_gain_whose_interval_includes_zero_is_undecided() -> None:
+    outcomes = [
+        above_zero("", Ratio(value, low, high)).passed
+        for value, low, high in (
+            (0.1, 0.02, 0.2),
+            (0.007, -0.053, 0.071),
+            (-0.1, -0.2, -0.01),
+            (0.5, -math.inf, math.inf),
+        )
+    ]
+    assert outcomes == [True, None, False, None]
+
+
+def test_what_the_text_gives_is_drawn() -> None:
+    shares = dict(zip(sc.SCHEMES, (0.1, 0.2, 0.2, 0.3, 0.4), strict=True))
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert paper_bars("11", False, shares) == [nan, nan, nan, *[pytest.approx(0.252)] * 2]
+    assert paper_bars("12", True, shares)[1] == pytest.approx(0.2)
+    assert paper_bars("13", True, shares) == [nan, nan, nan, 0.0459, 0.0734]
+    assert paper_bars("14", False, shares) == [nan] * 5
+    assert paper_bars("14", True, shares)[4] == pytest.approx(1.045 * 0.3)
 
 
 def test_schemes_meet_the_same_radio(runs: Runs) -> None:

@@ -26,6 +26,7 @@ from midflight.claims import (
 )
 from midflight.cli.reproduce import verdicts
 from midflight.plot import LOOKS, Mark, Panel, Series, quartile_plot, time_sequence_plot, write_csv
+from midflight.plot.style import MIDDLE
 from midflight.results import EventLog, Quartiles, quantile, quartiles, rank_correlation
 from midflight.studies.study import StudyResult
 
@@ -209,6 +210,32 @@ def test_the_same_data_gives_the_same_files(tmp_path: Path, log: EventLog) -> No
         return [path.read_bytes() for path in files]
 
     assert draw(tmp_path / "one") == draw(tmp_path / "two")
+
+
+def test_what_a_paper_says_is_drawn(tmp_path: Path, log: EventLog) -> None:
+    points = [Quartiles(1.0, 2.0, 3.0)] * 3
+    look = LOOKS["solid circle"]
+
+    def quartile_svg(name: str, expected: list[tuple[float, float] | None]) -> str:
+        series = [Series("enhanced", look, points, expected)]
+        files = quartile_plot(
+            tmp_path / name, categories=list("abc"), x_title="x", y_title="y", series=series
+        )
+        return files[0].read_text()
+
+    plain = quartile_svg("plain", [])
+    assert plain == quartile_svg("none", [None, None, None])
+    told = quartile_svg("told", [(1.5, 2.5), None, (2.0, 2.0)])
+    boxes = told.count(MIDDLE) - plain.count(MIDDLE)
+    assert boxes == 3  # two categories and the legend
+    assert quartile_svg("high", [(8.0, 9.0)]) != told
+
+    def sequence_svg(name: str, expected: tuple[Mark, ...]) -> str:
+        panel = Panel("(a)", log, [Mark(0.2, "handoff")], expected)
+        return time_sequence_plot(tmp_path / name, [panel], window_s=(0.0, 1.0))[0].read_text()
+
+    assert MIDDLE not in sequence_svg("bare", ())
+    assert MIDDLE in sequence_svg("marked", (Mark(0.5, "RTO"), Mark(0.52, "ACKs")))
 
 
 def test_csv_is_plain(tmp_path: Path) -> None:

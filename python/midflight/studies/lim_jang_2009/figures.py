@@ -281,7 +281,7 @@ KBPS: Mapping[bool, Mapping[str, float]] = {
 }
 
 
-def _paper(figure: str, after: bool, shares: Mapping[str, float]) -> list[float]:
+def paper_bars(figure: str, after: bool, shares: Mapping[str, float]) -> list[float]:
     """What the paper's text makes of each bar, as a share of the link; nan for nothing."""
     wanted = dict.fromkeys(sc.SCHEMES, math.nan)
     for scheme, (other, gain) in GAINS.get((figure, after), {}).items():
@@ -301,7 +301,7 @@ def _bar_figure(id: str) -> Figure:
         for name, reading in readings.items():
             for after in (False, True):
                 found = {s: share(runs, sc.scenario(id, s, reading), after) for s in sc.SCHEMES}
-                told = _paper(id, after, {s: one.mean for s, one in found.items()})
+                told = paper_bars(id, after, {s: one.mean for s, one in found.items()})
                 when = "after" if after else "before"
                 series.append(
                     Bars(
