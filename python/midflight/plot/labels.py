@@ -53,6 +53,11 @@ class EventNames:
         self._annotate((x, y), best, text)
         return True
 
+    def keep_clear(self, x: float, width_pt: float, height_pt: float) -> None:
+        """Write nothing over what stands on the lower edge around `x`."""
+        at = self._points(self._axes.transData.transform([(x, 0.0)]))[0][0]
+        self._taken.append((at - width_pt / 2, 0.0, at + width_pt / 2, height_pt))
+
     def _points(self, pixels: Any) -> Any:
         """Places in points from the lower left corner of the panel."""
         corner = self._axes.transAxes.transform((0.0, 0.0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from midflight.plot.labels import EventNames
-from midflight.plot.style import DARK, LIGHT, MIDDLE, PAGE_IN, arrange, save, style
+from midflight.plot.style import DARK, LIGHT, MIDDLE, PAGE_IN, arrange, save, style, text_width
 from midflight.results import EventLog
 
 if TYPE_CHECKING:
@@ -189,6 +189,8 @@ def _name_events(
 ) -> None:
     """Write timeouts and fast retransmits beside the segments that they retransmit."""
     names = EventNames(axes)
+    for mark in panel.expected:
+        names.keep_clear(mark.time_s, 16, 6 + text_width(mark.label, 6))
     log = panel.log.within(*window_s)
     low, high = segments
     for kind, text in (("rto", "RTO"), ("fast_retransmit", "FR")):
