@@ -1,4 +1,4 @@
-"""Make `reno.csv.gz` and `reno_cases.csv`: ns-2's Tahoe, Reno and NewReno on a link that loses and delays packets.
+"""Make `reno.csv.gz` and `reno_cases.csv`: ns-2's Tahoe, Reno and NewReno with scripted losses.
 
 Needs ns-2.35 (`ns` on the path; Debian's package `ns2`). A few minutes:
 
@@ -83,13 +83,13 @@ def resent(case: Case, lost: int) -> int | None:
     return next(again, None)
 
 
-def random_losses(rng: random.Random, case: Case) -> Script:
+def random_losses(rng: random.Random, _case: Case) -> Script:
     """Single losses, at a rate between 0.5 and 10 %."""
     share = rng.choice((0.005, 0.01, 0.03, 0.1))
     return {n: LOSE for n in range(1, LATEST) if rng.random() < share}
 
 
-def burst_losses(rng: random.Random, case: Case) -> Script:
+def burst_losses(rng: random.Random, _case: Case) -> Script:
     """Bursts of two to ten packets."""
     script: Script = {}
     for _ in range(rng.randrange(1, 5)):
@@ -97,7 +97,7 @@ def burst_losses(rng: random.Random, case: Case) -> Script:
     return script
 
 
-def cluster(rng: random.Random, case: Case) -> Script:
+def cluster(rng: random.Random, _case: Case) -> Script:
     """Several losses within a window."""
     first = rng.randrange(2, 200)
     span = rng.choice((5, 10, 20, 40))
@@ -117,7 +117,7 @@ def lost_retransmission(rng: random.Random, case: Case) -> Script:
     return script
 
 
-def outage(rng: random.Random, case: Case) -> Script:
+def outage(rng: random.Random, _case: Case) -> Script:
     """Everything is lost or late for a while."""
     first, count = rng.randrange(5, 150), rng.choice((3, 8, 15, 30, 60))
     what = LOSE if rng.random() < 0.5 else f"{rng.uniform(0.3, 3.0):.6f}"
