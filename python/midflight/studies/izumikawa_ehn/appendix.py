@@ -116,10 +116,9 @@ all do. {sc.READING_RUNS} runs each, as many as the paper has; "as taken" is the
 values are in `readings.csv`.
 
 {random}
-The claim over TR-ACKs has two readings on four TCPs, so that "4 of 8" is one of them. The two
-readings that decide most are the window and the minimum RTO: the window is what TCPW is faster by,
-and a minimum RTO of 0.2 s halves what EHN gains over the original TCP. Westwood's
-time constant decides what EHN has over Freeze-TCP on TCPW (F3-1, F3-4).
+An earlier version of this study took a window of {sc.OTHER_WINDOW} segments, and Reno and NewReno
+by the RFCs; the rows that say so judge today's rules on them. The other reading of TR-ACKs is in
+the notes of F3-5 and F4-5.
 
 Burst errors, table 2 and figure 6:
 

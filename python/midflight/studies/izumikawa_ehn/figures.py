@@ -189,8 +189,8 @@ def _bar_figure(id: str) -> Figure:
         id,
         f"Throughput, {sc.ERROR_NAMES[id]}",
         f"Means of {sc.RUNS} runs of 300 s with 95 % confidence intervals, a handover every 5 s. "
-        "TR-ACKs once with each TCP's own fast retransmit and once with slow start, as the paper "
-        "describes them. TCPW+ is not in the paper.",
+        "TR-ACKs as the paper describes them, and, as the other reading, with each TCP's own fast "
+        "retransmit. TCPW+ is not in the paper.",
         tuple(sc.cell(id, tcp, scheme) for tcp in tcps for scheme in sc.SCHEMES),
         draw,
         wide=True,

@@ -77,6 +77,21 @@ def _of(recovery: str, **knobs: str) -> Change:
     return change
 
 
+def _cumulative(**knobs: str) -> Change:
+    """These settings for the TCPs without SACK only."""
+
+    def change(node: Roaming) -> Roaming:
+        concerned = dict(node.knobs)["recovery"] in ("reno", "newreno")
+        return sc.with_knobs(node, **knobs) if concerned else node
+
+    return change
+
+
+def _both_earlier(node: Roaming) -> Roaming:
+    rules = _cumulative(recovery_rules="rfc")
+    return sc.with_knobs(rules(node), receiver_window=str(sc.OTHER_WINDOW))
+
+
 def _westwood(**knobs: str) -> Change:
     """These settings for TCPW only."""
 
@@ -98,7 +113,26 @@ def _acks_lost(node: Roaming) -> Roaming:
 
 READINGS = (
     Reading(AS_TAKEN, lambda node: node, whole=True),
-    Reading("window of 20 segments (ns-2's default)", _knobs(receiver_window="20"), whole=True),
+    Reading(
+        f"window of {sc.OTHER_WINDOW} segments (the earlier reading)",
+        _knobs(receiver_window=str(sc.OTHER_WINDOW)),
+        whole=True,
+    ),
+    Reading(
+        "Reno and NewReno by RFC 5681 and 6582 (the earlier reading)",
+        _cumulative(recovery_rules="rfc"),
+        whole=True,
+    ),
+    Reading(
+        f"both: window of {sc.OTHER_WINDOW} segments, Reno and NewReno by the RFCs",
+        _both_earlier,
+        whole=True,
+    ),
+    Reading(
+        "NewReno as in ns-2 before May 2003 (each partial ACK restarts the timer and takes back "
+        "what duplicates added)",
+        _of("newreno", newreno_timer="every-partial-ack", newreno_deflation="off"),
+    ),
     Reading("minimum RTO 0.2 s", _knobs(min_rto="200ms")),
     Reading("minimum RTO 0.5 s", _knobs(min_rto="500ms")),
     Reading("ACKs are lost like segments", _acks_lost),

@@ -23,8 +23,9 @@ BACK_S = sum(delay + ACK_BITS / rate for rate, delay in LINKS)
 END_S, EVERY_S, ADVERTISEMENT_S = 300.0, 5.0, 0.1
 #: In a run; it ends when the next one would be.
 HANDOVERS = 59
-#: The receiver's window, and what the wireless link carries between two handovers, in segments.
-WINDOW = 64
+#: The receiver's window, the other reading of it, and what the wireless link carries between two
+#: handovers, in segments.
+WINDOW, OTHER_WINDOW = 20, 64
 CARRIED = round(LINKS[-1][0] * EVERY_S / SEGMENT_BITS)
 #: The paper has five runs of everything.
 RUNS, MOBILITY_RUNS, BEYOND_RUNS, SWEEP_RUNS, READING_RUNS = 20, 10, 10, 5, 5
@@ -78,15 +79,15 @@ def freeze(name: str, warning_s: float) -> Scheme:
 
 
 ORIGINAL = Scheme("original", "sack")
-#: Three duplicate ACKs, which each TCP answers as it always does.
-TR_ACKS = Scheme("TR-ACKs", "tr-acks")
-#: The same as the paper tells it: slow start from the first segment not acknowledged.
-TR_ACKS_SLOW = Scheme("TR-ACKs, slow start", "ehn", (("ehn_window", "slow-start"),))
+#: Section 2.3: fast retransmission after the handover, followed by slow start from a window of one.
+TR_ACKS_SLOW = Scheme("TR-ACKs", "ehn", (("ehn_window", "slow-start"),))
+#: The other reading: three duplicate ACKs, which each TCP answers as it always does.
+TR_ACKS = Scheme("TR-ACKs, own fast retransmit", "tr-acks")
 FREEZE = freeze("Freeze, RTT", RTT_S)
 FREEZE_500 = freeze("Freeze, RTT + 0.5 s", RTT_S + 0.5)
 FREEZE_1000 = freeze("Freeze, RTT + 1.0 s", RTT_S + 1.0)
 EHN = Scheme("EHN", "ehn")
-SCHEMES = (ORIGINAL, TR_ACKS, TR_ACKS_SLOW, FREEZE_1000, FREEZE_500, FREEZE, EHN)
+SCHEMES = (ORIGINAL, TR_ACKS_SLOW, TR_ACKS, FREEZE_1000, FREEZE_500, FREEZE, EHN)
 
 #: What the wireless links lose in figures 3 and 4, of the packets to the nodes.
 ERRORS = {"3": "uniform 1%", "4": "burst 0.5% 3"}
@@ -179,7 +180,7 @@ EXCHANGE = FlowTrace(
 
 MIN_RTO_NAMES = {"200ms": "min. RTO 0.2 s", "500ms": "0.5 s", "1s": "1.0 s"}
 MIN_RTOS = tuple(MIN_RTO_NAMES)
-WINDOWS = (16, 24, 32, 48, 56, 64, 80, 100)
+WINDOWS = (16, 20, 24, 32, 48, 56, 64, 80, 100)
 BLACKOUTS_S = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 #: How much later a warning comes than it is meant to, in seconds; below zero it comes earlier.
 FORESIGHT_ERRORS_S = (-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
