@@ -697,8 +697,8 @@ def pipe_note(runs: Runs) -> str:
         "segment less in flight for any ACK, also for one below the first segment not "
         "acknowledged, and sends another; ns-2's NewReno, which sends two segments at most for a "
         "duplicate, sends on an old ACK what it held back. A plain Sack sender, which knows no "
-        f"mark, gets {ratio_text(plain)} throughput from the same ACKs; EHN on the SACK recovery of "
-        f"RFC 6675, which counts what is in flight from the SACK blocks, {ratio_text(other)}."
+        f"mark, gets {ratio_text(plain)} throughput from the same ACKs; EHN on the SACK recovery "
+        f"of RFC 6675, which counts what is in flight from the SACK blocks, {ratio_text(other)}."
     )
 
 
