@@ -734,6 +734,11 @@ class Plan:
     @property
     def address(self) -> str:
         """What results are kept by: a hash of the canonical form and of the model's version."""
+    @property
+    def rows(self) -> int:
+        """The most rows of results that its runs give: for each run one for each flow and one for
+        each of its phases.
+        """
     def trace(
         self,
         *,
@@ -788,8 +793,9 @@ def run_plans(
 ) -> tuple[Table, Table]:
     """Run scenarios side by side; a table of flows and a table of phases.
 
-    Scenarios that are alike but for the instants of handoffs and changes share their past, unless
-    `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`.
+    Scenarios that differ in nothing before the first handoff or change share their past, unless
+    `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. More
+    than 10,000,000 rows in all are refused.
 
     The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
     the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;

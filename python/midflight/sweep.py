@@ -41,6 +41,8 @@ __all__ = ["Shard", "Sweep", "axis_values"]
 
 #: Cells of a shard, unless that is said.
 SHARD_CELLS = 500
+#: Rows of results that the core holds at a time, unless one cell has more.
+ROWS_AT_A_TIME = 500_000
 MOST_CELLS = 100_000_000
 TABLES = ("flows", "phases")
 #: What a shard's tables hash to: one that was damaged since is run again.
@@ -312,13 +314,45 @@ class Sweep:
     def run_shard(
         self, shard: Shard, *, threads: int = 0, progress: Progress | None = None
     ) -> dict[str, str]:
-        """Run the cells of a shard; return its tables as CSV by their names."""
+        """Run the cells of a shard; return its tables as CSV by their names.
+
+        Cells with many rows of results are run some at a time, so that the core holds a bounded
+        number of rows.
+        """
+        import io
+
         from midflight import _core
 
-        plans = [self.plan(cell) for cell in shard.cells]
-        tables = _core.run_plans(plans, threads=threads, progress=progress)
-        named = zip(TABLES, tables, strict=True)
-        return {name: self.table(shard.cells, table) for name, table in named}
+        texts = {name: io.StringIO() for name in TABLES}
+        pieces = list(self._pieces(shard.cells))
+        for number, (cells, plans) in enumerate(pieces):
+
+            def told(done: int, total: int, number: int = number) -> object:
+                # Of the pieces alike: how many runs the others have is not known to this one.
+                return progress(number * total + done, len(pieces) * total) if progress else None
+
+            tables = _core.run_plans(plans, threads=threads, progress=progress and told)
+            for text, table in zip(texts.values(), tables, strict=True):
+                rows = self.rows(cells, table)
+                if number > 0:
+                    next(rows)
+                csv.writer(text, lineterminator="\n").writerows(rows)
+        return {name: text.getvalue() for name, text in texts.items()}
+
+    def _pieces(self, cells: Sequence[int]) -> Iterator[tuple[list[int], list[Plan]]]:
+        """Yield cells that are run at a time, and their scenarios."""
+        some: list[int] = []
+        plans: list[Plan] = []
+        rows = 0
+        for cell in cells:
+            plan = self.plan(cell)
+            rows += plan.rows
+            if some and rows > ROWS_AT_A_TIME:
+                yield some, plans
+                some, plans, rows = [], [], plan.rows
+            some.append(cell)
+            plans.append(plan)
+        yield some, plans
 
     def table(self, cells: Sequence[int], table: Table) -> str:
         """Return what these cells gave as CSV, with the number and the values of each cell."""

@@ -60,6 +60,23 @@ def test_cells_are_the_runs_of_their_scenarios(tmp_path: Path) -> None:
     assert {row["phase"] for row in rows(tmp_path / "phases.csv")} == {"0", "1"}
 
 
+def test_a_shard_with_many_rows_is_run_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = small(shard_cells=16)
+    (shard,) = sweep.shards()
+    whole = sweep.run_shard(shard)
+    # Three rows for each cell: one of the flow, two of its phases.
+    monkeypatch.setattr("midflight.sweep.ROWS_AT_A_TIME", 7)
+    told: list[tuple[int, int]] = []
+    assert sweep.run_shard(shard, progress=lambda *done: told.append(done)) == whole
+    assert told == sorted(told)
+    assert told[-1] == (16, 16)
+
+
+def test_more_runs_than_fit_are_refused_at_once() -> None:
+    with pytest.raises(MidflightError, match="runs: 1000000000 runs give 3000000000 rows"):
+        Scenario.read("wifi-to-lte", sets={"runs": 1_000_000_000}).plan()
+
+
 def test_shards_are_kept_by_what_is_in_them(tmp_path: Path) -> None:
     sweep = small()
     run_here(sweep, tmp_path)

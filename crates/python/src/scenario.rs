@@ -60,6 +60,13 @@ impl Plan {
         self.plan.address().map_err(refuse)
     }
 
+    /// The most rows of results that its runs give: for each run one for each flow and one for
+    /// each of its phases.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.plan.most_rows()
+    }
+
     /// Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
@@ -219,8 +226,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 
 /// Run scenarios side by side; a table of flows and a table of phases.
 ///
-/// Scenarios that are alike but for the instants of handoffs and changes share their past, unless
-/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`.
+/// Scenarios that differ in nothing before the first handoff or change share their past, unless
+/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. More
+/// than 10,000,000 rows in all are refused.
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
 /// the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
