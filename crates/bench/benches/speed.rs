@@ -36,7 +36,7 @@ fn main() -> Result<(), StudyError> {
     group.sample_size(30);
     packets(&mut group, "bulk", 60, || bottleneck::<Digest>(1))?;
     packets(&mut group, "bulk-undigested", 60, || bottleneck::<()>(1))?;
-    packets(&mut group, "bulk-rfc", 60, || bulk_rfc::<Digest>())?;
+    packets(&mut group, "bulk-rfc", 60, bulk_rfc::<Digest>)?;
     packets(&mut group, "loss-burst", 10, || {
         loss_burst::<Digest>(1000, 8333)
     })?;

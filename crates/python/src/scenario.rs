@@ -228,7 +228,7 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 ///
 /// Scenarios that differ in nothing before the first handoff or change share their past, unless
 /// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. More
-/// than 10,000,000 rows in all are refused.
+/// than 4,000,000 rows in all are refused.
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
 /// the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;

@@ -440,7 +440,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("flows.bulk.scheme", "sack+bbr")], "rate = \"200 kbit/s\"", "\"bbr\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
         (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
-        (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; accepted are at most 10000000 rows, here 3333333 runs"),
+        (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; accepted are at most 4000000 rows, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
     ];
     for (sets, line, expected) in cases {
@@ -458,12 +458,12 @@ fn what_is_wrong_is_told_with_its_line() {
 /// The rows of each fit, but not of all together: that is said before anything runs.
 #[test]
 fn results_of_many_scenarios_are_limited() {
-    let most = plan(PAPER, &[("runs", "3333333")]);
-    assert_eq!(most.most_rows(), 9_999_999);
+    let most = plan(PAPER, &[("runs", "1333333")]);
+    assert_eq!(most.most_rows(), 3_999_999);
     let refused = run_scenarios(&[most, plan(PAPER, &[])], Execution::default(), |_, _| true);
     let error = refused.map_or_else(|e| e.to_string(), |_| "accepted".into());
     assert!(
-        error.contains("10000002 rows of flows and phases together"),
+        error.contains("4000002 rows of flows and phases together"),
         "{error}"
     );
 }

@@ -19,9 +19,9 @@ use crate::execution::{in_parallel, Execution, Progress};
 /// Most copies of a world at a time.
 const MOST_COPIES: usize = 64;
 
-/// Most rows of results, of flows and of phases, that are held in memory. A row
-/// takes about 300 bytes.
-pub(super) const MOST_ROWS: u64 = 10_000_000;
+/// Most rows of results, of flows and of phases, that are held in memory. A row takes about
+/// 600 bytes while it becomes one of a table.
+pub(super) const MOST_ROWS: u64 = 4_000_000;
 
 impl Plan {
     /// Most rows of results that a run gives: one for each flow and one for each of its phases.
