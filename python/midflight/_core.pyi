@@ -1003,4 +1003,6 @@ class Order:
         """Do not grow the window until a segment last sent then or later is acknowledged."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
-        """Send the next so many new segments at this rate instead of in a burst."""
+        """Send the next so many segments at this rate instead of in a burst, what a timeout resends
+        included.
+        """

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 import midflight
+from midflight import Flow, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.results import Columns, RunTable, StartupTable, by_flow, jain, slowest
-from midflight.studies.runs import Cell, Link, Runs, Startup, Sweep, Trace
+from midflight.studies.runs import Cell, Runs, Startup, Sweep, Trace
+from midflight.studies.runs import Link as StudyLink
 
 OLD, NEW = "6400 kbit/s, 9 ms", "200 kbit/s, 300 ms"
 PAIR = ["--old", OLD, "--new", NEW]
@@ -176,10 +178,10 @@ def test_a_flow_of_several_is_traced() -> None:
 
 
 def test_jobs_of_several_flows_and_of_starts() -> None:
-    cell = Cell(Link(6400, 9), Link(1000, 50), "bbm")
+    cell = Cell(StudyLink(6400, 9), StudyLink(1000, 50), "bbm")
     sweep = Sweep(cell, "sack", (3 * SECOND, 8 * SECOND), flows=2, residents=1, window_s=4.0)
     slow = Sweep(cell, "sack", (3 * SECOND,), gap_s=2.0, profile="rfc")
-    start = Startup(Link(20_000, 15), "sack", flows=3, packets=(10, 200), stagger_s=0.01)
+    start = Startup(StudyLink(20_000, 15), "sack", flows=3, packets=(10, 200), stagger_s=0.01)
     trace = Trace(cell, "sack", 3.0, 4.0, flows=2, flow=1)
     told: list[tuple[int, int]] = []
     runs = Runs()
@@ -335,3 +337,40 @@ def test_mistake_is_named(mistake: str, capsys: pytest.CaptureFixture[str]) -> N
     assert captured.err.startswith("midflight: ")
     for word in words:
         assert word in captured.err
+
+
+@pytest.mark.parametrize("scheme", ["sack", "quick-start"])
+def test_the_ack_of_the_syn_is_delayed_for_every_scheme_alike(
+    scheme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def goodput(*sets: str) -> float:
+        options = [word for each in sets for word in ("--set", each)]
+        command = ["startup", "--link", "50 Mbit/s, 15 ms", "--scheme", scheme, "--packets", "2"]
+        assert main([*command, *options, "--json"]) == 0
+        schemes = json.loads(capsys.readouterr().out)["schemes"]
+        return float(schemes[0]["goodput_kbit_s"]["2"])
+
+    # ns-2's 100 ms, from the SYN to the ACK of the first two packets.
+    bits = 2 * 1460 * 8
+    on, off = (bits / goodput(f"delay_syn_ack={value}") for value in ("on", "off"))
+    assert on - off == pytest.approx(100.0, abs=0.01)
+    assert bits / goodput() == pytest.approx(on)
+
+
+def test_a_flow_of_a_scenario_has_its_own_clock_and_delay_of_the_syn() -> None:
+    def finished(**own: str) -> tuple[list[int], list[str]]:
+        outcome = Scenario(
+            profile="ns2",
+            links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+            flows={"a": Flow(size="20 kB"), "b": Flow(size="20 kB", set=own)},
+            end="20 s",
+        ).run()
+        return list(outcome.flows.column("finished_ns")), outcome.digests
+
+    plain, digests = finished()
+    soon, _ = finished(delay_syn_ack="off")
+    assert soon[0] == pytest.approx(plain[0], abs=2e7)
+    assert plain[1] - soon[1] == pytest.approx(1e8, abs=2e7)
+    assert finished(rtt_tick_phase="5.558807 ms") == (plain, digests)
+    with pytest.raises(MidflightError, match=r"flows\.b\.set\.rtt_tick_phase_step"):
+        finished(rtt_tick_phase_step="soon")

@@ -377,7 +377,8 @@ impl Order {
         Self::new(midflight_control::Order::HoldGrowth(since), because)
     }
 
-    /// Send the next so many new segments at this rate instead of in a burst.
+    /// Send the next so many segments at this rate instead of in a burst, what a timeout resends
+    /// included.
     #[staticmethod]
     #[pyo3(signature = (segments, *, rate_bps, segment_bytes, because))]
     fn pace(segments: u16, rate_bps: u64, segment_bytes: u32, because: &str) -> PyResult<Self> {
