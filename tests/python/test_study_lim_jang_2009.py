@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import Counter
 from dataclasses import replace
@@ -20,6 +21,7 @@ from midflight.studies.lim_jang_2009.appendix import (
     AS_TAKEN,
     CONGESTED_READINGS,
     RADIO_READINGS,
+    Column,
     both_readings,
 )
 from midflight.studies.lim_jang_2009.claims import above_zero
@@ -82,6 +84,25 @@ def test_congested_rows_have_the_runs_of_both_readings(study: Study) -> None:
         needs = study.claims[f"L09-{row}"].needs
         for reading in (sc.TABLE_1, sc.TEXT):
             assert sc.scenario(f"{row[1:3]}", sc.SCHEME_II, reading) in needs, row
+
+
+def test_the_report_begins_with_what_excludes_what(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gains = {1: 5.2, 2: 4.3, 4: 0.1, 5: 0.0}
+
+    def ratio(_self: Column, _runs: Runs, reading: sc.Congested) -> Ratio:
+        return Ratio(gains[reading.k] if reading.delay_us == 16_000 else 2.0, 0.0, 9.0)
+
+    monkeypatch.setattr(Column, "ratio", ratio)
+    module = importlib.import_module("midflight.studies.lim_jang_2009.appendix")
+    monkeypatch.setattr(module, "wired_drops", lambda _, jobs: jobs[0].cross_delay_us / 1e6)
+    assert study.conclusion is not None
+    text = study.conclusion(Runs())
+    assert "the +480 % of L09-F13-2 needs k <= 2" in text
+    assert "k = 1: +520 % and +200 %" in text
+    assert "drops 1.6 % of all packets" in text
+    assert "0.1 % with the text's path" in text
 
 
 def test_a_gain_whose_interval_includes_zero_is_undecided() -> None:

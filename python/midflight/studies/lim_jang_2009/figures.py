@@ -320,7 +320,7 @@ def _bar_figure(id: str) -> Figure:
             series=series,
             y_title="Throughput (% of the link)",
             reference="paper" if id == "13" else "paper's gain on the bar it is over",
-            legend_columns=2,
+            legend_columns=5 if congested else 2,
             width_in=PAGE_IN if congested else COLUMN_IN,
         )
         header = ("scheme", "interval", "reading", "runs", "mean_share", "ci95_half_width", "paper")
