@@ -688,7 +688,7 @@ def f13_2(runs: Runs) -> Finding:
         checks(TABLE_1),
         context=shares(runs, "13", True, TABLE_1, TEXT),
         note="At table 1's loss rate and with k = 4 there is little to gain: {} of the losses that "
-        "are suspected on the WLAN are the wired queue's, and LD takes {} of those for wireless.".format(
+        "are suspected there are the wired queue's, and LD takes {} of those for wireless.".format(
             *map(percent, taken_for_wireless(runs, SCHEME_II, True))
         ),
         readings=beside(checks, (TEXT, *sc.OTHER_LD)),
