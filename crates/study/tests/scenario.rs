@@ -612,7 +612,7 @@ fn a_break_takes_what_waits_at_the_node() {
     let between = |ms: std::ops::Range<u64>| {
         let within = move |at: Instant| ms.contains(&(at.as_nanos() / 1_000_000));
         rows.iter()
-            .filter(|r| r.event == "arrive" && within(r.at))
+            .filter(|r| r.event == "rcv" && within(r.at))
             .count()
     };
     assert!(between(1900..2000) > 50);

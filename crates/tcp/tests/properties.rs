@@ -203,6 +203,9 @@ impl Log for Watch {
                 order: Order::Probe(_),
                 ..
             } => self.probed = 0,
+            SenderEvent::WindowRefused { author, cwnd } => {
+                panic!("{author} orders a window of {cwnd}");
+            }
             SenderEvent::Rto(rto) => self.rto = Some(rto),
             SenderEvent::Duplicates(count) => self.duplicates = count,
             _ => {}

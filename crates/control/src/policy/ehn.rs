@@ -140,13 +140,15 @@ impl Ehn {
     }
 }
 
-/// The window without what duplicates have added to it.
+/// The window without what duplicates have added to it. ns-2's Sack1 may have one of nothing, which
+/// must not be restored.
 fn deflated(view: &SenderView) -> f64 {
-    if view.in_fast_recovery {
-        view.cwnd.min(view.ssthresh).max(1.0)
+    let cwnd = if view.in_fast_recovery {
+        view.cwnd.min(view.ssthresh)
     } else {
         view.cwnd
-    }
+    };
+    cwnd.max(1.0)
 }
 
 impl HandoffPolicy for Ehn {
@@ -171,7 +173,7 @@ impl HandoffPolicy for Ehn {
 
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
         // Entered, but not reduced or inflated yet.
-        let pair = Stored::of(view, view.cwnd);
+        let pair = Stored::of(view, view.cwnd.max(1.0));
         // What reduces after a timeout reduces what that has left.
         let reduced = |first: Stored| first.una == pair.una;
         if !self.before_timeout.is_some_and(reduced) {
