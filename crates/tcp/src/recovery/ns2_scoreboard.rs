@@ -133,6 +133,10 @@ impl Ns2Scoreboard {
     pub(super) fn next_hole(&mut self) -> Option<i64> {
         let from = self.next_retransmit.max(self.floor);
         self.next_retransmit = from;
+        // As for most packets.
+        if self.blocks.is_empty() {
+            return None;
+        }
         let at = self.blocks.partition_point(|b| b.right < from);
         let block = self.blocks.get(at)?;
         let hole = if block.left > from {
