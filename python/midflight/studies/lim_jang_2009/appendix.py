@@ -373,7 +373,7 @@ three times as much, so that the two exclude each other. {sc.RUNS} runs each, 95
 {both}
 ### Further readings of the cross traffic
 
-The paper gives 1.5 % losses and no round trip. The delay of the cross host is tuned ({delays};
+Table 1 gives 1.5 % losses and no round trip. The delay of the cross host is tuned ({delays};
 `midflight calibrate lim-jang-2009`). A queue that is nearly always full drops a flow that arrives
 at random more often than those whose packets come when one has just left, so that "1.5 %" is two
 readings.
