@@ -187,8 +187,8 @@ def f3(runs: Runs) -> Finding:
         "timeout resets T_min, and the pause causes one: T_min is that of the new path from its "
         "first RTT on. The figure comes out if "
         f"T_min is kept over the timeout (`ld_t_min=keep`): then {percent(kept)} are wrong.",
-        why="By section 4.1.1 every timeout resets T_min, in the unmodified version too; the figure "
-        "comes out if it is kept",
+        why="By section 4.1.1 every timeout resets T_min, in the unmodified version too; the "
+        "figure comes out if it is kept",
     )
 
 
