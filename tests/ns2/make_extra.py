@@ -70,6 +70,9 @@ ODD: tuple[tuple[Link, Link], ...] = (
     (("28.8", "150"), ("9.6", "400")),
 )
 ODD_GAPS = ("0.05", "0.2", "1", "2.5")
+# From a link to one like it: packets arrive over both at one instant.
+SAME_LINK = (("6400", "9"), ("3200", "18"), ("12800", "4"))
+SAME_LINK_INSTANTS = "8.9 9 9.1 9.2 9.3 9.4 9.5 9.6 9.7 9.8 9.9 10 10.1 10.2 10.3"
 
 
 class Run(NamedTuple):
@@ -108,6 +111,9 @@ def runs() -> Iterator[Run]:
             for position, at in enumerate(instants):
                 gap = ODD_GAPS[position % len(ODD_GAPS)]
                 yield Run("odd-gap", "bbm", old, new, at, gap)
+    for link in SAME_LINK:
+        for at in SAME_LINK_INSTANTS.split():
+            yield Run("same-link", "mbb", link, link, at, "0.5")
 
 
 def simulate(run: Run) -> list[str]:

@@ -222,8 +222,8 @@ pub(crate) struct Link {
     room: usize,
     /// The transmitter is free from here on.
     free_at: Shadow,
-    /// Start of the transmission accepted last.
-    newest_start: Shadow,
+    /// Start of the transmission accepted last, and when that was decided.
+    newest_start: (Shadow, Shadow),
     /// The last packet offered entered then.
     #[cfg(debug_assertions)]
     newest_entry: Shadow,
@@ -260,7 +260,7 @@ impl Link {
             seconds: 0.0,
             room: 0,
             free_at: Shadow::ZERO,
-            newest_start: Shadow::ZERO,
+            newest_start: (Shadow::ZERO, Shadow::ZERO),
             #[cfg(debug_assertions)]
             newest_entry: Shadow::ZERO,
             starts: Ring::default(),
@@ -330,7 +330,8 @@ impl Link {
             }
             let start = Scheduled {
                 at: self.free_at,
-                by: self.newest_start,
+                by: self.newest_start.0,
+                before: self.newest_start.1,
             };
             if self.passes_on() && self.limit.is_some() {
                 self.starts.push(start);
@@ -344,13 +345,14 @@ impl Link {
             Scheduled {
                 at: now,
                 by: scheduled.at,
+                before: scheduled.by,
             }
         };
         if bytes != self.bytes {
             self.bytes = bytes;
             self.seconds = 8.0 * f64::from(bytes) / self.bps;
         }
-        self.newest_start = start.at;
+        self.newest_start = (start.at, start.by);
         self.free_at = start.at.plus(self.seconds);
         Some(Passage {
             start,

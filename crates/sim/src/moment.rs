@@ -105,15 +105,19 @@ impl Moment {
     }
 }
 
-/// When an event was scheduled, and when the event that did so was.
+/// When an event was scheduled, when the event that did so was, and when the
+/// one that did that was.
 ///
 /// ns-2 runs simultaneous events in the order in which they were put on its
 /// list. Two packets that reach the receiver over both paths at one instant
-/// were put there at one instant too; then the step before decides.
+/// were put there at one instant too; then the steps before decide. Over
+/// access links of the same rate and delay it takes both: the transmissions
+/// begin together, one at the end of another, one at an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scheduled {
     pub(crate) at: Shadow,
     pub(crate) by: Shadow,
+    pub(crate) before: Shadow,
 }
 
 impl Scheduled {
@@ -121,6 +125,10 @@ impl Scheduled {
     pub(crate) const NEVER: Self = Self::alone(Shadow::NEVER);
 
     pub(crate) const fn alone(at: Shadow) -> Self {
-        Self { at, by: at }
+        Self {
+            at,
+            by: at,
+            before: at,
+        }
     }
 }

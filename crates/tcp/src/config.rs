@@ -959,6 +959,23 @@ mod tests {
         assert!(rfc.set("rtt_tick_phase_step", "7 ms").is_err(), "no ticks");
     }
 
+    /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`.
+    #[test]
+    fn the_initial_window_is_a_rule_of_bytes() {
+        for (bytes, segments) in [
+            (576, 10),
+            (1500, 10),
+            (2040, 7),
+            (4500, 3),
+            (9000, 2),
+            (65_535, 2),
+        ] {
+            let mut p = RFC;
+            assert_eq!(p.set("segment_bytes", &bytes.to_string()), Ok(()));
+            assert_eq!(p.sender.initial_window(), f64::from(segments), "{bytes}");
+        }
+    }
+
     #[test]
     fn every_registered_controller_can_be_set_and_is_named() {
         let names: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();

@@ -131,8 +131,9 @@ impl Link {
         let begun = self.ring.iter().take_while(has_begun).count();
         let waiting = self.unsent(begun);
         if let Some((first, _)) = waiting.first() {
-            self.free_at = first.passage.start.at;
-            self.newest_start = first.passage.start.by;
+            let start = first.passage.start;
+            self.free_at = start.at;
+            self.newest_start = (start.by, start.before);
         }
         self.tune(setting.rate, setting.delay, setting.limit);
         let last = begun.checked_sub(1).and_then(|last| self.ring.get(last));
@@ -210,8 +211,9 @@ impl Link {
         let mut waiting = Vec::new();
         let mut is_cut_short = false;
         if let Some((first, _)) = on_the_way.get(begun) {
-            self.free_at = first.passage.start.at;
-            self.newest_start = first.passage.start.by;
+            let start = first.passage.start;
+            self.free_at = start.at;
+            self.newest_start = (start.by, start.before);
         }
         for (number, (transit, enter)) in on_the_way.into_iter().enumerate() {
             if is_gone(&transit.packet) {

@@ -107,6 +107,7 @@ impl<O: Observer> World<O> {
         let scheduled = Scheduled {
             at: arrive,
             by: start.at,
+            before: start.by,
         };
         let due = arrive.plus(wait.as_nanos() as f64 / 1e9).moment();
         self.announce(Announcement {
