@@ -5,6 +5,21 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 from numpy.typing import NDArray
 
+EventTold: TypeAlias = tuple[int, int, str, float, str, int | None, int | None, int | None, str]
+StandingTold: TypeAlias = tuple[
+    float | None,
+    float | None,
+    float | None,
+    float | None,
+    int,
+    int,
+    int,
+    int,
+    bool,
+    int | None,
+    int | None,
+]
+
 MODEL_VERSION: str
 """Changes whenever the digest of a run may change."""
 
@@ -474,7 +489,7 @@ def run_long_flows(
     `threads` and `progress` are as for `run_sweeps`. The columns:
 
     - `run`, `interval` (from 0), `from_ns`, `until_ns`
-    - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+    - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
     - `timeouts`; `spurious_timeouts`: those that something sent before answers;
       `detected_timeouts`: those that the sender took for spurious
     - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
@@ -582,7 +597,7 @@ def run_roaming(
 
     - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
       their stations), `station` of the node (from 0), `from_ns`, `until_ns`
-    - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+    - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
     - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
     - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
       and because the node had left
@@ -600,7 +615,7 @@ def trace_roaming(
     """Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
 
     An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
-    There are no forged ACKs.
+    Forged ACKs are among them.
     """
 
 def capture_roaming(
@@ -612,7 +627,7 @@ def capture_roaming(
     base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
     experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
     was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
-    There are no forged ACKs.
+    Forged ACKs are seen at the sender, as no node sent them.
     """
 
 @final
@@ -689,6 +704,23 @@ class SenderThen(TypedDict):
     state: str
 
 @type_check_only
+class StallTold(TypedDict):
+    """The longest time of a flow without progress."""
+
+    from_ns: int
+    until_ns: int
+    digest: str
+
+@type_check_only
+class PartedTold(TypedDict):
+    """Where two runs of a flow part."""
+
+    at_ns: int
+    events: list[tuple[int, int] | None]
+    last: int | None
+    orders: list[list[tuple[int, int, str]]]
+
+@type_check_only
 class FlowTold(TypedDict):
     """What a reader of results needs to know of a flow."""
 
@@ -753,7 +785,7 @@ class Plan:
         happens before, and all but the events of these names.
         """
     def causes(self, *, run: int = 0, flow: str | None = None) -> Table:
-        """Return every event of a flow in one run with what led to it, for `midflight.explain`.
+        """Return every event of a flow in one run with what led to it.
 
         Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
         a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
@@ -761,6 +793,39 @@ class Plan:
         Events beside those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no
         arrival sent it at once; "wake", when a deadline of the sender comes, with whose it is;
         "dupacks", as the sender counts them; "srtt".
+        """
+    def events(
+        self,
+        *,
+        run: int = 0,
+        flow: str | None = None,
+        at_ns: int | None = None,
+        before: int = 0,
+        after: int = 0,
+        name: str | None = None,
+        find: str | None = None,
+        to_end: bool = True,
+    ) -> Events:
+        """Return events of a flow in one run with what led to each, for `midflight.explain`.
+
+        With `at_ns` they are the last `before` events up to that instant and the first `after`
+        later ones; with `name` all of that name; else all. `find` is the name of an event: the last
+        one up to `at_ns` is looked for. Without `to_end` the run ends when the events are there,
+        and there is no digest.
+        """
+    def stall(self, *, run: int = 0, flow: str | None = None) -> StallTold | None:
+        """Return the longest time without progress of a flow in one run: `from_ns`, `until_ns` and
+        the `digest` of the run; None if the flow sent nothing.
+        """
+    def compare(
+        self, other: Plan, flows: Sequence[str], *, run: int = 0
+    ) -> tuple[list[str], list[tuple[int, PartedTold | None]]]:
+        """Compare one run with that of another plan, flow by flow.
+
+        Returns both digests, and for each flow how many events are the same and where the runs part
+        (None if they do not): `at_ns`; `events`, the number and the instant of the first event of
+        each that the other has not; `last`, the number of the last event before in this run;
+        `orders` of each up to then that the other was not given, as rows.
         """
     def sender(self, at_ns: int, *, run: int = 0, flow: str | None = None) -> SenderThen:
         """Return the sender of a flow in one run as it is after everything before `at_ns`.
@@ -773,6 +838,9 @@ class Plan:
         the bytes of data in a full segment.
         """
     @property
+    def remarks(self) -> list[str]:
+        """What is accepted and perhaps not meant, a sentence each."""
+    @property
     def occasions(self) -> list[Occasion]:
         """The handoffs, and the changes of the link that the mobile node is on."""
     def capture(
@@ -783,6 +851,60 @@ class Plan:
         The places are "sender" and "receiver" of the flow, and the base station of each link by the
         link's name. `snaplen` is as for `capture`.
         """
+
+@final
+class Events:
+    """Events of a flow in one run with what led to each."""
+
+    def __len__(self) -> int:
+        """How many events there are."""
+    @property
+    def first(self) -> int:
+        """Number of the first one."""
+    def rows(self) -> list[EventTold]:
+        """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, and what
+        else `Plan.causes` has of it.
+        """
+    def row(self, number: int) -> EventTold:
+        """Return the event of a number. Raises `IndexError` for one that is not there."""
+    def head(self, number: int) -> int | None:
+        """Return the number of the event that reached the sender and led to this one."""
+    def standing(self, number: int) -> StandingTold:
+        """Return the sender before an event: `cwnd`, `ssthresh`, `rto`, `min_rto`, `backoff`,
+        `una`, `max`, `duplicates`, `closed`, and the numbers of the fast retransmit and of the
+        timeout from which it has not recovered.
+        """
+    def until(self, time_ns: int) -> tuple[int, int]:
+        """Return how many of the events are before an instant, and how many up to it."""
+    def sent(self, segment: int) -> list[int]:
+        """Return the numbers of the transmissions of a segment."""
+    def of_data(self, event: str, segment: int, sent_ns: int) -> int | None:
+        """Return the number of the first event of a segment that was sent then: "rcv" or "data
+        drop".
+        """
+    def of_ack(
+        self, event: str, segment: int | None, since_ns: int | None, value: float
+    ) -> int | None:
+        """Return the number of the first event of an ACK that left then: "ack_sent", "ack" or "ack
+        drop". `segment` is what caused it, `value` its number.
+        """
+    @property
+    def digest(self) -> str | None:
+        """The digest of the run; None if it was not played to its end."""
+    @property
+    def is_complete(self) -> bool:
+        """There is no later event."""
+    @property
+    def opened_ns(self) -> int | None:
+        """When the first segment was sent, if that is known."""
+    @property
+    def marks(self) -> list[tuple[int, int, str]]:
+        """Number, instant and name of each "break" and "make" so far."""
+    @property
+    def found(self) -> tuple[int, int] | None:
+        """Number and instant of the event that was looked for, if there is one."""
+    def sender(self, at_ns: int) -> SenderThen:
+        """Return the sender as `Plan.sender` does; soon, if `at_ns` is near the events."""
 
 def run_plans(
     plans: Sequence[Plan],
@@ -798,7 +920,7 @@ def run_plans(
     than 4,000,000 rows in all are refused.
 
     The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
-    the flow's name; `acked`, segments newly acknowledged, the SYN among them; `sent`; `rexmits`;
+    the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;
     `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
     what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to

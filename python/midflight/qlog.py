@@ -1,4 +1,4 @@
-"""A flow's recovery as qlog: a header and then an event on each line, as JSON.
+"""A flow's recovery as qlog: a header and then its events, as JSON text sequences (RFC 7464).
 
 The events are those of draft-ietf-quic-qlog-quic-events where they fit TCP, in the file schema of
 draft-ietf-quic-qlog-main-schema; what qlog has no word for is in the namespace `midflight:`.
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["events", "header", "write_qlog"]
 
+#: How a file of this form ends, and what comes before each of its records.
+SUFFIX = ".sqlog"
+RECORD_SEPARATOR = "\x1e"
 FLIGHT = ("bytes_in_flight", "packets_in_flight")
 EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]
 
@@ -28,19 +31,20 @@ def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
     Raises `MidflightError` for a flow that there is not.
     """
     history = History(plan, run=run, flow=flow)
-    lines = [header(history), *events(history)]
-    for line in lines:
-        file.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
+    records = [header(history), *events(history)]
+    for record in records:
+        text = json.dumps(record, allow_nan=False, separators=(",", ":"))
+        file.write(f"{RECORD_SEPARATOR}{text}\n")
 
 
 def header(history: History) -> dict[str, Any]:
-    """Return the first line: what the file is, and of which run."""
+    """Return the first record: what the file is, and of which run."""
     import midflight
 
     told = next(one for one in history.plan.flows if one["name"] == history.flow)
     return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
-        "serialization_format": "application/x-ndjson",
+        "serialization_format": "application/qlog+json-seq",
         "title": f"{history.flow} with {told['scheme']}, run {history.run}",
         "description": f"midflight {midflight.__version__}, model {midflight.MODEL_VERSION}, "
         f"digest {history.digest}",
@@ -75,7 +79,7 @@ def events(history: History) -> Iterator[dict[str, Any]]:
         # What a sender does on one occasion is told before what it then sends.
         if row.event in ("send", "rexmit", "ack", "rto", "fast_retransmit"):
             yield from metrics.changes(row.time_ns, without=FLIGHT)
-        standing = history.standings[row.index]
+        standing = history.standing(row.index)
         if row.event == "rexmit":
             # Lost is what the sender takes for lost when it sends it again.
             yield event(row, "quic:packet_lost", lost(row, standing.recovery is not None))
@@ -83,8 +87,8 @@ def events(history: History) -> Iterator[dict[str, Any]]:
         if found is not None:
             yield event(row, *found)
         metrics.after(row, standing.max)
-        last = row.index + 1 == len(history.rows)
-        if last or history.times[row.index + 1] != row.time_ns:
+        last = row.index + 1 == len(history)
+        if last or history.rows[row.index + 1].time_ns != row.time_ns:
             yield from metrics.changes(row.time_ns)
             now = congestion_state(history, row.index)
             if now != state:
@@ -214,8 +218,7 @@ class Metrics:
 
 def congestion_state(history: History, index: int) -> str:
     """Return the state after an event, in qlog's words."""
-    standings = history.standings
-    then = standings[index + 1] if index + 1 < len(standings) else standings[index]
+    then = history.standing(min(index + 1, len(history) - 1))
     if then.recovery is not None:
         return "recovery"
     if then.timeout is not None:

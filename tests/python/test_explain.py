@@ -89,7 +89,7 @@ def check_facts(history: History) -> None:
             assert row.since_ns is not None
             assert row.since_ns + round(row.value * 1e9) == row.time_ns
         elif row.event == "rto":
-            head = history.heads[row.index]
+            head = history.head(row.index)
             assert head is not None
             assert history.rows[head].detail == "retransmission"
 
@@ -97,9 +97,9 @@ def check_facts(history: History) -> None:
 def check_standings(history: History, some: int) -> None:
     """Hold the sender that the events tell of against the sender itself."""
     for row in history.rows[:: max(1, len(history) // some)]:
-        if row.index and history.times[row.index - 1] == row.time_ns:
+        if row.index and history.row(row.index - 1).time_ns == row.time_ns:
             continue
-        is_, says = history.standings[row.index], history.sender(row.time_ns)
+        is_, says = history.standing(row.index), history.sender(row.time_ns)
         assert is_.duplicates == says["dupacks"]
         assert (is_.una, is_.max) == (says["snd_una"], says["snd_max"])
         assert (is_.cwnd, is_.ssthresh) in ((says["cwnd"], says["ssthresh"]), (None, None))
@@ -372,8 +372,8 @@ def test_the_duplicates_counted_are_the_senders() -> None:
     history = History(one)
     entry = next(row for row in history.rows if row.event == "fast_retransmit")
     before = history.sender(entry.time_ns)
-    assert before["dupacks"] == history.standings[entry.index].duplicates == 2
-    head = history.rows[history.heads[entry.index] or 0]
+    assert before["dupacks"] == history.standing(entry.index).duplicates == 2
+    head = history.rows[history.head(entry.index) or 0]
     assert "the third duplicate" in chain(history, head.index)[0].text
     check_standings(history, 40)
 
@@ -445,10 +445,8 @@ def test_a_stall_is_the_one_that_run_tells(scheme: str, end: str) -> None:
 
     one = plan(scheme, end=end, handoffs__0__gap="600 ms")
     flows = Outcome.of(one).flows
-    stall = History(one).longest_stall()
-    assert stall is not None
     (length,), (begin,) = flows.column("stall_ns"), flows.column("stalled_at_ns")
-    assert (stall.length_ns, stall.begin_ns) == (length, begin)
+    stall = History(one).stall(begin, begin + length)
     assert stall.is_ended == (end == "30 s")
     told_of = explain_stall(one)
     assert told_of is not None
@@ -552,9 +550,14 @@ def test_qlog_tells_what_the_trace_tells(
 ) -> None:
     sets = ["--set", "flows.download.scheme=enhanced", "--set", "handoffs.0.gap=2 s"]
     assert main(["run", move, *sets, "--qlog", str(tmp_path)]) == 0
-    assert "download.qlog.jsonl" in capsys.readouterr().err
-    lines = (tmp_path / "download.qlog.jsonl").read_text().splitlines()
-    head, *events = [json.loads(line) for line in lines]
+    assert "download.sqlog" in capsys.readouterr().err
+    text = (tmp_path / "download.sqlog").read_text()
+    # JSON text sequences, RFC 7464: a record separator before each, a line feed after it.
+    before, *records = text.split("\x1e")
+    assert before == ""
+    assert all(record.endswith("}\n") for record in records)
+    head, *events = [json.loads(record) for record in records]
+    assert head["serialization_format"] == "application/qlog+json-seq"
     history = History(plan())
     assert history.digest in head["description"]
     assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
@@ -634,3 +637,67 @@ def test_mistakes_are_one_sentence(
     error = capsys.readouterr().err
     assert expected in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", [None, "rto", "drop", "send"])
+def test_an_explanation_does_not_depend_on_its_window(
+    what: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from midflight.explain import events, explain_stall
+    from midflight.explain.parting import compare
+
+    one, other = plan("sack"), plan("enhanced")
+    at = 4_000_000_000
+    whole = explain(one, at_ns=at, what=what), explain_stall(one), compare(one, other)
+    monkeypatch.setattr(events, "WINDOW", 16)
+    monkeypatch.setattr(events, "WIDER", 2)
+    assert (explain(one, at_ns=at, what=what), explain_stall(one), compare(one, other)) == whole
+
+
+def test_the_sender_is_the_same_from_any_copy_of_its_past() -> None:
+    one = plan("enhanced")
+    near = History(one, near_ns=4_000_000_000, size=50)
+    for at in (0, 100, 2_000_000_000, 3_309_407_001, 3_999_999_999, 4_000_000_000, 9_000_000_000):
+        assert near.sender(at) == one.sender(at)
+
+
+def test_a_comparison_is_that_of_all_events() -> None:
+    from midflight.explain.parting import COMPARED, compare
+
+    one, other = plan("sack"), plan("enhanced")
+
+    def keys(of: Plan) -> list[tuple[object, ...]]:
+        rows = [row for row in History(of).rows if row.event in COMPARED]
+        detailed = ("ack", "rcv", "drop")
+        return [
+            (r.time_ns, r.event, r.value, r.detail if r.event in detailed else "") for r in rows
+        ]
+
+    both = keys(one), keys(other)
+    common = next(i for i, (a, b) in enumerate(zip(*both, strict=False)) if a != b)
+    found = compare(one, other)
+    assert found.parting is not None
+    assert found.parting.common == found.same["download"] == common
+    assert found.parting.time_ns == min(both[0][common][0], both[1][common][0])
+    for side, rows in zip(found.parting.sides, both, strict=True):
+        assert side.event is not None
+        assert (side.event.time_ns, side.event.event) == rows[common][:2]
+    same = compare(one, plan("sack"))
+    assert same.identical
+    assert same.same["download"] == len(both[0])
+
+
+def test_a_stall_of_a_flow_that_others_outlast_or_end_is_that_of_the_run() -> None:
+    from midflight.explain import explain_stall
+    from midflight.scenario import Outcome
+
+    for sets in ({}, {"stop": "measured"}):
+        one = Plan(MANY, sets=list(sets.items()))
+        flows = Outcome.of(one).flows
+        names, lengths = flows.column("flow"), flows.column("stall_ns")
+        for name, begin, length in zip(names, flows.column("stalled_at_ns"), lengths, strict=True):
+            told_of = explain_stall(one, flow=name)
+            assert told_of is not None
+            waited = [one for one in told_of.steps if "nothing new was acknowledged" in one.text]
+            assert [one.time_ns for one in waited] == [begin]
+            assert f": {length / 1e9:.6g} s from" in told_of.why_chosen

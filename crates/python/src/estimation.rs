@@ -100,7 +100,7 @@ pub(crate) fn run_probes(
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
         midflight_study::run_probes(&probes, how, go_on)
     })?;
     let each = probes.iter().zip(&tables);

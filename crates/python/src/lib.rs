@@ -23,8 +23,8 @@ use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
-    run_sweeps, schemes, Capture, Execution, Flows, Handoff, HandoffKind, HandoffRow, StudyError,
-    TraceRow, MODEL_VERSION,
+    run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
+    StudyError, TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -35,6 +35,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::estimation::{run_probes, Probe};
 use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
+use crate::policy::Failures;
 use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
 use crate::startup::{run_all_startups, Startup};
 use crate::table::{Table, TableBuilder};
@@ -349,6 +350,7 @@ impl Sweep {
 fn with_progress<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
+    failures: &[Failures],
     work: impl FnOnce(&mut (dyn FnMut(usize, usize) -> bool + Send)) -> Result<T, StudyError> + Send,
 ) -> PyResult<T> {
     // What Python has to say meanwhile: an interrupt, or an error in `progress`.
@@ -358,14 +360,32 @@ fn with_progress<T: Send>(
             Python::attach(|py| {
                 let told = progress.map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop));
                 raised = told.and_then(|()| py.check_signals()).err();
-                raised.is_none()
+                if let Some(error) = &raised {
+                    // No policy is asked any more, however long it would take.
+                    for of_one in failures {
+                        of_one.note(error.clone_ref(py));
+                    }
+                }
+                raised.is_none() && !failures.iter().any(Failures::any)
             })
         })
     });
-    match raised {
+    let failed = failures.iter().filter_map(|f| f.raise().err());
+    let failed: Vec<PyErr> = failed.collect();
+    match raised.or_else(|| failed.into_iter().next()) {
         Some(error) => Err(error),
         None => outcome.map_err(refuse),
     }
+}
+
+/// Does on this thread what may take long. It ends when Python has a signal, such as an interrupt,
+/// or when a policy has failed.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    failures: &[Failures],
+    work: impl FnOnce(GoOn<'_>) -> Result<T, StudyError> + Send,
+) -> PyResult<T> {
+    with_progress(py, None, failures, |go_on| work(&mut || go_on(0, 0)))
 }
 
 /// Run sweeps together, which share what they have in common; one table for each.
@@ -388,7 +408,7 @@ fn run_all(
 ) -> PyResult<Vec<Table>> {
     let sweeps: Vec<_> = sweeps.iter().map(|s| s.sweep.clone()).collect();
     let how = Execution { fork, threads };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
         run_sweeps(&sweeps, how, go_on)
     })?;
     let each = sweeps.iter().zip(&tables);
@@ -603,11 +623,7 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
 const SNAPLEN: u32 = 128;
 
 /// Capture files by the place of the capture.
-fn captures(
-    py: Python<'_>,
-    captured: Result<(Vec<Capture>, String), StudyError>,
-) -> PyResult<Bound<'_, PyDict>> {
-    let (seen, _) = captured.map_err(refuse)?;
+fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
     let files = PyDict::new(py);
     for capture in seen {
         files.set_item(capture.place, PyBytes::new(py, &capture.pcapng))?;
@@ -630,6 +646,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
     m.add_class::<scenario::Plan>()?;
+    m.add_class::<scenario::Events>()?;
     m.add_class::<policy::View>()?;
     m.add_class::<policy::LinkInfo>()?;
     m.add_class::<policy::Notice>()?;

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{captures, fates, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN};
+use crate::{
+    captures, fates, interruptible, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN,
+};
 
 /// The last hop while a mobile node is in a network, the same both ways.
 ///
@@ -141,7 +143,7 @@ impl LongFlow {
 /// `threads` and `progress` are as for `run_sweeps`. The columns:
 ///
 /// - `run`, `interval` (from 0), `from_ns`, `until_ns`
-/// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+/// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
 /// - `timeouts`; `spurious_timeouts`: those that something sent before answers;
 ///   `detected_timeouts`: those that the sender took for spurious
 /// - `fast_rexmits`; `false_fast_rexmits`: those of a segment that was not lost;
@@ -172,7 +174,7 @@ pub(crate) fn run_flows(
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
         run_long_flows(&flows, how, go_on)
     })?;
     let each = flows.iter().zip(&tables);
@@ -247,8 +249,9 @@ pub(crate) fn trace_flow(
     let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
     let until = until_ns.map_or(end, Instant::from_nanos);
     let from = Instant::from_nanos(from_ns);
-    let traced = py.detach(|| trace_long_flow(&flow, run, from, until, &events));
-    let (rows, digest) = traced.map_err(refuse)?;
+    let (rows, digest) = interruptible(py, &[], |go_on| {
+        trace_long_flow(&flow, run, from, until, &events, go_on)
+    })?;
     trace_table(&rows, &digest)
 }
 
@@ -268,6 +271,8 @@ pub(crate) fn capture_flow<'py>(
     let flow = flow.get().flow.clone();
     let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
     let until = until_ns.map_or(end, Instant::from_nanos);
-    let captured = py.detach(|| capture_long_flow(&flow, run, until, snaplen));
-    captures(py, captured)
+    let (seen, _) = interruptible(py, &[], |go_on| {
+        capture_long_flow(&flow, run, until, snaplen, go_on)
+    })?;
+    captures(py, seen)
 }

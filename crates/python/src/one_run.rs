@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{captures, kind, link, refuse, spares_uplink, trace_table, Link};
+use crate::{captures, interruptible, kind, link, refuse, spares_uplink, trace_table, Link};
 
 /// A function of Python that has a run described by keywords, and more of them.
 macro_rules! of_one_run {
@@ -87,12 +87,13 @@ macro_rules! of_one_run {
 }
 
 fn events(py: Python<'_>, run: &TraceRun) -> PyResult<Table> {
-    let (rows, digest) = py.detach(|| trace(run)).map_err(refuse)?;
+    let (rows, digest) = interruptible(py, &[], |go_on| trace(run, go_on))?;
     trace_table(&rows, &digest)
 }
 
 fn files<'py>(py: Python<'py>, run: &TraceRun, snaplen: u32) -> PyResult<Bound<'py, PyDict>> {
-    captures(py, py.detach(|| capture(run, snaplen)))
+    let (seen, _) = interruptible(py, &[], |go_on| capture(run, snaplen, go_on))?;
+    captures(py, seen)
 }
 
 of_one_run! {

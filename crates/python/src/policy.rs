@@ -8,7 +8,7 @@ use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
 use midflight_control::{Orders, Spacing, Then, Train};
 use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -412,12 +412,12 @@ impl Order {
 pub(crate) struct Failures(Arc<Mutex<Option<PyErr>>>);
 
 impl Failures {
-    fn note(&self, error: PyErr) {
+    pub(crate) fn note(&self, error: PyErr) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
     }
 
-    fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.is_some()
     }
@@ -476,6 +476,10 @@ impl PythonPolicy {
 
     /// An error of the policy in a sentence, with the error itself as its cause.
     fn told(&self, py: Python<'_>, hook: &str, error: PyErr) -> PyErr {
+        // An interrupt is no mistake of the policy.
+        if !error.is_instance_of::<PyException>(py) {
+            return error;
+        }
         let place = error.traceback(py).and_then(|traceback| {
             let frames = py.import("traceback").ok()?;
             let frames = frames.call_method1("extract_tb", (traceback,)).ok()?;
@@ -486,7 +490,8 @@ impl PythonPolicy {
         });
         let place = place.unwrap_or_default();
         let name = self.info.name;
-        let text = format!("the policy \"{name}\" failed in {hook}: {error}{place}");
+        let near = meant(py, &error).unwrap_or_default();
+        let text = format!("the policy \"{name}\" failed in {hook}: {error}{near}{place}");
         let told = MidflightError::new_err(text);
         told.set_cause(py, Some(error));
         told
@@ -506,8 +511,34 @@ impl PythonPolicy {
     }
 }
 
-/// Most orders that a hook may return: there are fewer kinds of them.
-const MOST_ORDERS: usize = 100;
+/// What an attribute that there is not may have been meant for, as a remark.
+fn meant(py: Python<'_>, error: &PyErr) -> Option<String> {
+    if !error.is_instance_of::<PyAttributeError>(py) {
+        return None;
+    }
+    let error = error.value(py);
+    let name: String = error.getattr("name").ok()?.extract().ok()?;
+    let known = error.getattr("obj").ok()?.dir().ok()?;
+    let known: Vec<String> = known.extract().ok()?;
+    let known = || {
+        known
+            .iter()
+            .map(String::as_str)
+            .filter(|k| !k.starts_with('_'))
+    };
+    // A unit, such as "_ns", is easily left out.
+    let begun = |known: &&str| {
+        known
+            .strip_prefix(&*name)
+            .is_some_and(|rest| rest.starts_with('_'))
+    };
+    let near = known().find(begun).map(Into::into);
+    let near = near.or_else(|| nearest(&name, known()))?;
+    Some(format!(" (did you mean \"{near}\"?)"))
+}
+
+/// Orders that one answer may have.
+const MOST_ORDERS: usize = 1000;
 
 fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders> {
     let mut orders = Orders::none();
@@ -522,14 +553,14 @@ fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders
             "{hook} returned a {kind}; accepted are None and a list of midflight.Order"
         ))
     };
-    for (number, order) in answer.try_iter().map_err(|_| wrong(&answer))?.enumerate() {
-        // A generator may have no end.
-        if number == MOST_ORDERS {
+    let each = answer.try_iter().map_err(|_| wrong(&answer))?;
+    for (given, order) in each.enumerate() {
+        let order = order?;
+        if given == MOST_ORDERS {
             return Err(PyValueError::new_err(format!(
-                "{hook} returned more than {MOST_ORDERS} orders at once; a list of at most {MOST_ORDERS} is accepted"
+                "{hook} gave more than {MOST_ORDERS} orders at once; accepted are up to that many"
             )));
         }
-        let order = order?;
         let order = order.cast::<Order>().map_err(|_| wrong(&order))?.get();
         orders.push(order.order, order.because.clone());
     }

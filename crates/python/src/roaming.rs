@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::table::Table;
-use crate::{captures, fates, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN};
+use crate::{
+    captures, fates, interruptible, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN,
+};
 
 /// A mobile node that changes its base station: one run for each number in `runs`.
 ///
@@ -187,7 +189,7 @@ impl Roaming {
 ///
 /// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
 ///   their stations), `station` of the node (from 0), `from_ns`, `until_ns`
-/// - `acked`: segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
+/// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
 /// - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
 /// - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
 ///   and because the node had left
@@ -209,7 +211,7 @@ pub(crate) fn run_nodes(
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
         run_roaming(&nodes, how, go_on)
     })?;
     let each = nodes.iter().zip(&tables);
@@ -250,7 +252,7 @@ fn table(numbers: &[u64], runs: &[RoamingRun]) -> PyResult<Table> {
 /// Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
 ///
 /// An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
-/// There are no forged ACKs.
+/// Forged ACKs are among them.
 #[pyfunction(name = "trace_roaming")]
 #[pyo3(signature = (roaming, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
 #[allow(
@@ -268,8 +270,9 @@ pub(crate) fn trace_node(
     let roaming = roaming.get().roaming.clone();
     let until = until_ns.map_or(roaming.end, Instant::from_nanos);
     let from = Instant::from_nanos(from_ns);
-    let traced = py.detach(|| trace_roaming(&roaming, run, from, until, &events));
-    let (rows, digest) = traced.map_err(refuse)?;
+    let (rows, digest) = interruptible(py, &[], |go_on| {
+        trace_roaming(&roaming, run, from, until, &events, go_on)
+    })?;
     trace_table(&rows, &digest)
 }
 
@@ -279,7 +282,7 @@ pub(crate) fn trace_node(
 /// base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
 /// experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
 /// was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
-/// There are no forged ACKs.
+/// Forged ACKs are seen at the sender, as no node sent them.
 #[pyfunction(name = "capture_roaming")]
 #[pyo3(signature = (roaming, *, run = 0, until_ns = None, snaplen = SNAPLEN))]
 pub(crate) fn capture_node<'py>(
@@ -291,6 +294,8 @@ pub(crate) fn capture_node<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let roaming = roaming.get().roaming.clone();
     let until = until_ns.map_or(roaming.end, Instant::from_nanos);
-    let captured = py.detach(|| capture_roaming(&roaming, run, until, snaplen));
-    captures(py, captured)
+    let (seen, _) = interruptible(py, &[], |go_on| {
+        capture_roaming(&roaming, run, until, snaplen, go_on)
+    })?;
+    captures(py, seen)
 }

@@ -100,7 +100,7 @@ pub(crate) fn run_all_startups(
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
         run_startups(&startups, how, go_on)
     })?;
     let each = startups.iter().zip(&tables);

@@ -363,6 +363,34 @@ impl<O: Observer> World<O> {
         (&mut self.observer, &self.flows[flow.index()].sender)
     }
 
+    /// A copy of the world as it is now, with another observer. What happens in it is the same.
+    pub fn watched_by<P: Observer>(&self, observer: P) -> World<P> {
+        World {
+            moment: self.moment,
+            scheduled: self.scheduled,
+            nodes: self.nodes,
+            names: self.names.clone(),
+            links: self.links.clone(),
+            awaited: self.awaited.clone(),
+            awaited_special: self.awaited_special.clone(),
+            seldom_awaited: self.seldom_awaited.clone(),
+            awaiting_route: self.awaiting_route,
+            options: self.options.clone(),
+            announcements: self.announcements.clone(),
+            alternatives: self.alternatives.clone(),
+            routes: self.routes.clone(),
+            flows: self.flows.clone(),
+            cross: self.cross.clone(),
+            promised: self.promised,
+            routes_hold_until: self.routes_hold_until,
+            timeline: self.timeline.clone(),
+            done: self.done,
+            agenda: self.agenda.clone(),
+            observer,
+            error: self.error.clone(),
+        }
+    }
+
     /// Name of a link.
     pub fn link_name(&self, link: LinkId) -> &str {
         &self.names[link.index()]

@@ -5,6 +5,10 @@
 //! when its timer sent it, `signal` when the node had something to say), `wake` (a
 //! deadline of the sender has come; the value is how many seconds it was set for),
 //! `dupacks` (so many duplicate ACKs are counted now) and `srtt`.
+//!
+//! A long run has millions of events and a question is about a few of them: what is
+//! [kept](Keep) is bounded, and each event carries the sender before it ([`Standing`]),
+//! so that nothing has to be derived from the events that are not kept.
 
 use std::collections::VecDeque;
 
@@ -15,8 +19,53 @@ use midflight_units::{Duration, Instant, Seq};
 use crate::error::StudyError;
 use crate::trace::{LinkNames, Recorder, TraceRow, Watching};
 
+/// The sender before an event, as far as the events tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Congestion window.
+    pub cwnd: Option<f64>,
+    /// Slow-start threshold.
+    pub ssthresh: Option<f64>,
+    /// Retransmission timeout in seconds.
+    pub rto: Option<f64>,
+    /// Its lower bound in seconds.
+    pub min_rto: Option<f64>,
+    /// Back-off factor of the timer.
+    pub backoff: u64,
+    /// First unacknowledged segment.
+    pub una: Seq,
+    /// One past the highest segment sent.
+    pub max: Seq,
+    /// Duplicate ACKs as the sender counts them.
+    pub duplicates: u64,
+    /// The receiver's window is closed.
+    pub closed: bool,
+    /// Number of the fast retransmit whose recovery is in progress.
+    pub recovery: Option<u64>,
+    /// Number of the timeout before which something was sent that is not yet acknowledged.
+    pub timeout: Option<u64>,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self {
+            cwnd: None,
+            ssthresh: None,
+            rto: None,
+            min_rto: None,
+            backoff: 1,
+            una: 0,
+            max: 0,
+            duplicates: 0,
+            closed: false,
+            recovery: None,
+            timeout: None,
+        }
+    }
+}
+
 /// What led to an event, as far as it has a cause of that kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Because {
     /// The segment that caused an ACK.
     pub segment: Option<Seq>,
@@ -28,11 +77,63 @@ pub struct Because {
     pub sack: String,
 }
 
+/// Where an event stands among the others of its flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Its number, from 0.
+    pub number: u64,
+    /// Number of the event that reached the sender at this instant and from which this one
+    /// follows; none for what happens outside the sender.
+    pub head: Option<u64>,
+    /// The sender before it.
+    pub before: Standing,
+}
+
+/// Which of a flow's events are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// All.
+    #[default]
+    All,
+    /// The last so many up to an instant, and the first so many later ones.
+    Around {
+        /// The instant.
+        at: Instant,
+        /// Events up to it, those at the instant included.
+        before: usize,
+        /// Later events.
+        after: usize,
+    },
+    /// Those of this name.
+    Named(String),
+}
+
+/// What was kept of a flow's events, and what is known of those that were not.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The events.
+    pub rows: Vec<TraceRow>,
+    /// What led to each of them.
+    pub of: Vec<Because>,
+    /// Where each of them stands.
+    pub places: Vec<Place>,
+    /// There is no later event than those.
+    pub is_complete: bool,
+    /// When the first segment was sent.
+    pub opened: Option<Instant>,
+    /// Beginnings and ends of breaks: number, instant, and `break` or `make`.
+    pub marks: Vec<(u64, Instant, &'static str)>,
+    /// Number and instant of the last event of the name that was looked for, up to the instant of
+    /// [`Keep::Around`].
+    pub found: Option<(u64, Instant)>,
+}
+
 /// Lists the events of one flow with their causes.
 #[derive(Clone, Debug)]
 pub(crate) struct Causes {
     recorder: Recorder,
     of: Vec<Because>,
+    places: Vec<Place>,
     flow: usize,
     delayed_ack: Option<Duration>,
     /// The segment that arrived last: its number, when it was sent, and when it arrived.
@@ -41,27 +142,82 @@ pub(crate) struct Causes {
     awaits: bool,
     /// ACKs on their way.
     acks: VecDeque<(Ack, Because)>,
+    keep: Keep,
+    /// The name that is looked for.
+    find: Option<String>,
+    kept: Kept,
+    /// Nothing is listed any more.
+    closed: bool,
+    /// Events so far.
+    count: u64,
+    standing: Standing,
+    /// One past the highest segment sent before the last timeout.
+    point: Seq,
+    /// Instant of the fast retransmit of [`Standing::recovery`].
+    recovery_at: Instant,
+    head: Option<(u64, Instant)>,
 }
 
 impl Causes {
     /// Lists what happens to the flow of this number, whose sender and receiver have this profile.
-    pub(crate) fn new(profile: &Profile, links: LinkNames, flow: usize) -> Self {
+    pub(crate) fn new(profile: &Profile, links: LinkNames, flow: usize, keep: Keep) -> Self {
         Self {
             recorder: Recorder::new(profile, links, Instant::ZERO, &[])
                 .with_opinions()
                 .of(flow),
             of: Vec::new(),
+            places: Vec::new(),
             flow,
             delayed_ack: profile.receiver.delayed_ack,
             last: None,
             awaits: false,
             acks: VecDeque::new(),
+            keep,
+            find: None,
+            kept: Kept::default(),
+            closed: false,
+            count: 0,
+            standing: Standing::default(),
+            point: 0,
+            recovery_at: Instant::ZERO,
+            head: None,
         }
     }
 
-    /// What was listed, each row with what led to it.
-    pub(crate) fn into_rows(self) -> (Vec<TraceRow>, Vec<Because>) {
-        (self.recorder.into_rows(), self.of)
+    /// The same, and the last event of this name is looked for.
+    pub(crate) fn looking_for(self, name: Option<&str>) -> Self {
+        let find = name.map(Into::into);
+        Self { find, ..self }
+    }
+
+    /// What was listed.
+    pub(crate) fn into_kept(self) -> Kept {
+        Kept {
+            rows: self.recorder.into_rows(),
+            of: self.of,
+            places: self.places,
+            is_complete: !self.closed,
+            ..self.kept
+        }
+    }
+
+    /// What was listed since the last call, with its numbers; it is kept no longer.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (TraceRow, u64)> {
+        let rows = self.recorder.take_rows();
+        self.of.clear();
+        let places = std::mem::take(&mut self.places);
+        rows.into_iter()
+            .zip(places.into_iter().map(|place| place.number))
+    }
+
+    /// Whether nothing is listed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Whether all events that are to be kept are there.
+    pub(crate) fn is_full(&self) -> bool {
+        self.closed
     }
 
     /// Lists what a trace does not.
@@ -101,12 +257,12 @@ impl Causes {
                 ..Because::default()
             },
             // An ACK that nobody sent is forged.
-            Event::AckArrived(ack) => self.take(|(sent, _)| sent == *ack),
+            Event::AckArrived(ack) => self.answer(|(sent, _)| sent == *ack),
             Event::Dropped {
                 payload: Payload::Ack(ack),
                 sent,
                 ..
-            } => self.take(|(a, _)| (a.ack, a.cause_sent) == (*ack, *sent)),
+            } => self.answer(|(a, _)| (a.ack, a.cause_sent) == (*ack, *sent)),
             Event::Dropped { sent, .. } => Because {
                 sent: Some(*sent),
                 ..Because::default()
@@ -115,10 +271,139 @@ impl Causes {
         }
     }
 
-    fn take(&mut self, is_it: impl Fn(&(Ack, Because)) -> bool) -> Because {
+    fn answer(&mut self, is_it: impl Fn(&(Ack, Because)) -> bool) -> Because {
         let place = self.acks.iter().position(is_it);
         let taken = place.and_then(|place| self.acks.remove(place));
         taken.map(|(_, of)| of).unwrap_or_default()
+    }
+
+    /// Numbers what was listed from that place on, and keeps of it what is to be kept.
+    fn settle(&mut self, from: usize) {
+        for place in from..self.recorder.len() {
+            let number = self.count;
+            self.count += 1;
+            let row = self.recorder.row(place);
+            let (at, event) = (row.at, row.event);
+            if self.head.is_some_and(|(_, since)| since != at) {
+                self.head = None;
+            }
+            if matches!(event, "ack" | "notice" | "wake") {
+                self.head = Some((number, at));
+            }
+            let outside = matches!(event, "rcv" | "drop" | "break" | "make" | "ack_sent");
+            self.places.push(Place {
+                number,
+                head: self.head.map(|(head, _)| head).filter(|_| !outside),
+                before: self.standing,
+            });
+            match event {
+                "send" | "rexmit" => {
+                    self.kept.opened.get_or_insert(at);
+                }
+                "break" | "make" => self.kept.marks.push((number, at, event)),
+                _ => {}
+            }
+            let in_time = !matches!(self.keep, Keep::Around { at: until, .. } if at > until);
+            if in_time && self.find.as_deref() == Some(event) {
+                self.kept.found = Some((number, at));
+            }
+            self.follow(place, number);
+        }
+        match &self.keep {
+            Keep::All => {}
+            Keep::Named(name) => {
+                for place in (from..self.recorder.len()).rev() {
+                    if self.recorder.row(place).event != name {
+                        self.recorder.remove(place);
+                        self.of.remove(place);
+                        self.places.remove(place);
+                    }
+                }
+            }
+            &Keep::Around { at, before, after } => self.trim(at, before, after),
+        }
+    }
+
+    /// Forgets what is not near the instant.
+    fn trim(&mut self, at: Instant, before: usize, after: usize) {
+        let listed = self.recorder.len();
+        let is_past = listed > 0 && self.recorder.row(listed - 1).at > at;
+        if !is_past {
+            // Now and then, so that each event is moved at most once.
+            if listed >= 2 * before.max(1) {
+                self.forget(listed - before);
+            }
+            return;
+        }
+        let up_to = self.recorder.up_to(at);
+        if up_to > before {
+            self.forget(up_to - before);
+        }
+        if listed - up_to >= after {
+            self.closed = true;
+            self.recorder.close();
+            // Nobody asks which of them arrive.
+            self.acks.clear();
+        }
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.recorder.forget(count);
+        self.of.drain(..count);
+        self.places.drain(..count);
+    }
+
+    /// What an event makes of the sender.
+    fn follow(&mut self, place: usize, number: u64) {
+        let row = self.recorder.row(place);
+        let value = row.value;
+        let whole = value as u64;
+        let now = &mut self.standing;
+        match row.event {
+            "cwnd" => now.cwnd = Some(value),
+            "ssthresh" => now.ssthresh = Some(value),
+            "min_rto" => now.min_rto = Some(value),
+            "rto_value" => now.rto = Some(value),
+            "backoff" => now.backoff = whole,
+            "dupacks" => now.duplicates = whole,
+            "send" | "rexmit" => now.max = now.max.max(whole + 1),
+            "ack" => {
+                let una = (value + 1.0) as Seq;
+                let old = now.una;
+                if old < una && una <= now.max {
+                    now.una = una;
+                    if una >= self.point {
+                        now.timeout = None;
+                    }
+                }
+                if una >= old {
+                    now.closed = row.detail == "zero window";
+                }
+            }
+            "fast_retransmit" => {
+                now.recovery = Some(number);
+                self.recovery_at = row.at;
+            }
+            "state" if now.recovery.is_some() => {
+                // Tahoe has no fast recovery after a fast retransmit.
+                let to = row.detail.split_once(" -> ").map_or("", |(_, to)| to);
+                let to = to.split(':').next().unwrap_or_default();
+                let slow = matches!(to, "slow-start" | "congestion-avoidance");
+                if slow && self.recovery_at == row.at {
+                    now.recovery = None;
+                }
+            }
+            "recovery_exit" => now.recovery = None,
+            "spurious" => (now.recovery, now.timeout) = (None, None),
+            "order" if row.detail.contains(": send everything outstanding again") => {
+                (now.recovery, now.timeout) = (None, None);
+            }
+            "rto" => {
+                (now.recovery, now.timeout) = (None, Some(number));
+                self.point = now.max;
+            }
+            _ => {}
+        }
     }
 }
 
@@ -126,7 +411,11 @@ impl Observer for Causes {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        let from = self.recorder.len();
         self.recorder.record(now, flow, event);
+        if self.closed {
+            return;
+        }
         if flow.index() == self.flow {
             match event {
                 Event::AckSent(ack) => self.ack_sent(now, ack),
@@ -154,6 +443,9 @@ impl Observer for Causes {
             let of = self.because(event);
             self.of.push(of);
             self.of.resize_with(self.recorder.len(), Because::default);
+        }
+        if from < self.recorder.len() {
+            self.settle(from);
         }
     }
 }

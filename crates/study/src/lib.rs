@@ -20,7 +20,7 @@ mod sweep;
 mod trace;
 
 pub use capture::Capture;
-pub use causes::Because;
+pub use causes::{Because, Keep, Kept, Place, Standing};
 pub use drill::{
     drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
     Note as DrillNote,
@@ -42,7 +42,7 @@ pub use roaming::{
 pub use scheme::{schemes, Built, Knobs, Scheme};
 pub use startup::{run_startups, Startup, StartupRow};
 pub use sweep::{run_sweeps, Sweep};
-pub use trace::{capture, trace, TraceRow, TraceRun};
+pub use trace::{capture, trace, GoOn, TraceRow, TraceRun};
 
 /// Changes whenever the digest of a run may change.
 pub const MODEL_VERSION: &str = "5";

@@ -118,6 +118,8 @@ pub(crate) struct Recorder {
     opinions: bool,
     /// Rows of timeouts that await their judgement.
     timeouts: Vec<usize>,
+    /// Nothing more is listed.
+    closed: bool,
 }
 
 /// Names of a network's links, by their numbers.
@@ -146,6 +148,7 @@ impl Recorder {
             goal: Goal::default(),
             opinions: has_opinions(profile),
             timeouts: Vec::new(),
+            closed: false,
         }
     }
 
@@ -170,6 +173,42 @@ impl Recorder {
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// A row.
+    pub(crate) fn row(&self, place: usize) -> &TraceRow {
+        &self.rows[place]
+    }
+
+    /// How many rows there are up to an instant.
+    pub(crate) fn up_to(&self, at: Instant) -> usize {
+        self.rows.partition_point(|row| row.at <= at)
+    }
+
+    /// All rows, which are forgotten.
+    pub(crate) fn take_rows(&mut self) -> Vec<TraceRow> {
+        self.timeouts.clear();
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Forgets so many rows, the first ones.
+    pub(crate) fn forget(&mut self, count: usize) {
+        self.rows.drain(..count);
+        self.timeouts.retain(|&row| row >= count);
+        self.timeouts.iter_mut().for_each(|row| *row -= count);
+    }
+
+    /// Forgets one row.
+    pub(crate) fn remove(&mut self, place: usize) {
+        self.rows.remove(place);
+        self.timeouts.retain(|&row| row != place);
+        let later = self.timeouts.iter_mut().filter(|row| **row > place);
+        later.for_each(|row| *row -= 1);
+    }
+
+    /// Lists nothing more; what is listed may still change.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
     }
 
     fn lists(&self, event: &str) -> bool {
@@ -287,6 +326,9 @@ impl Observer for Recorder {
             return;
         }
         self.goal.note(event);
+        if self.closed && !matches!(event, Event::TimeoutJudged { .. }) {
+            return;
+        }
         match event {
             Event::Sent(s) => {
                 let name = match s.retransmission {
@@ -382,23 +424,47 @@ impl Observer for Recorder {
     }
 }
 
-/// Plays a world until then, or until it has been watched enough; who watched, and the digest.
+/// Events between two questions whether to go on.
+const EVENTS_AT_A_TIME: usize = 10_000;
+
+/// Asked now and then whether to go on.
+pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
+
+/// Plays a world until then, or until it has been watched enough.
 ///
 /// # Errors
-/// [`StudyError::TooLong`], or the world's.
+/// [`StudyError::TooLong`], [`StudyError::Interrupted`] when told to stop, or the world's.
+pub(crate) fn play_on<W: Watching>(
+    world: &mut World<(Digest, W)>,
+    until: Instant,
+    go_on: GoOn<'_>,
+) -> Result<(), StudyError> {
+    loop {
+        for _ in 0..EVENTS_AT_A_TIME {
+            let next = world.next_event();
+            let watching = &world.observer().1;
+            if next.at() >= until || watching.is_done() {
+                return Ok(());
+            }
+            watching.check_length(until)?;
+            world.process(next)?;
+        }
+        if !go_on() {
+            return Err(StudyError::Interrupted);
+        }
+    }
+}
+
+/// The same to the end of a world; who watched, and the digest.
+///
+/// # Errors
+/// As [`play_on`].
 pub(crate) fn play<W: Watching>(
     mut world: World<(Digest, W)>,
     until: Instant,
+    go_on: GoOn<'_>,
 ) -> Result<(W, String), StudyError> {
-    loop {
-        let next = world.next_event();
-        let watching = &world.observer().1;
-        if next.at() >= until || watching.is_done() {
-            break;
-        }
-        watching.check_length(until)?;
-        world.process(next)?;
-    }
+    play_on(&mut world, until, go_on)?;
     let (digest, watching) = world.into_observer();
     Ok((watching, digest.to_string()))
 }
@@ -438,11 +504,12 @@ impl TraceRun {
     }
 }
 
-/// Runs once and returns every event in order, with the digest of the run.
+/// Runs once and returns every event in order, with the digest of the run. `go_on` may answer that
+/// it is enough.
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
-pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn trace(run: &TraceRun, go_on: GoOn<'_>) -> Result<(Vec<TraceRow>, String), StudyError> {
     let world = run.world(|traced| {
         let names = LinkNames::new(LINK_NAMES);
         let recorder = Recorder {
@@ -451,17 +518,21 @@ pub fn trace(run: &TraceRun) -> Result<(Vec<TraceRow>, String), StudyError> {
         };
         Ok((Digest::default(), recorder.of(run.flow as usize)))
     })?;
-    let (recorder, digest) = play(world, run.end)?;
+    let (recorder, digest) = play(world, run.end, go_on)?;
     Ok((recorder.into_rows(), digest))
 }
 
 /// Runs once and returns what is seen of it at the flow's sender and receiver and
 /// at the base stations, of each packet at most the first `snap` bytes (0 for
-/// all), with the digest of the run.
+/// all), with the digest of the run. `go_on` is as for [`trace`].
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
-pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), StudyError> {
+/// As [`trace`].
+pub fn capture(
+    run: &TraceRun,
+    snap: u32,
+    go_on: GoOn<'_>,
+) -> Result<(Vec<Capture>, String), StudyError> {
     let world = run.world(|traced| {
         let capturing = Capturing::new(
             (&traced.profile, snap),
@@ -471,7 +542,7 @@ pub fn capture(run: &TraceRun, snap: u32) -> Result<(Vec<Capture>, String), Stud
         )?;
         Ok((Digest::default(), capturing.of(run.flow as usize)))
     })?;
-    let (capturing, digest) = play(world, run.end)?;
+    let (capturing, digest) = play(world, run.end, go_on)?;
     let about = format!("{} on profile {}", run.scheme, run.profile);
     Ok((capturing.develop(&about, &digest)?, digest))
 }

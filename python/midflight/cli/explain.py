@@ -21,7 +21,7 @@ from midflight.cli.run import (
 
 if TYPE_CHECKING:
     from midflight.explain import Explanation
-    from midflight.explain.events import History, Row
+    from midflight.explain.events import Row
 
 __all__ = ["FlowOption", "RunOption", "explain", "read_run"]
 
@@ -75,7 +75,7 @@ def explain(
     from midflight import parse_duration
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
-    from midflight.explain.events import History
+    from midflight.explain.events import listed
 
     at_ns = None if at is None else read("--at", parse_duration, at)
     run_number = read_run(run)
@@ -95,7 +95,8 @@ def explain(
         found = explain_stall(plan, run=run_number, flow=flow)
     elif at_ns is None:
         flags = again(file, sets, policies, flow, run)
-        print_list(History(plan, run=run_number, flow=flow), name, flags, as_json=as_json)
+        of = flow if flow is not None else plan.flows[0]["name"]
+        print_list(of, listed(plan, name, run=run_number, flow=flow), name, flags, as_json=as_json)
         return
     else:
         found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
@@ -124,19 +125,21 @@ def again(
     return words if run == "0" else [*words, "--run", run]
 
 
-def print_list(history: History, name: str, words: list[str], *, as_json: bool) -> None:
+def print_list(
+    flow: str, of_run: tuple[list[Row], str], name: str, words: list[str], *, as_json: bool
+) -> None:
     """Print the events of a kind, and how to have one of them explained."""
-    from midflight.explain import listed, neighbour_lines
+    from midflight.explain import neighbour_lines
 
-    found = listed(history, name)
+    found, digest = of_run
     if as_json:
         events = [row_values(row) for row in found]
-        json.dump({"events": events, "digest": history.digest}, sys.stdout, indent=2)
+        json.dump({"events": events, "digest": digest}, sys.stdout, indent=2)
         print()
         return
     if not found:
-        raise UserError(f"there is no {name} of {history.flow} in this run")
-    print(f"{len(found)} {name} of {history.flow}:")
+        raise UserError(f"there is no {name} of {flow} in this run")
+    print(f"{len(found)} {name} of {flow}:")
     print("\n".join(neighbour_lines(found[:MOST_LISTED])))
     if len(found) > MOST_LISTED:
         print(f"... and {len(found) - MOST_LISTED} more; --json has all")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from midflight.explain.events import Copy, History, Row, Stall
+from midflight.explain.events import Copy, History, Row, Stall, widening
 from midflight.explain.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
 
 if TYPE_CHECKING:
@@ -131,31 +131,54 @@ def explain(
     name of a flow (default: the first). `what` takes the last event of one kind, one of `CHOICES`.
     Raises `MidflightError` for a flow that there is not.
     """
-    history = History(plan, run=run, flow=flow)
-    found = choose(history, at_ns, what)
-    if found is None:
-        return None
-    row, why = found
-    return explained(history, row, why, chain(history, row.index))
+    find = None if what is None else ALIASES.get(what, what)
+
+    def look(size: int) -> Explanation | None:
+        history = History(plan, run=run, flow=flow, near_ns=at_ns, size=size, find=find)
+        if find is not None and history.found is not None:
+            index, time_ns = history.found
+            if index < history.first + len(history) // 4 and history.first > 0:
+                # It is long before that instant.
+                history = History(
+                    plan, run=run, flow=flow, near_ns=time_ns, size=size, digest=history.digest
+                )
+            found = history.row(index), f"the last {find} at or before {clock(at_ns)}"
+        elif find is not None:
+            return None
+        else:
+            chosen = choose(history, at_ns)
+            if chosen is None:
+                return None
+            found = chosen
+        row, why = found
+        return explained(history, row, why, chain(history, row.index))
+
+    return widening(look)
 
 
 def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Explanation | None:
     """Explain the longest time in which nothing new was acknowledged; None if nothing was sent."""
-    history = History(plan, run=run, flow=flow)
-    stall = history.longest_stall()
-    if stall is None:
+    told = plan.stall(run=run, flow=flow)
+    if told is None:
         return None
-    why = (
-        f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "
-        f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}"
-    )
-    return explained(history, history.rows[stall.row], why, stall_steps(history, stall))
+    begin_ns, end_ns, digest = told["from_ns"], told["until_ns"], told["digest"]
+
+    def look(size: int) -> Explanation:
+        history = History(plan, run=run, flow=flow, near_ns=end_ns, size=size, digest=digest)
+        stall = history.stall(begin_ns, end_ns)
+        why = (
+            f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "
+            f"{clock(stall.begin_ns)} to {clock(stall.end_ns)}"
+        )
+        return explained(history, history.row(stall.row), why, stall_steps(history, stall))
+
+    return widening(look)
 
 
 def explained(history: History, row: Row, why: str, steps: Sequence[Step]) -> Explanation:
     """Return an event with what led to it and what is around it."""
-    before = history.rows[max(0, row.index - NEIGHBOURS) : row.index]
-    after = history.rows[row.index + 1 : row.index + 1 + NEIGHBOURS]
+    before = history.slice(row.index - NEIGHBOURS, row.index)
+    after = history.slice(row.index + 1, row.index + 1 + NEIGHBOURS)
     return Explanation(row, why, steps, before, after, history.digest)
 
 
@@ -171,7 +194,7 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
     sentences: list[Sentence] = []
     for copy in waited_copies(history, stall):
         sentences += telling.fate_of(copy, stall.end_ns, "the progress")
-    for row in history.rows[history.at(stall.begin_ns) : history.at(stall.end_ns)]:
+    for row in history.slice(history.at(stall.begin_ns), history.at(stall.end_ns)):
         if row.event == "rto":
             sentences.append((row.time_ns, telling.timeout_text(row), row.index))
     since = f"nothing new was acknowledged from then on: {waited} was waited for"
@@ -186,29 +209,25 @@ def waited_copies(history: History, stall: Stall) -> list[Copy]:
     copies = history.copies(stall.waited, stall.end_ns)
     if stall.is_ended:
         # The one whose ACK ended it is in the chain already.
-        last = history.rows[stall.row]
+        last = history.row(stall.row)
         ended_by = last.segment, last.sent_ns
         copies = [copy for copy in copies if (copy.seq, copy.sent.time_ns) != ended_by]
     return [*copies[:1], *copies[1:][1 - MOST_COPIES :]]
 
 
-def listed(history: History, what: str) -> list[Row]:
-    """Return the events of a kind, in the order of time."""
-    name = ALIASES.get(what, what)
-    return [row for row in history.rows if row.event == name]
-
-
-def choose(history: History, at_ns: int, what: str | None = None) -> tuple[Row, str] | None:
+def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
     """Return the event to explain, and why it is that one; None if there is none by then."""
-    rows = history.rows[: history.at(at_ns)]
-    if not rows:
+    end = history.at(at_ns)
+    last = next(history.backward(end), None)
+    if last is None:
         return None
-    if what is not None:
-        name = ALIASES.get(what, what)
-        last = next((row for row in reversed(rows) if row.event == name), None)
-        return None if last is None else (last, f"the last {name} at or before {clock(at_ns)}")
-    since = min(at_ns - LOOK_BACK_NS, rows[-1].time_ns)
-    near = [row for row in rows[history.at(since - 1) :] if row.time_ns >= since]
+    since = min(at_ns - LOOK_BACK_NS, last.time_ns)
+    near: list[Row] = []
+    for row in history.backward(end):
+        if row.time_ns < since:
+            break
+        near.append(row)
+    near.reverse()
     for names, words in ((TURNS, "turning point"), (SECOND, "change")):
         found = [row for row in near if rank(history, row, names) is not None]
         if found:
@@ -227,12 +246,12 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
     """Return the place of an event among these names, the most telling first; None without one."""
     event = row.event
     if event == "cwnd":
-        before = history.standings[row.index].cwnd
+        before = history.standing(row.index).cwnd
         # What an ACK adds is no turn.
         if before is None or before <= row.value <= before + 2:
             return None
         event = "jump"
-    if event == "ssthresh" and history.standings[row.index].ssthresh is None:
+    if event == "ssthresh" and history.standing(row.index).ssthresh is None:
         return None
     return names.index(event) if event in names else None
 

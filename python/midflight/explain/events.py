@@ -3,33 +3,63 @@
 A sender acts when something reaches it: an ACK, a notice, a deadline of its own. What it does at
 that instant, up to the next such event, follows from that one, its head here. Numbers are those of
 segments; the SYN is segment 0, and ACK n says that everything up to segment n has arrived.
+
+A run may have millions of events, and an explanation needs those of a few round trips. A history is
+therefore a window of events around an instant. Whoever asks it for something that may lie outside
+gets `OutsideWindowError`, and `widening` asks again with a larger window, so that no explanation
+depends on its size.
 """
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from midflight._core import Occasion, Plan, Table
+    from midflight._core import Events, Occasion, Plan
 
-__all__ = ["SENT", "ZERO", "Copy", "History", "Row", "Stall", "Standing"]
+__all__ = [
+    "SENT",
+    "ZERO",
+    "Copy",
+    "History",
+    "OutsideWindowError",
+    "Row",
+    "Stall",
+    "Standing",
+    "widening",
+]
 
-#: Events that reach a sender; what follows at the same instant follows from them.
-HEADS = frozenset({"ack", "notice", "wake"})
 #: What an ACK says that closes the window.
 ZERO = "zero window"
-#: Events outside the sender.
-OUTSIDE = frozenset({"rcv", "drop", "break", "make", "ack_sent"})
 #: Events that are transmissions of a segment.
 SENT = frozenset({"send", "rexmit"})
+#: Events of the first window up to an instant, and by how much the next one is larger.
+WINDOW = 65_536
+WIDER = 4
+
+Found = TypeVar("Found")
 
 
-@dataclass(frozen=True)
+class OutsideWindowError(Exception):
+    """The answer may be outside the window."""
+
+
+def widening(look: Callable[[int], Found]) -> Found:
+    """Return what `look` finds in a window of so many events, the smallest that is enough."""
+    size = WINDOW
+    while True:
+        try:
+            return look(size)
+        except OutsideWindowError:
+            size *= WIDER
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One event; the columns are those of `Plan.causes`."""
+    """One event; `index` is its number, and the others are columns of `Plan.causes`."""
 
     index: int
     time_ns: int
@@ -81,7 +111,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Stall:
-    """A time in which nothing new was acknowledged."""
+    """The longest time in which nothing new was acknowledged, as `run` measures it."""
 
     begin_ns: int
     end_ns: int
@@ -98,79 +128,213 @@ class Stall:
 
 
 class History:
-    """The events of a flow in one run."""
+    """The events of a flow in one run: all, or a window of them.
 
-    def __init__(self, plan: Plan, *, run: int = 0, flow: str | None = None) -> None:
+    `rows` are the events of the window; `index` of a row is its number among all.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        run: int = 0,
+        flow: str | None = None,
+        near_ns: int | None = None,
+        size: int = WINDOW,
+        find: str | None = None,
+        digest: str | None = None,
+    ) -> None:
+        """Play a run for all its events, or for about so many near an instant.
+
+        `find` is the name of an event, the last one of which up to that instant is looked for. With
+        a digest that is known already the run ends with the window.
+        """
         self.plan, self.run = plan, run
-        told = plan.flows
-        self.flow = flow if flow is not None else told[0]["name"]
-        table = plan.causes(run=run, flow=flow)
-        self.digest = table.digest
+        self.flow = flow if flow is not None else plan.flows[0]["name"]
         self.occasions: list[Occasion] = plan.occasions
-        self.rows = _rows(table)
-        self.times = [row.time_ns for row in self.rows]
-        self.heads = _heads(self.rows)
-        self.standings = list(_standings(self.rows))
-        self.sent: dict[int, list[Row]] = {}
-        self.arrived: dict[tuple[int, int | None], Row] = {}
-        self.dropped: dict[tuple[int, int | None], Row] = {}
-        self.acks_sent: dict[tuple[int | None, int | None, float], Row] = {}
-        self.acks_come: dict[tuple[int | None, int | None, float], Row] = {}
-        self.acks_dropped: dict[tuple[int | None, int | None, float], Row] = {}
-        for row in self.rows:
-            self._note(row)
-
-    def _note(self, row: Row) -> None:
-        if row.event in SENT or row.event == "window_probe":
-            self.sent.setdefault(row.number, []).append(row)
-        elif row.event == "rcv":
-            self.arrived.setdefault((row.number, row.sent_ns), row)
-        elif row.event == "drop" and row.detail.startswith("data"):
-            self.dropped.setdefault((row.number, row.sent_ns), row)
-        else:
-            of = {"ack_sent": self.acks_sent, "ack": self.acks_come, "drop": self.acks_dropped}
-            if row.event in of:
-                key = (row.segment, row.since_ns, row.value)
-                of[row.event].setdefault(key, row)
+        self.events: Events = plan.events(
+            run=run,
+            flow=flow,
+            at_ns=near_ns,
+            before=size,
+            after=size,
+            find=find,
+            to_end=digest is None,
+        )
+        self.digest = digest if digest is not None else self.events.digest or ""
+        self.found = self.events.found
+        self.first: int = self.events.first
+        #: One past the last event of the window, and whether there is none behind it.
+        self.end = self.first + len(self.events)
+        self.is_complete = self.events.is_complete
+        self._known: dict[int, Row] = {}
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.events)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All events of the window."""
+        return [Row(*told) for told in self.events.rows()]
+
+    # ---- events by their numbers ---------------------------------------
+
+    def row(self, index: int) -> Row:
+        """Return an event."""
+        found = self._known.get(index)
+        if found is None:
+            self._holds(index)
+            found = self._known[index] = Row(*self.events.row(index))
+        return found
+
+    def _holds(self, index: int) -> None:
+        """See to it that an event is in the window."""
+        if not self.first <= index < self.end:
+            raise OutsideWindowError
+
+    def head(self, index: int) -> int | None:
+        """Return what reached the sender and led to an event, if that is inside the sender."""
+        self._holds(index)
+        return self.events.head(index)
+
+    def standing(self, index: int) -> Standing:
+        """Return the sender before an event."""
+        self._holds(index)
+        return Standing(*self.events.standing(index))
+
+    def slice(self, first: int, end: int) -> list[Row]:
+        """Return the events from one number to another; none where the run has none."""
+        first = max(0, first)
+        if first < self.first or (end > self.end and not self.is_complete):
+            raise OutsideWindowError
+        return [self.row(index) for index in range(first, min(end, self.end))]
+
+    def onward(self, index: int) -> Iterator[Row]:
+        """Yield events from this one on."""
+        for number in range(index, self.end):
+            yield self.row(number)
+        if not self.is_complete:
+            raise OutsideWindowError
+
+    def backward(self, index: int) -> Iterator[Row]:
+        """Yield the events before this one, the last first."""
+        for number in range(index - 1, self.first - 1, -1):
+            yield self.row(number)
+        if self.first > 0:
+            raise OutsideWindowError
+
+    # ---- events by their instants --------------------------------------
 
     def at(self, time_ns: int) -> int:
         """Return how many events there are up to then, that instant included."""
-        return bisect_right(self.times, time_ns)
+        _, up_to = self.events.until(time_ns)
+        if (up_to == 0 and self.first > 0) or (up_to == len(self) and not self.is_complete):
+            raise OutsideWindowError
+        return self.first + up_to
+
+    def instant(self, time_ns: int) -> list[Row]:
+        """Return the events at an instant."""
+        before, _ = self.events.until(time_ns)
+        if before == 0 and self.first > 0:
+            raise OutsideWindowError
+        return self.slice(self.first + before, self.at(time_ns))
+
+    def last(self) -> Row | None:
+        """Return the last event of the run, if there is one."""
+        if not self.is_complete:
+            raise OutsideWindowError
+        return self.row(self.end - 1) if len(self) else None
+
+    def _reaches(self, time_ns: int) -> None:
+        """See to it that everything from an instant on is in the window."""
+        if self.first > 0 and (not len(self) or time_ns <= self.row(self.first).time_ns):
+            raise OutsideWindowError
 
     def activation(self, index: int) -> range:
         """Return the rows of what the sender did on the same occasion, up to and with this one."""
-        head = self.heads[index]
+        head = self.head(index)
         if head is not None:
+            self.row(head)
             return range(head, index + 1)
         first = index
-        while (
-            first > 0
-            and self.times[first - 1] == self.times[index]
-            and self.heads[first - 1] is None
-        ):
-            first -= 1
+        for row in self.backward(index):
+            if row.time_ns != self.row(index).time_ns or self.head(row.index) is not None:
+                break
+            first = row.index
         return range(first, index + 1)
 
     def counted(self, ack: int) -> int | None:
         """Return the how manieth duplicate the sender counts this ACK for, if for one."""
-        before = self.standings[ack].duplicates
-        for row in self.rows[ack + 1 :]:
-            if self.times[row.index] != self.times[ack] or self.heads[row.index] not in (ack, None):
+        before = self.standing(ack).duplicates
+        for row in self.onward(ack + 1):
+            if row.time_ns != self.row(ack).time_ns or self.head(row.index) not in (ack, None):
                 return None
             if row.event == "dupacks":
                 return row.number if row.number > before else None
         return None
 
+    # ---- what became of packets ----------------------------------------
+
+    def _of_data(self, event: str, other: str, seq: int, sent_ns: int) -> Row | None:
+        """Return an event of a segment that was sent then; None if it never comes."""
+        self._reaches(sent_ns)
+        found = self.events.of_data(event, seq, sent_ns)
+        if found is None:
+            # What was lost does not arrive.
+            if self.is_complete or self.events.of_data(other, seq, sent_ns) is not None:
+                return None
+            raise OutsideWindowError
+        return self.row(found)
+
+    def _of_ack(self, event: str, other: str, sent: Row) -> Row | None:
+        """Return an event of an ACK that left the receiver; None if it never comes."""
+        key = sent.segment, sent.since_ns, sent.value
+        found = self.events.of_ack(event, *key)
+        if found is None:
+            if self.is_complete or self.events.of_ack(other, *key) is not None:
+                return None
+            raise OutsideWindowError
+        return self.row(found)
+
+    def sending(self, seq: int, sent_ns: int) -> Row | None:
+        """Return the transmission of a segment at an instant."""
+        self._reaches(sent_ns)
+        sent = map(self.row, self.events.sent(seq))
+        return next((row for row in sent if row.time_ns == sent_ns), None)
+
+    def arrival(self, seq: int, sent_ns: int) -> Row | None:
+        """Return the arrival of a segment that was sent then."""
+        return self._of_data("rcv", "data drop", seq, sent_ns)
+
+    def loss(self, seq: int, sent_ns: int) -> Row | None:
+        """Return the loss of a segment that was sent then."""
+        return self._of_data("data drop", "rcv", seq, sent_ns)
+
+    def ack_sending(self, ack: Row) -> Row | None:
+        """Return the departure of an ACK that arrived or was lost; None if nobody sent it."""
+        if ack.since_ns is None:
+            return None
+        self._reaches(ack.since_ns)
+        found = self.events.of_ack("ack_sent", ack.segment, ack.since_ns, ack.value)
+        return None if found is None else self.row(found)
+
+    def ack_arrival(self, sent: Row) -> Row | None:
+        """Return the arrival of an ACK that left the receiver."""
+        return self._of_ack("ack", "ack drop", sent)
+
+    def ack_loss(self, sent: Row) -> Row | None:
+        """Return the loss of an ACK that left the receiver."""
+        return self._of_ack("ack drop", "ack", sent)
+
     def copies(self, seq: int, before_ns: int) -> list[Copy]:
         """Return the transmissions of a segment up to then, the first one first."""
+        if self.first > 0 and (not len(self) or seq < self.standing(self.first).max):
+            raise OutsideWindowError
         found = []
-        for sent in self.sent.get(seq, []):
+        for sent in map(self.row, self.events.sent(seq) if seq >= 0 else ()):
             if sent.time_ns <= before_ns and sent.event != "window_probe":
-                key = (seq, sent.time_ns)
-                found.append(Copy(seq, sent, self.arrived.get(key), self.dropped.get(key)))
+                arrived = self.arrival(seq, sent.time_ns)
+                found.append(Copy(seq, sent, arrived, self.loss(seq, sent.time_ns)))
         return found
 
     def has_arrived(self, seq: int, before_ns: int) -> Row | None:
@@ -182,116 +346,25 @@ class History:
         ]
         return min(rows, key=lambda row: row.index) if rows else None
 
-    def longest_stall(self) -> Stall | None:
-        """Return the longest time from one ACK of something new to the next; None without a flow.
-
-        It begins with the opening at the earliest, and ends with the run at the latest.
-        """
-        first = next((row for row in self.rows if row.event in SENT), None)
-        if first is None:
-            return None
-        longest, since, waited = None, first.time_ns, 0
-        for row in self.rows:
-            if row.event != "ack" or row.number < self.standings[row.index].una:
-                continue
-            stall = Stall(since, row.time_ns, row.index, True, waited)
-            if longest is None or stall.length_ns > longest.length_ns:
-                longest = stall
-            since, waited = row.time_ns, row.number + 1
-        last = self.rows[-1]
-        if waited < max(self.sent) + 1:
-            stall = Stall(since, self._end_ns(last), last.index, False, waited)
-            if longest is None or stall.length_ns > longest.length_ns:
-                longest = stall
-        return longest
-
-    def _end_ns(self, last: Row) -> int:
-        """Return when the run ended for a flow that has segments outstanding then."""
-        from midflight import parse_duration
-
-        said = json.loads(self.plan.canonical)
-        sizes = {name: one["size"] for name, one in said["flows"].items()}
-        own = sizes.get(self.flow) or sizes[self.flow.rpartition("-")[0]]
-        others_end = own == "unlimited" and set(sizes.values()) != {"unlimited"}
-        if others_end or said.get("stop") == "measured":
-            # It ends when others are done or something is measured, which is not told here.
-            return last.time_ns
-        return parse_duration(said["end"])
+    def stall(self, begin_ns: int, end_ns: int) -> Stall:
+        """Return the time without progress from one instant to another."""
+        for row in self.instant(end_ns):
+            una = self.standing(row.index).una
+            if row.event == "ack" and row.number >= una:
+                return Stall(begin_ns, end_ns, row.index, True, una)
+        last = self.last()
+        # The flow has sent something.
+        assert last is not None
+        return Stall(begin_ns, end_ns, last.index, False, self.standing(last.index).una)
 
     def sender(self, at_ns: int) -> dict[str, Any]:
         """Return the sender after everything before that instant."""
-        return dict(self.plan.sender(at_ns, run=self.run, flow=self.flow))
+        return dict(self.events.sender(at_ns))
 
 
-def _rows(table: Table) -> list[Row]:
-    names = (
-        "time_ns",
-        "event",
-        "value",
-        "detail",
-        "segment",
-        "sent_ns",
-        "since_ns",
-        "sack",
-    )
-    columns = (table.column(name) for name in names)
-    return [Row(i, *cells) for i, cells in enumerate(zip(*columns, strict=True))]
-
-
-def _heads(rows: list[Row]) -> list[int | None]:
-    """Return for each row that of what reached the sender; None outside it and without any."""
-    heads: list[int | None] = []
-    head: int | None = None
-    for row in rows:
-        if head is not None and rows[head].time_ns != row.time_ns:
-            head = None
-        if row.event in HEADS:
-            head = row.index
-        heads.append(None if row.event in OUTSIDE else head)
-    return heads
-
-
-def _standings(rows: list[Row]) -> Any:
-    """Yield the sender before each row."""
-    values: dict[str, Any] = {}
-    standing = Standing()
-    point = 0
-    for row in rows:
-        yield standing
-        values = {}
-        if row.event in ("cwnd", "ssthresh", "min_rto"):
-            values[row.event] = row.value
-        elif row.event == "rto_value":
-            values["rto"] = row.value
-        elif row.event == "backoff":
-            values["backoff"] = row.number
-        elif row.event == "dupacks":
-            values["duplicates"] = row.number
-        elif row.event in SENT:
-            values["max"] = max(standing.max, row.number + 1)
-        elif row.event == "ack":
-            una = row.number + 1
-            if standing.una < una <= standing.max:
-                values["una"] = una
-                if standing.timeout is not None and una >= point:
-                    values["timeout"] = None
-            values["closed"] = row.detail == ZERO if una >= standing.una else standing.closed
-        elif row.event == "fast_retransmit":
-            values["recovery"] = row.index
-        elif row.event == "state" and standing.recovery is not None:
-            # Tahoe has no fast recovery after a fast retransmit.
-            state = row.detail.partition(" -> ")[2].partition(":")[0]
-            at_once = rows[standing.recovery].time_ns == row.time_ns
-            if at_once and state in ("slow-start", "congestion-avoidance"):
-                values["recovery"] = None
-        elif row.event == "recovery_exit":
-            values["recovery"] = None
-        elif row.event == "spurious" or (
-            row.event == "order" and ": send everything outstanding again" in row.detail
-        ):
-            values = {"recovery": None, "timeout": None}
-        elif row.event == "rto":
-            values = {"recovery": None, "timeout": row.index}
-            point = standing.max
-        if values:
-            standing = Standing(**{**standing.__dict__, **values})
+def listed(
+    plan: Plan, name: str, *, run: int = 0, flow: str | None = None
+) -> tuple[list[Row], str]:
+    """Return all events of a name in the order of time, and the digest of the run."""
+    events = plan.events(run=run, flow=flow, name=name)
+    return [Row(*told) for told in events.rows()], events.digest or ""

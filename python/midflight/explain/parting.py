@@ -6,28 +6,26 @@ opinions are not: they show in their effects, and are told beside them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from midflight.explain import Step, chain
-from midflight.explain.events import History, Row
+from midflight.explain.events import History, Row, widening
 
 if TYPE_CHECKING:
-    from midflight._core import Plan
+    from midflight._core import PartedTold, Plan
 
 __all__ = ["Comparison", "Parting", "Side", "compare"]
 
-#: Events that are compared; the details of those in the second list are, too.
+#: Events that are compared.
 COMPARED = frozenset(
     "send rexmit window_probe ack rcv drop break make cwnd ssthresh backoff min_rto rtt_sample rto "
     "fast_retransmit recovery_exit".split()
 )
-WITH_DETAIL = frozenset(("ack", "rcv", "drop"))
 #: Events told before and after the parting.
 AROUND = 5
-#: Orders told of each side, and steps that explain its event.
-MOST_ORDERS = 8
+#: Steps that explain the event of a side.
 STEPS = 5
 
 
@@ -79,9 +77,6 @@ class Comparison:
         return self.digests[0] == self.digests[1]
 
 
-Histories: TypeAlias = tuple[History, History]
-
-
 def compare(a: Plan, b: Plan, *, run: int = 0, flow: str | None = None) -> Comparison:
     """Compare a run of two plans: of one flow, or of all that they have in common.
 
@@ -93,62 +88,63 @@ def compare(a: Plan, b: Plan, *, run: int = 0, flow: str | None = None) -> Compa
         [name for name in named[0] if name not in named[1]],
         [name for name in named[1] if name not in named[0]],
     )
-    same: dict[str, int] = {}
-    first: tuple[int, Histories, int] | None = None
-    digests = ("", "")
-    for name in names:
-        pair = History(a, run=run, flow=name), History(b, run=run, flow=name)
-        digests = pair[0].digest, pair[1].digest
-        happened = [[row for row in one.rows if row.event in COMPARED] for one in pair]
-        common = first_difference(*happened)
-        same[name] = common
-        ends = [rows[common].time_ns for rows in happened if common < len(rows)]
-        if ends and (first is None or min(ends) < first[0]):
-            first = min(ends), pair, common
-    if not names:
-        digests = _digest(a, run), _digest(b, run)
+    (first, second), flows = a.compare(b, names, run=run)
+    same = {name: common for name, (common, _) in zip(names, flows, strict=True)}
+    parted = [(told["at_ns"], place) for place, (_, told) in enumerate(flows) if told is not None]
     parting = None
-    if digests[0] != digests[1] and first is not None:
-        parting = part(first[1], first[0], first[2])
-    return Comparison(digests, same, only, parting, flow)
+    if first != second and parted:
+        _, place = min(parted)
+        common, told = flows[place]
+        assert told is not None
+        parting = part((a, b), (first, second), names[place], common, told, run)
+    return Comparison((first, second), same, only, parting, flow)
 
 
-def _digest(plan: Plan, run: int) -> str:
-    return plan.trace(run=run, only=["make"]).digest
-
-
-def key(row: Row) -> tuple[int, str, float, str]:
-    """Return what must be the same of an event."""
-    detail = row.detail if row.event in WITH_DETAIL else ""
-    return row.time_ns, row.event, row.value, detail
-
-
-def first_difference(a: Sequence[Row], b: Sequence[Row]) -> int:
-    """Return how many events two runs begin with in common."""
-    for place, (one, other) in enumerate(zip(a, b, strict=False)):
-        if key(one) != key(other):
-            return place
-    return min(len(a), len(b))
-
-
-def part(pair: Histories, time_ns: int, common: int) -> Parting:
+def part(
+    plans: tuple[Plan, Plan],
+    digests: tuple[str, str],
+    flow: str,
+    common: int,
+    told: PartedTold,
+    run: int,
+) -> Parting:
     """Return what there is to say of a parting after so many common events."""
-    happened = [[row for row in one.rows if row.event in COMPARED] for one in pair]
-    orders = [[row for row in one.rows[: one.at(time_ns)] if row.event == "order"] for one in pair]
-    given = [{(row.time_ns, row.detail) for row in rows} for rows in orders]
-    sides = []
-    for place, (history, rows) in enumerate(zip(pair, happened, strict=True)):
-        event = rows[common] if common < len(rows) else None
-        own = [row for row in orders[place] if (row.time_ns, row.detail) not in given[1 - place]]
-        sides.append(
-            Side(
-                event,
-                rows[common + 1 : common + 1 + AROUND],
-                history.sender(time_ns),
-                history.sender(time_ns + 1),
-                own[-MOST_ORDERS:],
-                chain(history, event.index, STEPS) if event is not None else [],
-            )
+    time_ns, last = told["at_ns"], told["last"]
+
+    def look(place: int, size: int) -> tuple[Side, list[Row]]:
+        event = told["events"][place]
+        history = History(
+            plans[place],
+            run=run,
+            flow=flow,
+            near_ns=time_ns if event is None else event[1],
+            size=size,
+            digest=digests[place],
         )
-    before = happened[0][max(0, common - AROUND) : common]
-    return Parting(pair[0].flow, time_ns, common, before, (sides[0], sides[1]))
+        orders = [
+            Row(index, at_ns, "order", 0.0, text, None, None, None, "")
+            for index, at_ns, text in told["orders"][place]
+        ]
+        before, then = history.sender(time_ns), history.sender(time_ns + 1)
+        earlier = [] if last is None or place else compared(history.backward(last + 1))
+        if event is None:
+            return Side(None, [], before, then, orders, []), earlier
+        row = history.row(event[0])
+        after = compared(history.onward(row.index + 1))
+        why = chain(history, row.index, STEPS)
+        return Side(row, after, before, then, orders, why), earlier
+
+    one, before = widening(lambda size: look(0, size))
+    other, _ = widening(lambda size: look(1, size))
+    return Parting(flow, time_ns, common, before[::-1], (one, other))
+
+
+def compared(rows: Iterator[Row]) -> list[Row]:
+    """Return the next few of the events that are compared."""
+    found: list[Row] = []
+    for row in rows:
+        if row.event in COMPARED:
+            found.append(row)
+            if len(found) == AROUND:
+                break
+    return found

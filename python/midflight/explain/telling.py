@@ -125,7 +125,7 @@ class Steps:
     def of(self, where: Where, *, first: bool) -> Told:
         """Return the sentences of a step, and what to tell of next."""
         kind, index = where
-        row = self.history.rows[index]
+        row = self.history.row(index)
         if kind == "missing":
             return self.missing(row)
         if kind == "open":
@@ -175,7 +175,7 @@ class Steps:
 
     def what(self, row: Row) -> str:
         """Return a change inside the sender with what did it."""
-        standing = self.history.standings[row.index]
+        standing = self.history.standing(row.index)
         value = number(row.value)
         order = self.ordered(row)
         by = f": {order_text(order)}" if order is not None else ""
@@ -220,7 +220,7 @@ class Steps:
     def estimate_text(self, row: Row) -> str:
         """Return how a sample or the back-off made the RTO or the smoothed RTT."""
         history = self.history
-        together = [history.rows[i] for i in history.activation(row.index)]
+        together = [history.row(i) for i in history.activation(row.index)]
         before, then = history.sender(row.time_ns), history.sender(row.time_ns + 1)
         parts = []
         for sample in (r for r in together if r.event == "rtt_sample"):
@@ -268,7 +268,6 @@ class Steps:
 
     def ordered(self, row: Row) -> Row | None:
         """Return the order that had this effect at once, if one did."""
-        rows = self.history.rows
         effects = {
             "cwnd": ("set cwnd to", "send everything"),
             "ssthresh": ("set ssthresh to",),
@@ -280,7 +279,7 @@ class Steps:
         if row.event not in effects:
             return None
         for index in reversed(self.history.activation(row.index)[:-1]):
-            other = rows[index]
+            other = self.history.row(index)
             if other.event == "order":
                 what = other.detail.partition(": ")[2]
                 if what.startswith(effects[row.event]):
@@ -297,23 +296,23 @@ class Steps:
     def window_reason(self, row: Row) -> str:
         """Return why a window changed without an order."""
         history = self.history
-        head = history.heads[row.index]
-        before = history.standings[row.index]
+        head = history.head(row.index)
+        before = history.standing(row.index)
         if head is None:
             return ": the connection opened"
-        events = {history.rows[i].event for i in history.activation(row.index)}
+        events = {history.row(i).event for i in history.activation(row.index)}
         if "rto" in events:
             return ": the timeout's reduction"
         if "fast_retransmit" in events:
             return ": the reduction of a fast retransmit"
         if row.event == "ssthresh":
             return ""
-        ack = history.rows[head]
+        ack = history.row(head)
         if ack.event != "ack":
             return ""
-        if history.standings[head].una == 0:
+        if history.standing(head).una == 0:
             return ": the SYN was acknowledged"
-        if history.standings[head].recovery is not None:
+        if history.standing(head).recovery is not None:
             if before.cwnd is not None and row.value == before.cwnd + 1:
                 return ": in fast recovery, inflated by the segment that has left the network"
             return ": in fast recovery, which the ACK ends or partly answers"
@@ -326,18 +325,18 @@ class Steps:
 
     def recovery_text(self, row: Row) -> str:
         """Return whether a fast recovery began with a fast retransmit."""
-        after = self.history.at(row.time_ns)
-        standings = self.history.standings
-        began = after < len(standings) and standings[after].recovery == row.index
+        later = self.history.onward(self.history.at(row.time_ns))
+        after = next((self.history.standing(one.index) for one in later), None)
+        began = after is not None and after.recovery == row.index
         return ", and fast recovery began" if began else ""
 
     def head(self, row: Row) -> Where | None:
         """Return what reached the sender, from which a change in it follows."""
-        head = self.history.heads[row.index]
+        head = self.history.head(row.index)
         if head is not None:
             return "row", head
-        first = next((r for r in self.history.rows if r.event in SENT), None)
-        if first is not None and row.time_ns <= first.time_ns:
+        opened = self.history.events.opened_ns
+        if opened is not None and row.time_ns <= opened:
             return "open", row.index
         # A departure of a train: it follows from the order that began it.
         order = self.train_order(row)
@@ -345,8 +344,7 @@ class Steps:
 
     def train_order(self, row: Row) -> Row | None:
         """Return the last order to send a train before an event."""
-        for index in range(row.index - 1, -1, -1):
-            other = self.history.rows[index]
+        for other in self.history.backward(row.index):
             if other.event == "order" and ": send " in other.detail:
                 return other
         return None
@@ -355,7 +353,7 @@ class Steps:
 
     def ack_kind(self, row: Row) -> str:
         """Return what an ACK was for the sender."""
-        standing = self.history.standings[row.index]
+        standing = self.history.standing(row.index)
         una = row.number + 1
         said = f"; it says: {row.detail}" if row.detail else ""
         if una > standing.max:
@@ -378,7 +376,7 @@ class Steps:
         return f", which told of nothing new{sacked}{said}"
 
     def is_duplicate(self, row: Row) -> bool:
-        standing = self.history.standings[row.index]
+        standing = self.history.standing(row.index)
         closed = standing.closed or row.detail == ZERO
         repeats = row.number + 1 == standing.una < standing.max and not closed
         return repeats or self.history.counted(row.index) is not None
@@ -388,7 +386,7 @@ class Steps:
         return [(row.time_ns, text, row.index)], self.before_ack(row)
 
     def before_ack(self, row: Row) -> Where | None:
-        sent = self.history.acks_sent.get((row.segment, row.since_ns, row.value))
+        sent = self.history.ack_sending(row)
         return None if sent is None else ("row", sent.index)
 
     def ack_sent(self, row: Row) -> Told:
@@ -397,7 +395,7 @@ class Steps:
         ack = f"ACK {row.number}"
         if row.detail == "signal":
             return self.signal(row), None
-        arrived = history.arrived.get((row.segment or 0, row.sent_ns))
+        arrived = history.arrival(row.segment or 0, row.sent_ns or 0)
         over = self.over(arrived)
         caused = f"which segment {row.segment} caused, sent at {when(row.sent_ns or 0)}"
         if row.detail == "delayed" and arrived is not None:
@@ -406,7 +404,7 @@ class Steps:
         else:
             text = f"{caused}, arrived{over} at that instant"
         sentence = (row.time_ns, f"{ack} left the receiver, {text}", row.index)
-        come = history.acks_come.get((row.segment, row.since_ns, row.value))
+        come = history.ack_arrival(row)
         if come is not None and self.is_duplicate(come):
             return [sentence], ("missing", row.index)
         return [sentence], self.sending(row.segment, row.sent_ns)
@@ -425,10 +423,10 @@ class Steps:
 
     def sending(self, seq: int | None, sent_ns: int | None) -> Where | None:
         """Return the transmission of a segment at an instant."""
-        for row in self.history.sent.get(-1 if seq is None else seq, []):
-            if row.time_ns == sent_ns:
-                return "row", row.index
-        return None
+        if seq is None or sent_ns is None:
+            return None
+        row = self.history.sending(seq, sent_ns)
+        return None if row is None else ("row", row.index)
 
     def missing(self, row: Row) -> Told:
         """Tell what became of the segment that an ACK left out, or which one came twice."""
@@ -448,7 +446,7 @@ class Steps:
         if row.detail:
             text += f" ({row.detail})"
         where = self.head(row)
-        if history.heads[row.index] is None and (where is None or where[0] != "open"):
+        if history.head(row.index) is None and (where is None or where[0] != "open"):
             order = self.train_order(row)
             text += ", when its time in a train had come"
             if order is not None:
@@ -458,8 +456,8 @@ class Steps:
 
     def sent_reason(self, row: Row) -> str:
         history = self.history
-        together = [history.rows[i] for i in history.activation(row.index)]
-        standing = history.standings[row.index]
+        together = [history.row(i) for i in history.activation(row.index)]
+        standing = history.standing(row.index)
         orders = [r for r in together if r.event == "order"]
         if row.event == "rexmit":
             for order in reversed(orders):
@@ -474,10 +472,10 @@ class Steps:
             if what.startswith(("send ", "set cwnd", "take the timeout", "leave fast")):
                 return f"; at that instant {order_text(order)}"
         if standing.recovery is not None:
-            began = when(history.rows[standing.recovery].time_ns)
+            began = when(history.row(standing.recovery).time_ns)
             return f", in the fast recovery that began at {began}"
         if standing.timeout is not None:
-            after = when(history.rows[standing.timeout].time_ns)
+            after = when(history.row(standing.timeout).time_ns)
             return f", after the timeout at {after}"
         return ""
 
@@ -493,8 +491,8 @@ class Steps:
             text += f", {number(late / 1e9)} s after {one['to_link']} was in use"
         if one["told_wrong"]:
             text += f"; it said other numbers than {one['to_link']} has"
-        heads, rows = self.history.heads, self.history.rows
-        heard = (r for r in rows[row.index :] if heads[r.index] == row.index)
+        heard = [r for r in self.history.instant(row.time_ns) if r.index >= row.index]
+        heard = [r for r in heard if self.history.head(r.index) == row.index]
         if first and not any(r.event == "order" for r in heard):
             text += "; it led to no order"
         text = text if first else f"because at that instant {text}"
@@ -506,12 +504,9 @@ class Steps:
     def mark(self, one: Occasion) -> int | None:
         """Return the row that marks the beginning of a handoff or a change."""
         event = "break" if one["breaks"] else "make"
-        for row in self.history.rows[: self.history.at(one["at_ns"])][::-1]:
-            if row.time_ns < one["at_ns"]:
-                return None
-            if row.event == event:
-                return row.index
-        return None
+        marks = self.history.events.marks
+        here = [index for index, at, name in marks if (at, name) == (one["at_ns"], event)]
+        return here[-1] if here else None
 
     def at_occasion(self, row: Row) -> Told:
         """Tell of the handoff or change that begins or ends there."""
@@ -541,8 +536,8 @@ class Steps:
         since = row.since_ns or 0
         if row.detail != "retransmission":
             text = f"{WAKES[row.detail]}; its end was set at {when(since)}"
-            heads = [i for i in range(history.at(since)) if history.times[i] == since]
-            heads = [i for i in heads if history.heads[i] == i and i != row.index]
+            heads = [one.index for one in history.instant(since)]
+            heads = [i for i in heads if history.head(i) == i and i != row.index]
             where: Where | None = ("row", heads[-1]) if heads else None
             return [(row.time_ns, text if first else f"because {text}", row.index)], where
         text = self.timeout_text(self.timeout_of(row))
@@ -550,7 +545,7 @@ class Steps:
         return [sentence, *self.expiry(row)], None
 
     def timeout_of(self, wake: Row) -> Row:
-        return next(row for row in self.history.rows[wake.index :] if row.event == "rto")
+        return next(row for row in self.history.onward(wake.index) if row.event == "rto")
 
     def expiry(self, wake: Row) -> list[Sentence]:
         """Return since when the retransmission timer ran, and what became of its segment."""
@@ -572,7 +567,9 @@ class Steps:
         if lost is not None and lost.time_ns < last["at_ns"]:
             # That is why no answer came, wherever the node went afterwards.
             return
-        for row in self.history.rows[self.history.at(last["at_ns"]) : wake.index]:
+        for row in self.history.backward(wake.index):
+            if row.time_ns <= last["at_ns"]:
+                break
             if row.event == "ack" and row.sent_ns is not None and row.sent_ns >= last["at_ns"]:
                 return
         text = f"{self.occasion(last)}; nothing sent since then had been answered"
@@ -582,21 +579,18 @@ class Steps:
         """Return when and from what the retransmission timer was set."""
         history = self.history
         since = row.since_ns or 0
-        last = history.at(since)
-        together = [r for r in history.rows[:last] if r.time_ns == since and r.index < row.index]
+        together = [r for r in history.instant(since) if r.index < row.index]
         by = "when segments were sent"
         sent = [r for r in together if r.event in SENT]
         if sent:
             by = f"when segment {sent[0].number} was sent"
         news = [
-            r
-            for r in together
-            if r.event == "ack" and r.number + 1 > history.standings[r.index].una
+            r for r in together if r.event == "ack" and r.number + 1 > history.standing(r.index).una
         ]
         if news:
             by = f"when ACK {news[-1].number} arrived"
         for ack in together:
-            if ack.event == "ack" and ack.detail != ZERO and history.standings[ack.index].closed:
+            if ack.event == "ack" and ack.detail != ZERO and history.standing(ack.index).closed:
                 by = f"when ACK {ack.number} opened the window again"
         for other in together:
             if other.event == "fast_retransmit":
@@ -678,11 +672,10 @@ class Steps:
         """Return what became of the ACK of a segment that had arrived, and its loss."""
         history = self.history
         assert copy.arrived is not None
-        for row in history.rows[copy.arrived.index :]:
+        for row in history.onward(copy.arrived.index):
             if row.event != "ack_sent" or row.number < copy.seq:
                 continue
-            key = (row.segment, row.since_ns, row.value)
-            come, lost = history.acks_come.get(key), history.acks_dropped.get(key)
+            come, lost = history.ack_arrival(row), history.ack_loss(row)
             over = self.ack_over(row)
             ack = f"ACK {row.number}, sent{over} at {when(row.time_ns)},"
             if lost is not None:

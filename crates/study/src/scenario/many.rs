@@ -15,6 +15,7 @@ use super::plan::{Flow, Plan};
 use super::run::{ScenarioRun, Watch};
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution, Progress};
+use crate::trace::GoOn;
 
 /// Most copies of a world at a time.
 const MOST_COPIES: usize = 64;
@@ -224,6 +225,20 @@ fn pasts(plans: &[Plan], fork: bool) -> Vec<Past<'_>> {
 /// How many pasts [`run_scenarios`] plays for one run of each of these.
 pub fn count_pasts(plans: &[Plan]) -> usize {
     pasts(plans, true).len()
+}
+
+/// One run of a scenario. `go_on` may answer that it is enough.
+///
+/// # Errors
+/// [`StudyError::NoRun`]; [`StudyError::Interrupted`] when told to stop, or the world's.
+pub(super) fn run_one(plan: &Plan, run: u64, go_on: GoOn<'_>) -> Result<ScenarioRun, StudyError> {
+    plan.check_run(run)?;
+    in_parallel(
+        1,
+        1,
+        |_, _| go_on(),
+        |progress| plan.finish(&mut plan.beginning(run)?, run, progress),
+    )
 }
 
 /// Runs scenarios side by side; for each its runs in the order of their numbers.

@@ -21,7 +21,10 @@ pub use file::{
     WayFile, WiredFile,
 };
 pub use many::{count_pasts, run_scenarios};
-pub use one_run::{capture_scenario, explain_scenario, sender_of, trace_scenario, SenderThen};
+pub use one_run::{
+    capture_scenario, compare_scenarios, explain_scenario, sender_of, stall_of, trace_scenario,
+    Compared, Explained, Parted, SenderThen, Stall,
+};
 pub use plan::{FlowTold, Occasion, Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
