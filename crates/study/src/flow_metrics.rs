@@ -38,7 +38,7 @@ pub struct FlowRow {
     pub from: Instant,
     /// Its end.
     pub until: Instant,
-    /// Segments newly acknowledged.
+    /// Data segments newly acknowledged. The SYN, segment 0, is none.
     pub acked: u64,
     /// Segments sent, retransmissions included.
     pub sent: u64,
@@ -222,7 +222,7 @@ impl FlowMetrics {
                 }
             }
             Event::AckArrived(ack) if ack.ack > self.una => {
-                self.row.acked += ack.ack - self.una;
+                self.row.acked += ack.ack - self.una.max(1);
                 self.una = ack.ack;
                 forget_below(&mut self.lost, ack.ack);
                 forget_below(&mut self.resent, ack.ack);

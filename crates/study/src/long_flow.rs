@@ -27,7 +27,7 @@ use crate::execution::{each_run, Execution, Progress};
 use crate::flow_metrics::{self, FlowMetrics, FlowRow};
 use crate::radio::Radio;
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Goal, LinkNames, Recorder, TraceRow};
+use crate::trace::{play, GoOn, Goal, LinkNames, Recorder, TraceRow};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -355,35 +355,39 @@ impl LongFlow {
 }
 
 /// Every event of the flow in one of its runs from `from` to `until`, or only
-/// those of these names, and the digest of the run up to there.
+/// those of these names, and the digest of the run up to there. `go_on` may answer that it is
+/// enough.
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
 pub fn trace_long_flow(
     flow: &LongFlow,
     run: u64,
     from: Instant,
     until: Instant,
     only: &[String],
+    go_on: GoOn<'_>,
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = flow.check()?;
     let recorder = Recorder::new(&built.profile, LinkNames::new(LINK_NAMES), from, only);
     let world = flow.world(&built, run, (Digest::default(), recorder))?;
-    let (recorder, digest) = play(world, until)?;
+    let (recorder, digest) = play(world, until, go_on)?;
     Ok((recorder.into_rows(), digest))
 }
 
 /// What is seen of one of its runs until then at the sender, at the receiver and
 /// at the router, with the cross traffic that ends there left out; of each packet at
-/// most the first `snap` bytes (0 for all). With the digest of the run up to there.
+/// most the first `snap` bytes (0 for all). With the digest of the run up to there. `go_on` is as
+/// for [`trace_long_flow`].
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
+/// As [`trace_long_flow`].
 pub fn capture_long_flow(
     flow: &LongFlow,
     run: u64,
     until: Instant,
     snap: u32,
+    go_on: GoOn<'_>,
 ) -> Result<(Vec<Capture>, String), StudyError> {
     let built = flow.check()?;
     let router = Place {
@@ -399,7 +403,7 @@ pub fn capture_long_flow(
         goal,
     )?;
     let world = flow.world(&built, run, (Digest::default(), capturing))?;
-    let (capturing, digest) = play(world, until)?;
+    let (capturing, digest) = play(world, until, go_on)?;
     let about = format!("{} on profile {}, run {run}", flow.scheme, flow.profile);
     Ok((capturing.develop(&about, &digest)?, digest))
 }

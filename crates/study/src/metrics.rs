@@ -366,7 +366,8 @@ impl After {
             self.advances.push((since, una));
         }
         if since < self.window {
-            let acked = una as i64 - (self.row.hiack + 1);
+            // The SYN is no data.
+            let acked = una as i64 - (self.row.hiack + 1).max(1);
             self.row.acked_window = u64::try_from(acked).ok();
         }
         let reach = |slot: &mut Option<Duration>, number: i64| {

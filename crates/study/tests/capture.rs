@@ -183,8 +183,8 @@ fn events(rows: &[TraceRow], names: &[&str]) -> Vec<(u128, i64)> {
 fn the_senders_capture_is_the_trace_in_bytes() {
     for (profile, payload) in [("ns2", 1460), ("rfc", 1448)] {
         let run = run(profile, "enhanced", &[]);
-        let (rows, digest) = trace(&run).unwrap_or_else(|e| panic!("{e}"));
-        let (captures, seen) = capture(&run, 0).unwrap_or_else(|e| panic!("{e}"));
+        let (rows, digest) = trace(&run, &mut || true).unwrap_or_else(|e| panic!("{e}"));
+        let (captures, seen) = capture(&run, 0, &mut || true).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(digest, seen, "{profile}: to look changes nothing");
         let sender = read(&captures, "sender");
         sender.iter().for_each(check_headers);
@@ -220,7 +220,7 @@ fn the_senders_capture_is_the_trace_in_bytes() {
 fn a_packet_looks_the_same_at_every_place() {
     for (profile, scheme) in [("ns2", "sack"), ("rfc", "sack"), ("rfc", "ehn")] {
         let run = run(profile, scheme, &[]);
-        let (captures, _) = capture(&run, 0).unwrap_or_else(|e| panic!("{e}"));
+        let (captures, _) = capture(&run, 0, &mut || true).unwrap_or_else(|e| panic!("{e}"));
         let [sender, receiver, bs1, bs2] =
             ["sender", "receiver", "bs1", "bs2"].map(|place| read(&captures, place));
         let mut stations = bs1.clone();
@@ -252,8 +252,8 @@ fn each_of_several_flows_can_be_seen() {
             flow,
             ..run.clone()
         };
-        let (rows, digest) = trace(&run).unwrap_or_else(|e| panic!("{e}"));
-        let (captures, seen) = capture(&run, 128).unwrap_or_else(|e| panic!("{e}"));
+        let (rows, digest) = trace(&run, &mut || true).unwrap_or_else(|e| panic!("{e}"));
+        let (captures, seen) = capture(&run, 128, &mut || true).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(digest, seen);
         let ports = |place: &str| {
             let packets = read(&captures, place);
@@ -276,7 +276,7 @@ fn each_of_several_flows_can_be_seen() {
 #[test]
 fn sack_blocks_lie_above_the_ack_and_on_segments_that_arrived() {
     let run = run("rfc", "sack", &[]);
-    let (captures, _) = capture(&run, 128).unwrap_or_else(|e| panic!("{e}"));
+    let (captures, _) = capture(&run, 128, &mut || true).unwrap_or_else(|e| panic!("{e}"));
     let receiver = read(&captures, "receiver");
     let (mut arrived, mut blocks) = (Vec::new(), 0);
     for packet in &receiver {
@@ -310,8 +310,8 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
         let roaming = roaming(scheme);
         let until = roaming.end;
         let (captures, digest) =
-            capture_roaming(&roaming, 0, until, 0).unwrap_or_else(|e| panic!("{e}"));
-        let traced = trace_roaming(&roaming, 0, Instant::ZERO, until, &[]);
+            capture_roaming(&roaming, 0, until, 0, &mut || true).unwrap_or_else(|e| panic!("{e}"));
+        let traced = trace_roaming(&roaming, 0, Instant::ZERO, until, &[], &mut || true);
         assert_eq!(traced.map(|t| t.1).ok(), Some(digest));
         let packets = read(&captures, place);
         packets.iter().for_each(check_headers);
@@ -357,8 +357,8 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
 #[test]
 fn access_links_show_all_flows_and_what_was_lost() {
     let roaming = roaming("sack");
-    let (captures, _) =
-        capture_roaming(&roaming, 0, roaming.end, 128).unwrap_or_else(|e| panic!("{e}"));
+    let (captures, _) = capture_roaming(&roaming, 0, roaming.end, 128, &mut || true)
+        .unwrap_or_else(|e| panic!("{e}"));
     let ports = |place: &str| {
         let seen = read(&captures, place);
         let data = seen.iter().filter(|p| p.is_data());
@@ -370,7 +370,14 @@ fn access_links_show_all_flows_and_what_was_lost() {
     assert_eq!(ports("sender"), [49_152]);
     assert_eq!(ports("station0"), [49_152]);
     assert_eq!(ports("station1"), [49_152, 49_153]);
-    let rows = trace_roaming(&roaming, 0, Instant::ZERO, roaming.end, &["drop".into()]);
+    let rows = trace_roaming(
+        &roaming,
+        0,
+        Instant::ZERO,
+        roaming.end,
+        &["drop".into()],
+        &mut || true,
+    );
     let rows = rows.map_or_else(|e| panic!("{e}"), |(rows, _)| rows);
     let data = rows.iter().filter(|row| row.detail.starts_with("data"));
     let sender = read(&captures, "sender");
@@ -416,9 +423,9 @@ fn a_long_flow_is_seen_at_its_radio_link() {
     };
     let until = flow.marks[0];
     let (captures, digest) =
-        capture_long_flow(&flow, 0, until, 0).unwrap_or_else(|e| panic!("{e}"));
-    let (rows, traced) =
-        trace_long_flow(&flow, 0, Instant::ZERO, until, &[]).unwrap_or_else(|e| panic!("{e}"));
+        capture_long_flow(&flow, 0, until, 0, &mut || true).unwrap_or_else(|e| panic!("{e}"));
+    let (rows, traced) = trace_long_flow(&flow, 0, Instant::ZERO, until, &[], &mut || true)
+        .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(digest, traced);
     let seen = read(&captures, "radio");
     seen.iter().for_each(check_headers);
@@ -436,7 +443,7 @@ fn a_long_flow_is_seen_at_its_radio_link() {
 fn segments_that_no_packet_can_hold_are_refused() {
     let of = |timestamps: &str, bytes: &str| {
         let knobs = [("timestamps", timestamps), ("segment_bytes", bytes)];
-        let captured = capture(&run("ns2", "sack", &knobs), 0);
+        let captured = capture(&run("ns2", "sack", &knobs), 0, &mut || true);
         captured.map_or_else(|e| e.to_string(), |_| "fine".into())
     };
     assert_eq!([of("off", "41"), of("on", "53")], ["fine", "fine"]);

@@ -293,17 +293,20 @@ fn a_sweep_measures_what_a_trace_shows() {
             ..sweep(handoff, "ns2")
         };
         let row = &run(&sweep)[0];
-        let (rows, _) = trace(&TraceRun {
-            handoff,
-            at: Some(at),
-            scheme: scheme.clone(),
-            resident_scheme: "sack".into(),
-            flow: 0,
-            profile: "ns2".into(),
-            knobs: knobs(),
-            packets: sweep.packets,
-            end: sweep.end,
-        })
+        let (rows, _) = trace(
+            &TraceRun {
+                handoff,
+                at: Some(at),
+                scheme: scheme.clone(),
+                resident_scheme: "sack".into(),
+                flow: 0,
+                profile: "ns2".into(),
+                knobs: knobs(),
+                packets: sweep.packets,
+                end: sweep.end,
+            },
+            &mut || true,
+        )
         .unwrap_or_else(|e| panic!("{e}"));
         let target = (row.maxseq + 60) as f64;
         let reached = rows.iter().find(|r| r.event == "ack" && r.value >= target);

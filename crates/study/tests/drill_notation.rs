@@ -429,7 +429,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
     // A timer that would go on for days.
     let knobs = vec![
         ("min_rto".into(), "1 us".into()),
-        ("max_rto".into(), "1 us".into()),
+        ("max_rto".into(), "1 ms".into()),
     ];
     let request = DrillRequest {
         knobs,

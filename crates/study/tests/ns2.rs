@@ -98,7 +98,7 @@ fn compare_trace(name: &str, handoff: Handoff, at: f64) {
         packets: 100,
         end: END,
     };
-    let (ours, _) = trace(&run).unwrap_or_else(|e| panic!("{e}"));
+    let (ours, _) = trace(&run, &mut || true).unwrap_or_else(|e| panic!("{e}"));
     let theirs = reference(name);
     for (kinds, tolerance) in [
         (&["ack", "drop", "rexmit", "send", "rcv"][..], 1.0e-6),

@@ -149,7 +149,7 @@ fn run(case: &Row, (scheme, knobs): &Settings) -> Vec<Happening> {
         runs: vec![0],
         marks: vec![end],
     };
-    let traced = trace_long_flow(&flow, 0, Instant::ZERO, end, &[]);
+    let traced = trace_long_flow(&flow, 0, Instant::ZERO, end, &[], &mut || true);
     let (rows, _) = traced.unwrap_or_else(|e| panic!("{case:?}: {e}"));
     rows.iter().filter_map(named).collect()
 }

@@ -48,7 +48,7 @@ fn run(knobs: &[(&str, &str)], flows: u32, flow: u32) -> TraceRun {
 }
 
 fn rows(run: &TraceRun) -> Vec<TraceRow> {
-    trace(run).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
+    trace(run, &mut || true).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
 }
 
 /// What is said of rates: at which ms, and in which words.
@@ -341,7 +341,7 @@ fn other_networks_do_not_answer() {
         runs: vec![0],
         marks: vec![Instant::from_nanos(4_000_000_000)],
     };
-    let traced = trace_long_flow(&flow, 0, Instant::ZERO, flow.marks[0], &[]);
+    let traced = trace_long_flow(&flow, 0, Instant::ZERO, flow.marks[0], &[], &mut || true);
     let rows = traced.map_or_else(|e| panic!("{e}"), |(rows, _)| rows);
     let said = said(&rows);
     let words: Vec<_> = said.iter().map(|(_, words)| words.as_str()).collect();
@@ -355,7 +355,7 @@ fn other_networks_do_not_answer() {
 /// RFC 4782 sections 3.1 and 4.2: kind 25 of 8 bytes in the IP header, kind 27 of 8 in the ACK's.
 #[test]
 fn requests_and_responses_are_options_on_the_wire() {
-    let (captures, _) = capture(&run(&[], 1, 0), 0).unwrap_or_else(|e| panic!("{e}"));
+    let (captures, _) = capture(&run(&[], 1, 0), 0, &mut || true).unwrap_or_else(|e| panic!("{e}"));
     let packets = |place: &str| {
         let found = captures.iter().find(|c| c.place == place);
         let file = found.map_or(&[][..], |c| &c.pcapng);

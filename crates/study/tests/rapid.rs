@@ -60,7 +60,7 @@ fn rows(
         packets: 1,
         end: Instant::from_nanos(seconds * 1_000_000_000),
     };
-    trace(&run).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
+    trace(&run, &mut || true).map_or_else(|e| panic!("{e}"), |(rows, _)| rows)
 }
 
 /// The average rate of each chirp, in bit/s, and when it was ordered.

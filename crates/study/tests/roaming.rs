@@ -5,8 +5,8 @@
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers,
-    Roaming, RoamingRow, SignalFate, StudyError, TraceRow,
+    capture_roaming, read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck,
+    Forgery, Handovers, Roaming, RoamingRow, SignalFate, StudyError, TraceRow,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -88,7 +88,7 @@ fn rows(roaming: &Roaming) -> Vec<RoamingRow> {
 }
 
 fn trace(roaming: &Roaming, until: f64) -> Vec<TraceRow> {
-    let traced = trace_roaming(roaming, 0, Instant::ZERO, seconds(until), &[]);
+    let traced = trace_roaming(roaming, 0, Instant::ZERO, seconds(until), &[], &mut || true);
     traced.unwrap_or_else(|e| panic!("{e}")).0
 }
 
@@ -372,6 +372,40 @@ fn a_flow_goes_on_under_forged_marks_with_the_right_number() {
     }
 }
 
+/// A trace and a capture are of the run itself, forged ACKs included.
+#[test]
+fn a_trace_has_the_digest_of_its_run() {
+    for (_, ack) in ForgedAck::ALL {
+        for scheme in ["sack", "ehn"] {
+            let mut node = paper(scheme);
+            node.forgery = Some(Forgery {
+                ack,
+                every: Duration::from_millis(700),
+            });
+            let runs = run_roaming(&[node.clone()], Execution::default(), |_, _| true);
+            let runs = runs.unwrap_or_else(|e| panic!("{e}")).remove(0);
+            let traced = trace_roaming(&node, 0, Instant::ZERO, node.end, &[], &mut || true);
+            let (rows, digest) = traced.unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(digest, runs[0].digest.to_string(), "{scheme} {ack:?}");
+            let forged = rows
+                .iter()
+                .filter(|r| r.event == "ack" && r.detail.starts_with("mark 2147"));
+            let due = node.end.since(Instant::ZERO).as_nanos() / 700_000_000;
+            assert_eq!(forged.count() as u64, due, "{scheme} {ack:?}");
+            let captured = capture_roaming(&node, 0, node.end, 64, &mut || true);
+            let (_, digest) = captured.unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(digest, runs[0].digest.to_string(), "{scheme} {ack:?}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_ends_when_told_to() {
+    let node = paper("sack");
+    let stopped = trace_roaming(&node, 0, Instant::ZERO, node.end, &[], &mut || false);
+    assert!(matches!(stopped, Err(StudyError::Interrupted)));
+}
+
 /// What is wrong, and what the error says.
 type Case<'a> = (&'a dyn Fn(&mut Roaming), &'a str);
 
@@ -381,7 +415,7 @@ fn what_cannot_be_run_is_refused() {
         let mut node = paper("ehn");
         f(&mut node);
         let run = run_roaming(&[node.clone()], Execution::default(), |_, _| true);
-        let traced = trace_roaming(&node, 0, Instant::ZERO, node.end, &[]);
+        let traced = trace_roaming(&node, 0, Instant::ZERO, node.end, &[], &mut || true);
         assert!(traced.is_err());
         match run {
             Err(error) => error.to_string(),

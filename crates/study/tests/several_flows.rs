@@ -316,7 +316,7 @@ fn rows_are_numbered_and_of_one_run() {
 }
 
 fn trace_of(sweep: &Sweep, flow: u32) -> Vec<TraceRow> {
-    let traced = trace(&TraceRun {
+    let run = TraceRun {
         handoff: sweep.handoff,
         at: Some(sweep.at[0]),
         scheme: sweep.schemes[0].clone(),
@@ -326,7 +326,8 @@ fn trace_of(sweep: &Sweep, flow: u32) -> Vec<TraceRow> {
         knobs: Vec::new(),
         packets: 1_000_000,
         end: Instant::from_nanos(60_000_000_000),
-    });
+    };
+    let traced = trace(&run, &mut || true);
     traced.unwrap_or_else(|e| panic!("{e}")).0
 }
 
@@ -463,7 +464,7 @@ fn what_no_run_can_hold_is_refused() {
 #[test]
 fn a_flow_that_the_run_has_not_cannot_be_traced() {
     let sweep = sweep(handoff(KINDS[0], FOUR));
-    let refused = trace(&TraceRun {
+    let run = TraceRun {
         handoff: sweep.handoff,
         at: None,
         scheme: "sack".into(),
@@ -473,6 +474,7 @@ fn a_flow_that_the_run_has_not_cannot_be_traced() {
         knobs: Vec::new(),
         packets: 1,
         end: sweep.end,
-    });
+    };
+    let refused = trace(&run, &mut || true);
     assert!(matches!(refused, Err(StudyError::Range { .. })));
 }

@@ -54,29 +54,32 @@ fn all_of(rows: &[StartupRow]) -> Vec<String> {
 
 /// The same flows in a handoff that does not take place.
 fn trace_of(startup: &Startup, scheme: &str, flow: u32) -> (Vec<TraceRow>, String) {
-    let traced = trace(&TraceRun {
-        handoff: Handoff {
-            old: LINK,
-            new: LINK,
-            kind: HandoffKind::MakeBeforeBreak,
-            spares_uplink: true,
-            notice_delay: None,
-            fixed: startup.fixed,
-            flows: Flows {
-                moving: startup.flows,
-                stagger: startup.stagger,
-                ..Flows::ONE
+    let traced = trace(
+        &TraceRun {
+            handoff: Handoff {
+                old: LINK,
+                new: LINK,
+                kind: HandoffKind::MakeBeforeBreak,
+                spares_uplink: true,
+                notice_delay: None,
+                fixed: startup.fixed,
+                flows: Flows {
+                    moving: startup.flows,
+                    stagger: startup.stagger,
+                    ..Flows::ONE
+                },
             },
+            at: None,
+            scheme: scheme.into(),
+            resident_scheme: "sack".into(),
+            flow,
+            profile: startup.profile.clone(),
+            knobs: Vec::new(),
+            packets: 1,
+            end: Instant::ZERO + WINDOW,
         },
-        at: None,
-        scheme: scheme.into(),
-        resident_scheme: "sack".into(),
-        flow,
-        profile: startup.profile.clone(),
-        knobs: Vec::new(),
-        packets: 1,
-        end: Instant::ZERO + WINDOW,
-    });
+        &mut || true,
+    );
     traced.unwrap_or_else(|e| panic!("{e}"))
 }
 

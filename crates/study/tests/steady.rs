@@ -34,7 +34,7 @@ fn a_steady_link_is_kept_busy_without_timeouts() {
                 packets: 1,
                 end: Instant::from_nanos(30_000_000_000),
             };
-            let (rows, _) = trace(&run).unwrap_or_else(|e| panic!("{e}"));
+            let (rows, _) = trace(&run, &mut || true).unwrap_or_else(|e| panic!("{e}"));
             let count = |event| rows.iter().filter(|r| r.event == event).count();
             let timeouts = count("rto");
             let carried = count("rcv") as u64 * 12_000 * 100 / (30 * mbps * 1_000_000);

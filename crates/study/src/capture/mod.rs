@@ -9,6 +9,8 @@
 mod pcapng;
 mod wire;
 
+use std::collections::BTreeMap;
+
 use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload};
 use midflight_tcp::{Ack, Profile, Says, SenderEvent};
 use midflight_units::Instant;
@@ -90,6 +92,8 @@ pub(crate) struct Capturing {
     links: LinkNames,
     wire: Wire,
     goal: Goal,
+    /// Words on a break or a make, where they are not the usual ones.
+    marks: BTreeMap<(Instant, bool), String>,
 }
 
 impl Capturing {
@@ -109,6 +113,7 @@ impl Capturing {
             flow: WATCHED,
             wire: Wire::new(profile)?,
             goal,
+            marks: BTreeMap::new(),
             places,
             shots: vec![Vec::new(); all],
             flows: Vec::new(),
@@ -118,6 +123,12 @@ impl Capturing {
             bytes: 0,
             links,
         })
+    }
+
+    /// The same with other words on what begins or ends a time without a link, by when and
+    /// whether it begins it.
+    pub(crate) fn with_marks(self, marks: BTreeMap<(Instant, bool), String>) -> Self {
+        Self { marks, ..self }
     }
 
     /// The same with the flow of this number watched.
@@ -372,13 +383,16 @@ impl Observer for Capturing {
                 self.remark_loss(flow, *payload, *sent, &text);
             }
             Event::Break | Event::Make => {
-                let text = if matches!(event, Event::Break) {
-                    "before this: the old link breaks"
+                let breaks = matches!(event, Event::Break);
+                let usual = if breaks {
+                    "the old link breaks"
                 } else {
-                    "before this: the new link is in use"
+                    "the new link is in use"
                 };
+                let own = self.marks.get(&(now, breaks));
+                let text = own.map_or(usual, String::as_str);
                 for pending in &mut self.pending {
-                    pending.push(text.into());
+                    pending.push(format!("before this: {text}"));
                 }
             }
             Event::Notice if watched => {

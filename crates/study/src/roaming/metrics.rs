@@ -18,7 +18,7 @@ pub struct RoamingRow {
     pub from: Instant,
     /// Its end.
     pub until: Instant,
-    /// Segments acknowledged.
+    /// Data segments newly acknowledged.
     pub acked: u64,
     /// Segments sent, window probes left out.
     pub sent: u64,

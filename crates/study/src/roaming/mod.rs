@@ -32,7 +32,7 @@ use crate::capture::{Capture, Capturing};
 use crate::error::StudyError;
 use crate::execution::{each_run, Execution, Progress};
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play, Goal, LinkNames, Recorder, TraceRow};
+use crate::trace::{play_on, GoOn, Goal, LinkNames, Recorder, TraceRow, Watching};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -374,6 +374,25 @@ impl Roaming {
         Ok(world)
     }
 
+    /// Plays a run until then for somebody who watches it; who watched, and the digest.
+    fn watched<W: Watching>(
+        &self,
+        built: &Built,
+        run: u64,
+        until: Instant,
+        watching: W,
+        go_on: GoOn<'_>,
+    ) -> Result<(W, String), StudyError> {
+        let moves = self.moves(&built.profile.receiver.signal, run);
+        let mut world = self.world(built, &moves, run, (Digest::default(), watching))?;
+        let mut forged = Forger::new(self.forgery, self.end);
+        forged.play(&mut world, until, |world, at| {
+            play_on(world, at, &mut *go_on)
+        })?;
+        let (digest, watching) = world.into_observer();
+        Ok((watching, digest.to_string()))
+    }
+
     fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<RoamingRun, StudyError> {
         let moves = self.moves(&built.profile.receiver.signal, run);
         let metrics = RoamingMetrics::new(self.fixed_stations());
@@ -382,12 +401,7 @@ impl Roaming {
         let mut forged = Forger::new(self.forgery, self.end);
         let mut station = 0;
         for (mark, next) in moves.iter().map(|m| (m.at, m.to)).chain([(self.end, 0)]) {
-            while let Some(at) = forged.due_before(mark) {
-                progress.play(&mut world, at)?;
-                let ack = forged.ack(world.sender(FlowId::default()));
-                world.schedule(at, Action::Forge(FlowId::default(), ack))?;
-            }
-            progress.play(&mut world, mark)?;
+            forged.play(&mut world, mark, |world, at| progress.play(world, at))?;
             let acked: Vec<_> = (0..world.flows())
                 .map(|f| world.sender(World::<()>::flow_id(f)).view().snd_una)
                 .collect();
@@ -430,6 +444,21 @@ impl Forger {
         Some(at)
     }
 
+    /// Plays a world until then, with forged ACKs where they are due.
+    fn play<O: Observer>(
+        &mut self,
+        world: &mut World<O>,
+        until: Instant,
+        mut play: impl FnMut(&mut World<O>, Instant) -> Result<(), StudyError>,
+    ) -> Result<(), StudyError> {
+        while let Some(at) = self.due_before(until) {
+            play(world, at)?;
+            let ack = self.ack(world.sender(FlowId::default()));
+            world.schedule(at, Action::Forge(FlowId::default(), ack))?;
+        }
+        play(world, until)
+    }
+
     fn ack(&mut self, sender: &midflight_tcp::Sender) -> Ack {
         let view = sender.view();
         self.made += 1;
@@ -453,44 +482,45 @@ impl Forger {
 }
 
 /// Every event of the mobile node's flow in one run from `from` to `until`, or
-/// only those of these names, and the digest of the run up to there. Forged ACKs are left out.
+/// only those of these names, and the digest of the run up to there. Forged ACKs are among them.
+/// `go_on` may answer that it is enough.
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
 pub fn trace_roaming(
     roaming: &Roaming,
     run: u64,
     from: Instant,
     until: Instant,
     only: &[String],
+    go_on: GoOn<'_>,
 ) -> Result<(Vec<TraceRow>, String), StudyError> {
     let built = roaming.check()?;
-    let moves = roaming.moves(&built.profile.receiver.signal, run);
     let recorder = Recorder::new(
         &built.profile,
         LinkNames::new(network::LINK_NAMES),
         from,
         only,
     );
-    let world = roaming.world(&built, &moves, run, (Digest::default(), recorder))?;
-    let (recorder, digest) = play(world, until)?;
+    let (recorder, digest) = roaming.watched(&built, run, until, recorder, go_on)?;
     Ok((recorder.into_rows(), digest))
 }
 
 /// What is seen of one of its runs until then at the sender, at the mobile node
 /// and at each base station; of each packet at most the first `snap` bytes (0 for
-/// all). With the digest of the run up to there. Forged ACKs are left out.
+/// all). With the digest of the run up to there. Forged ACKs are seen at the sender alone. `go_on` is
+/// as for [`trace_roaming`].
 ///
 /// # Errors
-/// [`StudyError`] for input that is not accepted.
+/// As [`trace_roaming`].
 pub fn capture_roaming(
     roaming: &Roaming,
     run: u64,
     until: Instant,
     snap: u32,
+    go_on: GoOn<'_>,
 ) -> Result<(Vec<Capture>, String), StudyError> {
     let built = roaming.check()?;
-    let moves = roaming.moves(&built.profile.receiver.signal, run);
     let stations = (0..roaming.stations).map(network::place_of).collect();
     let goal = Goal::default();
     let capturing = Capturing::new(
@@ -499,8 +529,7 @@ pub fn capture_roaming(
         LinkNames::new(network::LINK_NAMES),
         goal,
     )?;
-    let world = roaming.world(&built, &moves, run, (Digest::default(), capturing))?;
-    let (capturing, digest) = play(world, until)?;
+    let (capturing, digest) = roaming.watched(&built, run, until, capturing, go_on)?;
     let (scheme, profile) = (&roaming.scheme, &roaming.profile);
     let about = format!("{scheme} on profile {profile}, run {run}");
     Ok((capturing.develop(&about, &digest)?, digest))

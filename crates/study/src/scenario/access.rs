@@ -154,6 +154,29 @@ pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
     }
 }
 
+/// What a change sets upwards without saying so, where the link's two ways were not alike: a
+/// sentence each.
+pub(super) fn remarks_on_up<'a>(
+    before: &'a Ways,
+    after: &'a Ways,
+    change: &'a ChangeFile,
+) -> impl Iterator<Item = String> + 'a {
+    let own = change.up.as_ref();
+    let link = &change.link;
+    let say = move |key: &str, was: String, is: String| {
+        format!("{key} = \"{is}\" sets the uplink of {link} too, which had another {key} than the downlink, {was}; to leave it write up = {{ {key} = \"{was}\" }}, to agree up = {{ {key} = \"{is}\" }}")
+    };
+    let rate = (change.rate.is_some() && own.is_none_or(|up| up.rate.is_none()))
+        .then_some((before.up.rate, after.up.rate))
+        .filter(|(was, is)| was != is && *was != before.down.rate);
+    let delay = (change.delay.is_some() && own.is_none_or(|up| up.delay.is_none()))
+        .then_some((before.up.delay, after.up.delay))
+        .filter(|(was, is)| was != is && *was != before.down.delay);
+    let rate = rate.map(move |(was, is)| say("rate", was.to_string(), is.to_string()));
+    let delay = delay.map(move |(was, is)| say("delay", was.to_string(), is.to_string()));
+    rate.into_iter().chain(delay)
+}
+
 pub(super) fn check_cross_traffic(access: &[Access], end: Duration) -> Result<(), Problem> {
     for link in access {
         let ways = link.settings.iter().enumerate();

@@ -1,5 +1,6 @@
 //! What a scenario says, checked and with everything that it leaves out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midflight_control::policy::ForeignPolicy;
@@ -7,7 +8,7 @@ use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use super::access::{changed_ways, check_cross_traffic, ways, Access};
+use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways, Access};
 use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
 use super::foreign::{add_policies, known_part};
 use super::many::MOST_ROWS;
@@ -149,6 +150,7 @@ pub struct Plan {
     pub(super) moves: Vec<Move>,
     pub(super) changes: Vec<Change>,
     pub(super) prospects: Vec<Prospects>,
+    remarks: Vec<String>,
 }
 
 /// A name among others.
@@ -254,7 +256,7 @@ impl Plan {
         };
         let (flows, built) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
-        let changes = Self::changes(&file, &mut access, &moves)?;
+        let (changes, remarks) = Self::changes(&file, &mut access, &moves)?;
         check_cross_traffic(&access, end)?;
         let plan = Self {
             wired_limit,
@@ -265,6 +267,7 @@ impl Plan {
             built,
             moves,
             changes,
+            remarks,
             file,
         };
         let (runs, rows, rows_of_run) = (plan.file.runs, plan.most_rows(), plan.rows_of_run());
@@ -454,8 +457,9 @@ impl Plan {
         file: &ScenarioFile,
         access: &mut [Access],
         moves: &[Move],
-    ) -> Result<Vec<Change>, Problem> {
+    ) -> Result<(Vec<Change>, Vec<String>), Problem> {
         let mut changes: Vec<Change> = Vec::new();
+        let mut remarks: Vec<String> = Vec::new();
         let mut last_of: Vec<Option<Change>> = vec![None; access.len()];
         let end = Instant::ZERO + file.end.value;
         for (number, change) in file.changes.iter().enumerate() {
@@ -492,6 +496,12 @@ impl Plan {
                 let settings = &mut access[link].settings;
                 let before = settings.len() - 1;
                 let after = changed_ways(&settings[before], change);
+                let said = remarks_on_up(&settings[before], &after, change);
+                for remark in said.map(|said| format!("changes.{number}: {said}")) {
+                    if !remarks.contains(&remark) {
+                        remarks.push(remark);
+                    }
+                }
                 // The same change again and again needs one setting only.
                 let setting = match settings.iter().skip(1).position(|s| *s == after) {
                     Some(place) => place + 1,
@@ -523,7 +533,7 @@ impl Plan {
                 }
             }
         }
-        Ok(changes)
+        Ok((changes, remarks))
     }
 
     /// Refuses the number of a run that the scenario has not.
@@ -577,6 +587,37 @@ impl Plan {
             moves: flow.on.is_none(),
             payload_bytes: payload_bytes(&self.built[flow.built].profile).unwrap_or(0),
         })
+    }
+
+    /// What is accepted and perhaps not meant, a sentence each.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// What a break or a make is in the comments of a capture, where it is no handoff to another
+    /// link: by when, and whether it is a break.
+    pub(super) fn marks_in_words(&self) -> BTreeMap<(Instant, bool), String> {
+        let mut words = BTreeMap::new();
+        for one in self.occasions() {
+            let (from, to) = &one.links;
+            let (begins, ends) = match (one.is_change, one.breaks) {
+                (true, true) => (
+                    format!("{to} pauses for a change of its parameters"),
+                    format!("{to} resumes with its new parameters"),
+                ),
+                (true, false) => (String::new(), format!("the parameters of {to} change")),
+                (false, _) if from == to => (
+                    format!("the mobile node loses {to}"),
+                    format!("the mobile node is on {to} again"),
+                ),
+                (false, _) => continue,
+            };
+            if one.breaks {
+                words.insert((one.at, true), begins);
+            }
+            words.insert((one.make, false), ends);
+        }
+        words
     }
 
     /// The handoffs, and the changes of the link that the mobile node is on, in the
