@@ -12,10 +12,13 @@ use midflight_units::{Duration, Instant};
 
 use crate::random::{self, stream, Chance, Stream};
 
+/// Shortest dwell of a state: each dwell of the time between two packets takes a draw.
+pub const LEAST_DWELL: Duration = Duration::from_micros(10);
+
 /// One of the two states of [`LossModel::Gilbert`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// How long it lasts until it may change; not zero.
+    /// How long it lasts until it may change; at least [`LEAST_DWELL`].
     pub dwell: Duration,
     /// Probability that a packet is lost in it, from 0 to 1.
     pub loss: f64,
@@ -115,8 +118,8 @@ impl Impairments {
                 if ![good.loss, bad.loss, flip].into_iter().all(is_probability) {
                     return Some(PROBABILITY);
                 }
-                if good.dwell == Duration::ZERO || bad.dwell == Duration::ZERO {
-                    return Some("a state lasts longer than no time at all");
+                if good.dwell < LEAST_DWELL || bad.dwell < LEAST_DWELL {
+                    return Some("a state lasts at least 10 us");
                 }
             }
             _ => {}

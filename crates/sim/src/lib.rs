@@ -29,7 +29,7 @@ pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
 pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
-pub use impairment::{Impairments, LossModel, Reordering, Scripted, State};
+pub use impairment::{Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::Router;
 pub use world::{NextEvent, World};

@@ -2,7 +2,7 @@
 //! reorders by `"linkrtx 5% 100ms"`.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{CrossTraffic, LossModel, Pattern, Reordering, Scripted, State};
+use midflight_sim::{CrossTraffic, LossModel, Pattern, Reordering, Scripted, State, LEAST_DWELL};
 use midflight_units::{Duration, Rate};
 
 use crate::error::StudyError;
@@ -23,7 +23,7 @@ pub struct Radio {
 }
 
 /// How losses are written.
-const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time)";
+const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time of at least 10 us and losses; bad state: the same; chance to change after that time)";
 /// How reordering is written.
 const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time) or \"linkrtx 5% 100ms\" (sent again by the link layer: so much later)";
 /// How cross traffic is written.
@@ -45,7 +45,7 @@ fn time(text: &str) -> Option<Duration> {
 }
 
 fn dwell(text: &str) -> Option<Duration> {
-    time(text).filter(|&d| d > Duration::ZERO)
+    time(text).filter(|&d| d >= LEAST_DWELL)
 }
 
 /// Words, where "5 %" and "100 ms" are one word each.

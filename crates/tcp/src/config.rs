@@ -500,7 +500,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "max_rto",
         default: "",
-        accepts: "a time",
+        accepts: "a time of at least 1 ms",
         summary: "upper bound of the RTO",
     },
     Knob {
@@ -855,7 +855,12 @@ impl Profile {
             "limited_transmit" => tx.limited_transmit = switch()?,
             "initial_rto" => tx.rto.initial = positive()?,
             "min_rto" => tx.rto.min = time()?,
-            "max_rto" => tx.rto.max = positive()?,
+            // A timer that backs off to less would expire without end.
+            "max_rto" => {
+                tx.rto.max = Some(time()?)
+                    .filter(|max| *max >= Duration::from_millis(1))
+                    .ok_or_else(refuse)?;
+            }
             "rtt_tick" if value == "none" => {
                 tx.rto.estimator = EstimatorKind::Rfc6298 {
                     granularity: Duration::from_millis(1),

@@ -70,10 +70,13 @@ impl Sender {
 
     /// Starts the connection: the SYN may go.
     pub fn open<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let state = self.core.state();
         self.core.open(now, log);
         self.recovery.on_open(&self.core);
         if L::DETAILED {
             log.record(now, SenderEvent::Rto(self.core.rto.timeout()));
+            // What a notice before the opening has set.
+            self.tell_transition(state, Trigger::Notice, log);
         }
     }
 
@@ -108,8 +111,12 @@ impl Sender {
     }
 
     /// A notice of the access link has arrived; to be given before [`Self::open`].
-    pub fn on_start_notice(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
+    pub fn on_start_notice<L: Log>(&mut self, now: Instant, notice: &StartNotice, log: &mut L) {
+        let state = self.core.state();
         self.core.consult_start(now, notice, log);
+        if L::DETAILED {
+            self.tell_transition(state, Trigger::Notice, log);
+        }
     }
 
     /// A handoff notice has arrived.
@@ -136,23 +143,23 @@ impl Sender {
             }
             states.after(self, Trigger::DelayOver, log);
         }
-        if self.core.delay_is_over(now) && self.core.is_closed() {
-            self.core.end_delay(now);
-            self.core.end_duplicates();
-            if L::DETAILED && self.core.dupacks > 0 {
-                log.record(now, SenderEvent::Duplicates(0));
-            }
-            self.core.dupacks = 0;
-        } else if self.core.delay_is_over(now) {
+        if self.core.delay_is_over(now) {
             let states = States::before::<L>(self);
             tell_wake(now, Wake::Delay, self.core.wake_set(), log);
             self.core.end_delay(now);
-            self.recovery.retransmit(&mut self.core, log);
+            if self.core.is_closed() {
+                // The sender probes and does not retransmit.
+                self.core.dupacks = 0;
+            } else {
+                self.recovery.retransmit(&mut self.core, log);
+            }
             self.core.end_duplicates();
             states.after(self, Trigger::DelayOver, log);
         }
         if self.core.held && self.core.next_train_is_due(now) {
+            let states = States::before::<L>(self);
             self.core.consult_next_train(now, log);
+            states.after(self, Trigger::Report, log);
         }
         if !self.core.timer_is_due(now) {
             return false;
