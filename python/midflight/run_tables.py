@@ -23,7 +23,30 @@ def csv_cell(value: Any) -> str:
     """Return a value as it is in a CSV file."""
     if value is None:
         return ""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else csv_text(str(value))
+
+
+def csv_text(text: str) -> str:
+    """Return a text as it is in a CSV file: with a quote before what a spreadsheet would run.
+
+    That is the remedy that OWASP has against formula injection. Numbers stay as they are.
+    """
+    return f"'{text}" if is_formula(text) else text
+
+
+def plain_text(text: str) -> str:
+    """Return what `csv_text` made a text in a CSV file of."""
+    return text[1:] if text[:1] == "'" and is_formula(text[1:]) else text
+
+
+def is_formula(text: str) -> bool:
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def mean(values: Sequence[Any]) -> float | None:

@@ -22,15 +22,17 @@ import os
 import secrets
 import shutil
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException, InvalidOperation
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from midflight.policy import sources
+from midflight.run_tables import csv_text
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -44,6 +46,8 @@ SHARD_CELLS = 500
 #: Rows of results that the core holds at a time, unless one cell has more.
 ROWS_AT_A_TIME = 500_000
 MOST_CELLS = 100_000_000
+#: Values of an axis, which are held in memory.
+MOST_VALUES = 1_000_000
 TABLES = ("flows", "phases")
 #: What a shard's tables hash to: one that was damaged since is run again.
 SUMS = "sums.json"
@@ -70,7 +74,8 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     if not found or "" in found:
         raise MidflightError(f'axis {key}: "{values}" has an empty value; accepted is one or more')
     if len(set(found)) < len(found):
-        twice = next(value for value in found if found.count(value) > 1)
+        counts = Counter(found)
+        twice = next(value for value in found if counts[value] > 1)
         raise MidflightError(f'axis {key}: "{twice}" is there twice; accepted are different values')
     return found
 
@@ -116,12 +121,29 @@ def _range(key: str, text: str) -> Iterator[str]:
         raise refuse(f"its parts have different units ({', '.join(sorted(units))})")
     (unit,) = units
     start, end, step = numbers
+    try:
+        yield from _steps(start, end, step, unit, is_factor=is_factor, refuse=refuse)
+    except DecimalException:
+        raise refuse("its numbers are too large") from None
+
+
+def _steps(
+    start: Decimal,
+    end: Decimal,
+    step: Decimal,
+    unit: str,
+    *,
+    is_factor: bool,
+    refuse: Callable[[str], Exception],
+) -> Iterator[str]:
+    """Yield the values of a range."""
     if is_factor:
         if step <= 1 or start <= 0 or end < start:
             raise refuse("its factor is not above one, it starts at zero, or ends before it starts")
-        count = int((end / start).ln() / step.ln() + Decimal("1e-6")) + 1
-        if count > MOST_CELLS:
-            raise refuse(f"it has {count} values")
+        steps = (end / start).ln() / step.ln() + Decimal("1e-6")
+        if steps >= MOST_VALUES:
+            raise refuse(f"it has more than {MOST_VALUES} values")
+        count = int(steps) + 1
         for i in range(count):
             # Six digits: a factor such as 1.58489 gives five values a decade.
             value = start if i == 0 else min(end, Decimal(f"{start * step**i:.6g}"))
@@ -129,9 +151,10 @@ def _range(key: str, text: str) -> Iterator[str]:
         return
     if step <= 0 or end < start:
         raise refuse("its step is not above zero, or it ends before it starts")
-    count = int((end - start) / step) + 1
-    if count > MOST_CELLS:
-        raise refuse(f"it has {count} values")
+    steps = (end - start) / step
+    if steps >= MOST_VALUES:
+        raise refuse(f"it has more than {MOST_VALUES} values")
+    count = int(steps) + 1
     for i in range(count):
         yield f"{(start + i * step).normalize():f} {unit}".strip()
 
@@ -369,7 +392,8 @@ class Sweep:
         values = [list(self.values(cell).values()) for cell in cells]
         columns = (table.column(name) for name in names)
         for place, *row in zip(table.column("cell"), *columns, strict=True):
-            yield [cells[place], *values[place], *row]
+            texts = (csv_text(cell) if isinstance(cell, str) else cell for cell in row)
+            yield [cells[place], *map(csv_text, values[place]), *texts]
 
     def cells_of(self, share: tuple[int, int]) -> int:
         """How many cells a share, (i, n) for every n-th shard from i on, has."""
@@ -401,7 +425,7 @@ class Sweep:
                 shutil.rmtree(left, ignore_errors=True)
         definition = json.dumps(self.definition(), indent=2) + "\n"
         file, removed = folder / "sweep.json", []
-        if not file.is_file() or file.read_text(encoding="utf-8") != definition:
+        if not file.is_file() or file.read_bytes() != definition.encode():
             of_another = [folder / f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")]
             for path in (*of_another, *folder.glob(f"{COMPARISON}*.csv")):
                 if path.is_file():

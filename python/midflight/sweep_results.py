@@ -11,7 +11,7 @@ runs. Where nothing random tells runs apart, the values of the other axes are th
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.results import Quartiles, difference_ci, quantile, quartiles, ratio_ci
+from midflight.run_tables import plain_text
 
 __all__ = ["METRICS", "Comparison", "Group", "Tails", "compare", "groups", "read_flows"]
 
@@ -57,6 +58,8 @@ class Group:
     values: tuple[str, ...]
     #: Values of the metric by what else tells the runs apart; missing ones are nan.
     runs: dict[tuple[str, ...], float] = field(default_factory=dict)
+    #: Those whose flow was done before the handoff, of which they say nothing.
+    early: set[tuple[str, ...]] = field(default_factory=set)
     #: Whether runs differ by chance, and the places in that of what is independent: seed and number
     #: of the run, or, where there is no chance, the values of the other axes.
     by_chance: bool = False
@@ -85,8 +88,9 @@ class Comparison:
     value: str
     baseline: str
     pairs: int
-    #: Pairs of which a run has no value; they are left out.
+    #: Pairs that are left out: a run has no value, or a flow was done before the handoff.
     left_out: int
+    done_before: int
     #: What the intervals are over, and how many of them: runs, or, where nothing random tells runs
     #: apart, values of the other axes. The pairs of each are averaged first.
     over: Literal["runs", "axes"]
@@ -116,18 +120,24 @@ def read_flows(folder: Path, phase: int | None = None) -> Iterator[dict[str, str
         by_flow = groupby(csv.DictReader(phases), key=itemgetter("cell", "run", "flow"))
         for row, (_, its_phases) in zip(csv.DictReader(flows), by_flow, strict=True):
             after = next((one for one in its_phases if one[column] == wanted), {})
+            row = {name: plain_text(cell) for name, cell in row.items()}
             for name in ("first_new_ns", "all_new_ns"):
                 row[name] = after.get(name, "")
             yield row
 
 
 def groups(
-    rows: Iterator[dict[str, str]], axes: Sequence[str], by: Sequence[str], metric: str
+    rows: Iterator[dict[str, str]],
+    axes: Sequence[str],
+    by: Sequence[str],
+    metric: str,
+    is_early: Callable[[Mapping[str, str]], bool] | None = None,
 ) -> list[Group]:
     """Return the mobile node's flows grouped by these axes, in the order of the table.
 
     `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` those that are told apart,
-    `metric` a column, whose unit the values have.
+    `metric` a column, whose unit the values have. `is_early` says of a row whether its flow was
+    done before the handoff.
     """
     found: dict[tuple[str, ...], Group] = {}
     rest = [axis for axis in axes if axis not in by]
@@ -140,6 +150,8 @@ def groups(
         group = found.setdefault((row["flow"], *values), Group(row["flow"], values))
         place = (*(row[axis] for axis in rest), row["run"])
         group.runs[place] = float(row[metric] or "nan")
+        if is_early is not None and is_early(row):
+            group.early.add(place)
         chance.note(row)
     for group in found.values():
         group.by_chance = chance.is_there
@@ -188,7 +200,9 @@ def compare(
             for key, value in group.runs.items()
             if key in against.runs
         }
-        whole = {key: pair for key, pair in pairs.items() if np.isfinite(pair).all()}
+        early = group.early | against.early
+        met = {key: pair for key, pair in pairs.items() if key not in early}
+        whole = {key: pair for key, pair in met.items() if np.isfinite(pair).all()}
         mine, theirs = unit_means(group, whole)
         difference = difference_ci(mine, theirs)
         ratio = ratio_ci(mine, theirs)
@@ -199,7 +213,8 @@ def compare(
                 value=group.values[place],
                 baseline=baseline,
                 pairs=len(whole),
-                left_out=len(pairs) - len(whole),
+                left_out=len(met) - len(whole),
+                done_before=len(pairs) - len(met),
                 over="runs" if group.by_chance else "axes",
                 samples=mine.size,
                 difference=difference.mean,

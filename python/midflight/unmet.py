@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from midflight._core import Occasion
     from midflight.scenario import Outcome
     from midflight.sweep import Sweep
 
-__all__ = ["Unmet", "unmet_cells", "unmet_notes"]
+__all__ = ["Occasions", "Unmet", "unmet_cells", "unmet_notes"]
 
 
 @dataclass(frozen=True)
@@ -85,21 +86,48 @@ def unmet_notes(outcome: Outcome) -> Iterator[str]:
         yield f"{name} opens at {when(at)}, after the last handoff at {when(max(handoffs))}"
 
 
+class Occasions:
+    """When the handoffs and changes of a sweep's cells begin."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep = sweep
+        # Only these axes move them, or the node's link.
+        moving = ("handoffs", "changes", "start")
+        self.axes = [axis for axis in sweep.axes if axis.startswith(moving)]
+        self.known: dict[tuple[str, ...], list[Occasion]] = {}
+
+    def of(self, row: Mapping[str, str]) -> list[Occasion]:
+        """Return those of the cell that a row is of."""
+        values = tuple(row[axis] for axis in self.axes)
+        if values not in self.known:
+            self.known[values] = self.sweep.plan(int(row["cell"])).occasions
+        return self.known[values]
+
+    def is_over_before(self, row: Mapping[str, str], phase: int | None = None) -> bool:
+        """Whether a flow was done before the handoff or change of that number.
+
+        Without a number it is the first handoff.
+        """
+        if row["finished_ns"] == "":
+            return False
+        all_of_them = self.of(row)
+        if phase is None:
+            begins = handoffs_ns(all_of_them)[:1]
+        else:
+            begins = [one["at_ns"] for one in all_of_them][phase - 1 : phase]
+        return any(int(row["finished_ns"]) <= at for at in begins)
+
+
 def unmet_cells(sweep: Sweep, folder: Path) -> Unmet:
     """Count the cells of a sweep, which is put together in a folder, where that is so."""
-    # Only these axes move handoffs.
-    moving = [axis for axis in sweep.axes if axis.startswith("handoffs")]
-    known: dict[tuple[str, ...], list[int]] = {}
+    occasions = Occasions(sweep)
     done: set[str] = set()
     late: set[str] = set()
     with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
         each = (row for row in csv.DictReader(file) if row["moves"] == "1")
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
-            values = tuple(flows[0][axis] for axis in moving)
-            if values not in known:
-                known[values] = handoffs_ns(sweep.plan(int(cell)).occasions)
-            handoffs = known[values]
+            handoffs = handoffs_ns(occasions.of(flows[0]))
             end = done_ns(flows)
             if handoffs and end is not None and end <= handoffs[-1]:
                 done.add(cell)

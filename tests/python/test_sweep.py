@@ -426,7 +426,7 @@ def test_mistakes_are_told(
         (["--metric", "speed"], '--metric "speed" is not one'),
         (["--compare", "seed"], '"seed" to compare is no axis'),
         (["--by", "seed"], '--by "seed" is no axis; there are flows.download.scheme'),
-        (["--out", "/proc/none"], 'cannot write to "/proc/none"'),
+        (["--out", "/proc/none"], "--out is given 2 times"),
     ],
 )
 def test_other_mistakes_too(
@@ -611,3 +611,56 @@ def test_handoffs_that_no_flow_meets_are_told(
     assert found["cells_all_done_before_a_handoff"] == 4
     text = sweep_of(capsys, tmp_path / "b", "--axis", f"{AT}=0.2s,7s", *late)
     assert "In 2 cells a flow opened after the last handoff." in text
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"", b"{"])
+def test_a_damaged_definition_is_written_again(tmp_path: Path, damage: bytes) -> None:
+    sweep = small()
+    run_here(sweep, tmp_path)
+    whole = (tmp_path / "sweep.json").read_bytes()
+    table = (tmp_path / "flows.csv").read_bytes()
+    (tmp_path / "sweep.json").write_bytes(damage)
+    run_here(sweep, tmp_path)
+    assert (tmp_path / "sweep.json").read_bytes() == whole
+    assert (tmp_path / "flows.csv").read_bytes() == table
+
+
+def test_pairs_that_were_over_before_the_handoff_count_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = sweep_of(capsys, tmp_path / "a", "--axis", f"{AT}=0.2s,0.4s,5s,6s")
+    assert "2 of 4 pairs are left out and counted apart" in text
+    (both,) = rows(tmp_path / "a" / "comparison.csv")
+    assert (both["pairs"], both["left_out"], both["done_before"]) == ("2", "0", "2")
+    # The same as if there had been no such cells.
+    text = sweep_of(capsys, tmp_path / "b", "--axis", f"{AT}=0.2s,0.4s")
+    assert "left out and counted apart" not in text
+    (alone,) = rows(tmp_path / "b" / "comparison.csv")
+    assert {**both, "done_before": "0"} == alone
+
+
+def test_seeds_are_a_sample_unless_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = ["--axis", "seed=1:4:1", "--set", "links.lte.loss=uniform 1%"]
+    found = json.loads(sweep_of(capsys, tmp_path / "a", *axes, "--json"))["comparison"]
+    (one,) = found
+    assert (one["over"], one["samples"]) == ("runs", 4)
+    assert one["half_width"] is not None
+    apart = json.loads(sweep_of(capsys, tmp_path / "a", *axes, "--by", "seed", "--json"))
+    assert len(apart["comparison"]) == 4
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
+    from midflight.run_tables import csv_cell, plain_text
+
+    for text in ("=1+1", "+1 ms", "-x", "@SUM(A1)", "\t=1", "\r=1"):
+        assert csv_cell(text) == f"'{text}"
+        assert plain_text(csv_cell(text)) == text
+    for cell, same in (("-1.5", "-1.5"), (-2, "-2"), ("a=b", "a=b"), ("'x", "'x"), (None, "")):
+        assert csv_cell(cell) == same
+        assert plain_text(same) == same
+    sweep = Sweep.of(Scenario.read("wifi-to-lte"), {"title": ["=1+1", "plain"]})
+    run_here(sweep, tmp_path)
+    assert {row["title"] for row in rows(tmp_path / "flows.csv")} == {"'=1+1", "plain"}
+    assert {row["title"] for row in read_flows(tmp_path)} == {"=1+1", "plain"}

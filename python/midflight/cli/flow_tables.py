@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from midflight.cli.captures import Captures
 from midflight.cli.output import QUIET_S, UserError, open_result, progress_display
+from midflight.run_tables import csv_cell, csv_text
 
 if TYPE_CHECKING:
     from midflight._core import Table
@@ -136,8 +137,7 @@ def write_csv(schemes: Sequence[str], tables: Sequence[Table], bits: int, file: 
         if number == 0:
             writer.writerow(["scheme", *found])
         for row in zip(*found.values(), strict=True):
-            cells = (f"{value:.12g}" if isinstance(value, float) else value for value in row)
-            writer.writerow([scheme, *cells])
+            writer.writerow(map(csv_cell, (scheme, *row)))
 
 
 def run_values(schemes: Sequence[str], tables: Sequence[Table], bits: int) -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ def write_trace(table: Table, file: IO[str]) -> None:
     writer.writerow(["time_ns", "event", "value", "detail"])
     each = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
     for time_ns, event, value, detail in zip(*each, strict=True):
-        writer.writerow([time_ns, event, f"{value:.12g}", detail])
+        writer.writerow([time_ns, event, f"{value:.12g}", csv_text(detail)])
 
 
 def link_values(link: tuple[int, int]) -> dict[str, int]:

@@ -26,6 +26,7 @@ from midflight.cli.run import (
     own_policies,
     scenario_plan,
 )
+from midflight.run_tables import csv_text
 
 if TYPE_CHECKING:
     from midflight.sweep import Shard, Sweep
@@ -93,7 +94,7 @@ def sweep(
             "--by",
             metavar="KEYS",
             help="The axes that the summary tells apart, with commas between them; the compared "
-            "one always is. The others are taken together.  [default: all but instants]",
+            "one always is. The others are taken together.  [default: all but instants and seed]",
         ),
     ] = None,
     shard: Annotated[
@@ -158,7 +159,7 @@ def sweep(
         raise UserError("--phase is for --metric all_new_ns and first_new_ns")
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
-    for one in idle_notes(json.loads(plan.canonical)):
+    for one in (*plan.remarks, *idle_notes(json.loads(plan.canonical))):
         note(one)
     asked = Sweep.of(
         plan,
@@ -373,16 +374,25 @@ class Summary:
         phase: int | None = None,
     ) -> Summary:
         from midflight.sweep import comparison_file
-        from midflight.sweep_results import compare, default_metric, groups, read_flows
-        from midflight.unmet import unmet_cells
+        from midflight.sweep_results import SEED, compare, default_metric, groups, read_flows
+        from midflight.unmet import Occasions, unmet_cells
 
         usual = default_metric(read_flows(folder))
         chosen = metric or usual
         axes = list(asked.axes)
         if by is None:
-            by = [axis for axis in axes if not axis.endswith(".at") or axis == asked.compare]
+            # Instants and seeds are a sample, over which intervals are.
+            sampled = [axis for axis in axes if axis.endswith(".at") or axis == SEED]
+            by = [axis for axis in axes if axis not in sampled or axis == asked.compare]
             by = by or axes
-        grouped = groups(read_flows(folder, phase), axes, by, chosen)
+        occasions = Occasions(asked)
+        grouped = groups(
+            read_flows(folder, phase),
+            axes,
+            by,
+            chosen,
+            lambda row: occasions.is_over_before(row, phase),
+        )
         compared = []
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
@@ -407,7 +417,9 @@ class Summary:
             for one in self.compared:
                 values = asdict(one)
                 cells = ("" if values[name] != values[name] else values[name] for name in names)
-                writer.writerow([one.flow, *one.values, self.metric, *cells])
+                texts = (csv_text(cell) if isinstance(cell, str) else cell for cell in cells)
+                told = map(csv_text, (one.flow, *one.values, self.metric))
+                writer.writerow([*told, *texts])
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; what is not finite is None."""
@@ -503,21 +515,32 @@ class Summary:
         ]
 
     def comparison_foot(self) -> list[str]:
-        """Return why a comparison has no numbers, if one has none."""
-        empty = sum(one.pairs == 0 for one in self.compared)
-        if not empty:
-            return []
-        text = (
-            f"{empty} of {len(self.compared)} without a complete pair: in each one a run has no "
-            "value, as what is measured did not come to its end; a later end of the run may help."
-        )
-        return [textwrap.fill(text, WIDTH)]
+        """Return which pairs were left out, and why a comparison has no numbers."""
+        texts = []
+        early = sum(one.done_before for one in self.compared)
+        if early:
+            which = "handoff" if self.phase is None else f"handoff or change {self.phase}"
+            pairs = early + sum(one.pairs + one.left_out for one in self.compared)
+            texts.append(
+                f"{early} of {pairs} pairs are left out and counted apart: a flow was done before "
+                f"the {which}."
+            )
+        empty = sum(one.pairs == 0 and not one.done_before for one in self.compared)
+        if empty:
+            texts.append(
+                f"{empty} of {len(self.compared)} without a complete pair: in each one a run has "
+                "no value, as what is measured did not come to its end; a later end of the run may "
+                "help."
+            )
+        return [textwrap.fill(text, WIDTH) for text in texts]
 
     def over(self) -> str:
         """Return what the quartiles are over."""
         left = [axis for axis in self.asked.axes if axis not in self.by]
         if not left:
             return ", over all runs."
+        if left == ["seed"]:
+            return ", over all seeds and runs."
         if all(axis.endswith(".at") for axis in left):
             return ", over all handoff instants and runs."
         return ", over all values of the other axes and runs."
