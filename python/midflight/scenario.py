@@ -43,6 +43,8 @@ __all__ = [
     "starter_names",
 ]
 
+#: Bytes of a scenario file at most.
+MOST_BYTES = 10_000_000
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
 
@@ -327,14 +329,37 @@ def read_plan(
     starter = STARTERS / f"{file}.toml"
     if not path.exists() and path.name == str(file) and starter.is_file():
         path = starter
-    text = path.read_text(encoding="utf-8")
+    text = read_limited(path)
     # JSON, such as a canonical form, is told by its name.
     name = None if path.suffix == ".json" else str(path)
     return _core.Plan(text, name=name, sets=set_texts(sets), policies=policies)
 
 
+def read_limited(path: Path) -> str:
+    """Return a file's text, which must not be endless.
+
+    Raises `MidflightError` for a file that is too large, `OSError` and `UnicodeDecodeError`.
+    """
+    from midflight import MidflightError
+
+    with path.open("rb") as file:
+        found = file.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
+        raise MidflightError(
+            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; accepted are texts up to that'
+        )
+    return found.decode("utf-8").replace("\r\n", "\n")
+
+
 def set_texts(sets: Mapping[str, Value] | None) -> list[tuple[str, str]]:
-    """Return values by their paths as the core takes them: texts that TOML could have."""
+    """Return values by their paths as the core takes them: texts that TOML could have.
+
+    Raises `MidflightError` for what is no mapping.
+    """
+    from midflight import MidflightError
+
+    if sets is not None and not isinstance(sets, Mapping):
+        raise MidflightError(f"sets is {sets!r}; accepted is a mapping of paths to values, or None")
 
     def text(value: Value) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -357,6 +382,11 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
     """Return a mapping as an object of this class."""
     from midflight import MidflightError
 
+    if not isinstance(values, Mapping):
+        raise MidflightError(
+            f"a {of.__name__} is made of a mapping with the keys of a scenario file, not of "
+            f"{values!r}"
+        )
     known = [one.name for one in fields(of)]
     found = {}
     for key, value in values.items():

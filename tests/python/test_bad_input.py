@@ -48,6 +48,39 @@ MISTAKES = {
     ),
     "a detector without what it needs": (handoff(scheme="eifel"), ["eifel", "timestamps=on"]),
     "an unknown kind": (handoff(kind="mmb"), ["mmb", "mbb", "bbm"]),
+    "an option given twice": (
+        ["run", "wifi-to-lte", "--flow", "a", "--flow", "b"],
+        ["--flow is given 2 times", "once"],
+    ),
+    "a figure asked for twice": (
+        ["run", "wifi-to-lte", "--plot", "a.png", "--plot", "b.png"],
+        ["--plot is given 2 times"],
+    ),
+    "an option of another command given twice": (
+        handoff("--packets", "1", "--packets", "2"),
+        ["--packets is given 2 times"],
+    ),
+    "an endless file": (["run", "/dev/zero"], ["/dev/zero", "10 MB"]),
+    "a timer that never rests": (
+        ["run", "wifi-to-lte", "--set", "set.max_rto=1 ns"],
+        ["max_rto", "1 ns", "at least 1 ms"],
+    ),
+    "states that change without end": (
+        ["run", "wifi-to-lte", "--set", "links.lte.loss=gilbert 1ns 0% 1ns 1% 50%"],
+        ["gilbert 1ns", "at least 10 us"],
+    ),
+    "an axis with too many values": (
+        ["sweep", "wifi-to-lte", "--axis", "seed=1:1e9:1", "--out", "x"],
+        ["1:1e9:1", "more than 1000000 values"],
+    ),
+    "an axis beyond all numbers": (
+        ["sweep", "wifi-to-lte", "--axis", "seed=1:1e9999999:1", "--out", "x"],
+        ["1e9999999"],
+    ),
+    "a scheme of plot": (
+        ["plot", "wifi-to-lte", "--scheme", "bbr", "--out", "x.png"],
+        ['midflight: scheme "bbr": "bbr" is not modelled'],
+    ),
     "an unknown profile": (handoff(profile="ns3"), ["ns3", "ns2", "rfc"]),
     "a handoff too late": (handoff(at="1000h"), ["3600000 s", "3600 s"]),
     "an instant without a unit": (handoff(at="8.2"), ["8.2", "s"]),
@@ -148,3 +181,20 @@ def test_a_wrong_keyword_is_named_with_the_function_that_was_called() -> None:
         midflight.handoff(old="1 Mbit/s, 1 ms", new="1 Mbit/s, 1 ms", forks=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^handoff\(\) missing .*'schemes'"):
         midflight.handoff(old="1 Mbit/s, 1 ms", new="1 Mbit/s, 1 ms")  # type: ignore[call-arg]
+
+
+def test_what_is_no_mapping_is_refused_in_python() -> None:
+    for wrong in (None, 3, "x", ["links"]):
+        with pytest.raises(midflight.MidflightError, match="mapping"):
+            midflight.Scenario.from_dict(wrong)  # type: ignore[arg-type]
+    with pytest.raises(midflight.MidflightError, match=r"Link.*None"):
+        midflight.Scenario.from_dict({"links": {"lte": None}})
+    for sets in (-1, "runs=2", ["runs"]):
+        with pytest.raises(midflight.MidflightError, match="sets is"):
+            midflight.Scenario.read("wifi-to-lte", sets=sets)  # type: ignore[arg-type]
+
+
+def test_options_that_may_be_given_twice_still_may(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["run", "wifi-to-lte", "--json", "--json", "--set", "runs=1", "--set", "seed=2"]
+    assert main(args) == 0
+    assert capsys.readouterr().err == ""

@@ -264,3 +264,87 @@ def test_near_names_are_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[s
         said = capsys.readouterr().err
         assert 'there is no scheme "halv" (did you mean "half"?)' in said
         assert len(said) < 250
+
+
+class Mistaken:
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def on_notice(self, notice: Any, view: Any) -> Any:
+        del view
+        return eval(self.what, {"new": notice.new, "Order": Order, "self": self})
+
+
+@pytest.mark.parametrize(
+    ("what", "meant"),
+    [
+        ("new.bdp", "bdp_packets"),
+        ("new.rate", "rate_bps"),
+        ("new.dealy_ns", "delay_ns"),
+        ("Order.set_cwn(1, because='x')", "set_cwnd"),
+    ],
+)
+def test_a_mistyped_attribute_is_proposed(what: str, meant: str) -> None:
+    policies = {"mistaken": lambda: Mistaken(what)}
+    with pytest.raises(MidflightError, match=rf'did you mean "{meant}"\?'):
+        scenario("mistaken", policies).run(policies=policies)
+
+
+class Endless:
+    def on_notice(self, notice: Any, view: Any) -> Any:
+        del notice, view
+        while True:
+            yield Order.restart_timer(because="again")
+
+
+def test_orders_without_end_are_an_error() -> None:
+    policies = {"endless": Endless}
+    with pytest.raises(MidflightError, match="on_notice gave more than 1000 orders"):
+        scenario("endless", policies).run(policies=policies)
+
+
+SLOW = """
+import time
+
+
+class Slow:
+    def on_notice(self, notice, view):
+        print("asked", flush=True)
+
+    def on_ack(self, view):
+        time.sleep(0.02)
+        return None
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "trace"])
+def test_an_interrupt_ends_a_slow_policy_within_a_second(tmp_path: Path, command: str) -> None:
+    import os
+    import signal
+    import subprocess
+    import sys
+    import time
+
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW)
+    words = {
+        "run": ["run", "wifi-to-lte"],
+        "explain": ["explain", "wifi-to-lte", "--at", "20s"],
+        "trace": ["plot", "wifi-to-lte", "--out", str(tmp_path / "x.png")],
+    }[command]
+    # No data comes to an end.
+    words += ["--policy", f"slow={file}:Slow", "--set", f"{SCHEME}=slow"]
+    words += ["--set", "flows.download.size=unlimited"]
+    program = [sys.executable, "-c", "import sys; from midflight.cli import main; sys.exit(main())"]
+    with subprocess.Popen(
+        [*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n"
+        os.kill(process.pid, signal.SIGINT)
+        begun = time.monotonic()
+        _, said = process.communicate(timeout=20)
+        took = time.monotonic() - begun
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert took < 5  # A second, and room for a machine that is busy.

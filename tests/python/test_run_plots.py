@@ -685,3 +685,27 @@ def test_mistakes_are_one_sentence(
     assert said.err.count("\n") == 1
     assert said.out == ""
     assert list(here.iterdir()) == []
+
+
+def test_fonts_are_those_that_publishers_take(tmp_path: Path) -> None:
+    pdf, svg = (plot_run("wifi-to-lte", tmp_path / f"run{end}") for end in (".pdf", ".svg"))
+    assert b"/Type3" not in pdf.read_bytes()
+    assert b"/TrueType" in pdf.read_bytes() or b"/CIDFontType2" in pdf.read_bytes()
+    text = svg.read_text()
+    assert "<text" in text
+    assert ">Time (s)</text>" in text
+
+
+def test_hundreds_of_changes_are_one_band() -> None:
+    from midflight.plot.run import run_figure
+
+    values = {"changes": '[{at = "0.1 s : 20 s : 0.05 s", link = "lte", delay = "20 ms"}]'}
+    values |= {"start": "lte", "handoffs": "[]", "flows.download.size": "unlimited"}
+    values |= {"links.lte.rate": "500 kbit/s"}
+    runs = histories(Scenario.read("wifi-to-lte", sets=values).plan())
+    assert len(runs[0].moments) > 300
+    figure = run_figure(runs)
+    (top, *_) = figure.axes
+    names = [one.get_text() for one in top.texts]
+    assert len([one for one in names if "handoffs or changes" in one]) == 1
+    assert all(len(axes.lines) + len(axes.patches) < 40 for axes in figure.axes)

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from midflight.cli.calibrate import calibrate
+from midflight.cli.command import Command
 from midflight.cli.diff import diff
 from midflight.cli.drill import drill
 from midflight.cli.explain import explain
@@ -50,21 +51,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command()(run)
-app.command()(sweep)
-app.command()(plot)
-app.command()(report)
-app.command()(explain)
-app.command()(diff)
-app.command()(verify)
-app.command()(handoff)
-app.command()(startup)
-app.command()(flow)
-app.command()(roam)
-app.command()(drill)
-app.command()(reproduce)
-app.command()(calibrate)
-app.command("list")(list_registry)
+app.command(cls=Command)(run)
+app.command(cls=Command)(sweep)
+app.command(cls=Command)(plot)
+app.command(cls=Command)(report)
+app.command(cls=Command)(explain)
+app.command(cls=Command)(diff)
+app.command(cls=Command)(verify)
+app.command(cls=Command)(handoff)
+app.command(cls=Command)(startup)
+app.command(cls=Command)(flow)
+app.command(cls=Command)(roam)
+app.command(cls=Command)(drill)
+app.command(cls=Command)(reproduce)
+app.command(cls=Command)(calibrate)
+app.command("list", cls=Command)(list_registry)
 
 
 @app.callback(invoke_without_command=True)

@@ -173,7 +173,8 @@ def plot(
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
     plan = scenario_plan(source, sets, own_policies(policies))
-    for one in idle_notes(with_schemes(json.loads(plan.canonical), flow, schemes or ())):
+    used = with_schemes(json.loads(plan.canonical), flow, schemes or ())
+    for one in (*plan.remarks, *idle_notes(used)):
         note(one)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)

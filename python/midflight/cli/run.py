@@ -115,8 +115,7 @@ def run(
         typer.Option(
             "--qlog",
             metavar="DIR",
-            help="Write the recovery of each flow in one run as qlog's events to "
-            "DIR/FLOW.qlog.jsonl.",
+            help="Write the recovery of each flow in one run as qlog's events to DIR/FLOW.sqlog.",
         ),
     ] = None,
     flow: Annotated[
@@ -158,7 +157,7 @@ def run(
     values = json.loads(plan.canonical)
     if number >= values["runs"]:
         raise UserError(f"--run {number}: there are {values['runs']} runs, numbered from 0")
-    for one in idle_notes(values):
+    for one in (*plan.remarks, *idle_notes(values)):
         note(one)
     from midflight.scenario import Outcome
 
@@ -277,13 +276,13 @@ def write_traces(folder: Path, plan: Plan, run: int, manifest: dict[str, Any]) -
 
 def write_qlogs(folder: Path, plan: Plan, run: int) -> None:
     """Write the recovery of each flow in a run."""
-    from midflight.qlog import write_qlog
+    from midflight.qlog import SUFFIX, write_qlog
 
     names = [one["name"] for one in plan.flows]
     for name in names:
-        with open_result(folder / f"{name}.qlog.jsonl") as file:
+        with open_result(folder / f"{name}{SUFFIX}") as file:
             write_qlog(plan, name, file, run=run)
-    note(f"qlog in {folder}: {', '.join(f'{name}.qlog.jsonl' for name in names)}")
+    note(f"qlog in {folder}: {', '.join(f'{name}{SUFFIX}' for name in names)}")
 
 
 def summary(scenario: dict[str, Any], outcome: Outcome) -> str:

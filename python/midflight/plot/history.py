@@ -287,12 +287,21 @@ def planned(
     plan: Plan, key: str | None, schemes: Iterable[str], policies: Policies | None = None
 ) -> Iterator[tuple[str, Plan]]:
     """Yield each scheme with the scenario in which a flow has it."""
+    from midflight import MidflightError
+
     flows = json.loads(plan.canonical)["flows"]
     key = key if key is not None else next(iter(flows))
     alone = True
     for scheme in dict.fromkeys(schemes):
         alone = False
-        yield scheme, plan_of(plan, {f"flows.{key}.scheme": scheme}, policies)
+        path = f"flows.{key}.scheme"
+        try:
+            with_it = plan_of(plan, {path: scheme}, policies)
+        except MidflightError as error:
+            # Nobody has written that path.
+            said = str(error).removeprefix(f"--set {path}={scheme}: ").removeprefix(f"{path}: ")
+            raise MidflightError(f'scheme "{scheme}": {said}') from error
+        yield scheme, with_it
     if alone:
         yield flows[key]["scheme"], plan
 

@@ -55,6 +55,8 @@ MOST_PANELS = 4
 _GRID_PER_IN = 150
 #: With more dots than this a panel's dots become an image within the figure.
 _MOST_VECTORS = 3000
+#: Handoffs and changes that are marked one by one.
+MOST_MARKS = 60
 _MOST_NAMED = 8
 
 
@@ -152,7 +154,7 @@ def run_figure(
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
-            levels = 1 + max((level for _, level in room.labels(one.moments)), default=-1)
+            levels = _levels(one.moments, room)
             axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
@@ -461,12 +463,43 @@ def _windows_of(one: History) -> Sequence[Steps]:
     return (one.steps("cwnd"), one.flight)
 
 
+def _levels(moments: Sequence[Moment], room: _Room) -> int:
+    """Return on how many levels names of moments stand."""
+    if sum(one.kind == "make" and room.shows(one.time_ns) for one in moments) > MOST_MARKS:
+        return 1
+    return 1 + max((level for _, level in room.labels(moments)), default=-1)
+
+
+def _many_moments(axes: Axes, makes: Sequence[float], room: _Room, *, named: bool) -> None:
+    """Mark a time with more handoffs and changes than lines could tell apart."""
+    first, last = min(makes), max(makes)
+    words = f"{len(makes)} handoffs or changes"
+    axes.axvspan(first, last, facecolor="0.94", edgecolor="none", zorder=0, label=words)
+    if named:
+        axes.annotate(
+            words,
+            ((max(first, room.window[0]) + min(last, room.window[1])) / 2, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 5),
+            textcoords="offset points",
+            fontsize=LABEL_PT,
+            color="0.25",
+            ha="center",
+            va="bottom",
+            annotation_clip=False,
+        )
+
+
 def _moments(axes: Axes, moments: Sequence[Moment], room: _Room, *, named: bool) -> None:
     """Mark times without a link, links that come into use, and notices."""
     broken: float | None = None
     start, end = room.window
     makes = [one.time_ns / NS_PER_S for one in moments if one.kind == "make"]
-    thin = sum(start <= at < end for at in makes) > 15
+    within = [at for at in makes if start <= at < end]
+    if len(within) > MOST_MARKS:
+        _many_moments(axes, within, room, named=named)
+        return
+    thin = len(within) > 15
     spans = []
     for one in moments:
         at = one.time_ns / NS_PER_S
@@ -487,7 +520,7 @@ def _moments(axes: Axes, moments: Sequence[Moment], room: _Room, *, named: bool)
             zorder=0,
             label="no link" if number == 0 else None,
         )
-    for number, at in enumerate(at for at in makes if start <= at < end):
+    for number, at in enumerate(within):
         axes.axvline(
             at,
             color="0.25",

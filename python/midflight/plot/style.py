@@ -82,7 +82,10 @@ _STYLE: Any = {
     "figure.autolayout": False,
     "figure.constrained_layout.use": False,
     "savefig.dpi": 300,
-    "svg.fonttype": "path",
+    # Text that can be searched and edited; publishers refuse the Type 3 fonts of a PDF.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
     "svg.hashsalt": "midflight",
     "figure.facecolor": "white",
     "axes.facecolor": "white",
