@@ -686,8 +686,8 @@ fn a_change_of_an_asymmetric_link_says_what_becomes_of_the_uplink() {
 /// Comments of a capture say of a change that it is one.
 #[test]
 fn captures_do_not_take_a_change_for_a_handoff() {
-    let captured = capture_scenario(&plan(CHANGES, &[]), 0, None, 64, &mut || true);
-    let (captures, _) = captured.unwrap_or_else(|e| panic!("{e}"));
+    let seen = capture_scenario(&plan(CHANGES, &[]), 0, None, 64, &mut || true);
+    let (captures, _) = seen.unwrap_or_else(|e| panic!("{e}"));
     for capture in captures.iter().filter(|c| c.packets > 0) {
         let bytes = &capture.pcapng;
         let has = |words: &str| bytes.windows(words.len()).any(|w| w == words.as_bytes());
