@@ -384,7 +384,6 @@ impl<O: Observer> World<O> {
             promised: self.promised,
             routes_hold_until: self.routes_hold_until,
             timeline: self.timeline.clone(),
-            done: self.done,
             agenda: self.agenda.clone(),
             observer,
             error: self.error.clone(),

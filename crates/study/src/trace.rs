@@ -392,7 +392,9 @@ impl Observer for Recorder {
                 // Told where causes are.
                 SenderEvent::Smoothed(_)
                 | SenderEvent::Duplicates(_)
-                | SenderEvent::Woken { .. } => {}
+                | SenderEvent::Woken { .. }
+                // The run ends with that as its error.
+                | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
                 SenderEvent::RttSample(d) => self.push(now, "rtt_sample", d.as_secs_f64(), ""),
                 SenderEvent::Timeout(seq) => {
@@ -404,8 +406,6 @@ impl Observer for Recorder {
                 SenderEvent::FastRetransmit(seq) => {
                     self.push(now, "fast_retransmit", *seq as f64, "");
                 }
-                // The run ends with that as its error.
-                SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::RecoveryExit => self.push(now, "recovery_exit", 0.0, ""),
                 SenderEvent::Order {
                     author,

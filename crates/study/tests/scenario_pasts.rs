@@ -13,7 +13,7 @@ use midflight_units::{Duration, Instant};
 /// Names and texts of the starters.
 fn starters() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/midflight/scenarios");
-    let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut all: Vec<_> = files
         .filter_map(|file| {
             let path = file.ok()?.path();
