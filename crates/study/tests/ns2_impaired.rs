@@ -69,7 +69,7 @@ fn script(text: &str) -> Vec<(u64, Scripted)> {
         };
         Some((ordinal.parse().ok()?, fate))
     };
-    let entries = text.split(' ').map(entry);
+    let entries = text.split_whitespace().map(entry);
     entries
         .collect::<Option<_>>()
         .unwrap_or_else(|| panic!("script {text}"))
