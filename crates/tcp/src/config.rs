@@ -177,6 +177,9 @@ impl SenderConfig {
     #[must_use]
     pub fn of_flow(mut self, number: usize) -> Self {
         if let EstimatorKind::Ticks { tick, phase, step } = &mut self.rto.estimator {
+            if *step == Duration::ZERO || number == 0 {
+                return self;
+            }
             let of = |time: &Duration| u128::from(time.as_nanos());
             let later = of(step) * number as u128 % of(tick).max(1);
             // What a tick is added to or taken off is the same phase.
