@@ -596,7 +596,7 @@ mod tests {
                 }
                 for from in [una, una + 30, 200] {
                     let is_here = |seq: &Seq| reference.0.contains(seq);
-                    let without = (from..).find(|seq| !is_here(seq));
+                    let without = (from..=Seq::MAX).find(|seq| !is_here(seq));
                     prop_assert_eq!(Some(board.first_without(from)), without);
                     let above = reference.blocks().into_iter().find(|b| b.0 > from);
                     prop_assert_eq!(board.first_above(from).map(|b| (b.left, b.right)), above);
