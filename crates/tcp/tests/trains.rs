@@ -445,7 +445,7 @@ fn the_ack_of_a_syn_that_asks_is_delayed_like_any_other() {
 /// A sender with `abest` and its receiver over a bottleneck of 50 Mbit/s, 60 ms each way, without
 /// other traffic: when each segment goes, and what the policy orders.
 fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
-    let p = configured(&[("delayed_ack", "100 ms")]);
+    let p = configured(&[("delayed_ack", "100 ms"), ("abc_limit", "1")]);
     let mut sender = Sender::new(&p.sender, policies);
     let mut receiver = Receiver::new(p.receiver);
     let mut seen = common::Seen::default();
@@ -509,6 +509,7 @@ fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only(
             ("recovery", recovery),
             ("initial_window", "12"),
             ("initial_ssthresh", "100"),
+            ("abc_limit", "1"),
         ];
         let mut hand = Hand::open(&settings, 100);
         hand.sender.set_policies([knobbed("abest", &[])]);

@@ -236,7 +236,12 @@ impl Connection {
             self.stream.sendable_end(self.edge, una)
         };
         let end = end.max(self.sender.view().snd_max).max(1);
-        self.sender.write_until(self.now, end, &mut ());
+        if self.counts.unsent_bytes > 0 {
+            // The other side's window was what it waited for, not the application.
+            self.sender.set_end(end);
+        } else {
+            self.sender.write_until(self.now, end, &mut ());
+        }
     }
 
     /// Everything that may go, goes.
