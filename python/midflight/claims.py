@@ -258,6 +258,7 @@ class Tally:
 
     @property
     def rows(self) -> int:
+        """How many rows there are."""
         return sum(self.verdicts.values())
 
     def __str__(self) -> str:

@@ -33,7 +33,11 @@ COLUMNS = (
 
 
 def flow(*more: str) -> list[str]:
-    return ["flow", *RADIO, *SHORT, *more]
+    """The arguments of a short run; options of `more` replace those of the same name."""
+    usual = [*RADIO, *SHORT]
+    pairs = zip(usual[::2], usual[1::2], strict=True)
+    kept = [word for pair in pairs if pair[0] not in more for word in pair]
+    return ["flow", *kept, *more]
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ from midflight.scenario import starter_names
 SCHEMES = [one["name"] for one in midflight.schemes()]
 MOVE = """
 end = "30 s"
+set = {abc_limit = "1"}
 [links]
 wifi = {rate = "54 Mbit/s", delay = "2 ms"}
 lte = {rate = "50 Mbit/s", delay = "15 ms"}

@@ -123,7 +123,7 @@ def test_errors_in_a_policy_are_raised() -> None:
         scenario("failing", {"failing": Failing}).run(policies={"failing": Failing})
     with pytest.raises(MidflightError, match="on_notice returned a int; accepted are None and a"):
         scenario("wrong", {"wrong": Wrong}).run(policies={"wrong": Wrong})
-    with pytest.raises(MidflightError, match="on_notice returned more than 100 orders at once"):
+    with pytest.raises(MidflightError, match="on_notice gave more than 1000 orders at once"):
         scenario("endless", {"endless": Endless}).run(policies={"endless": Endless})
     with pytest.raises(MidflightError, match='the name of a policy "a2" is out of range'):
         scenario("a2", {"a2": Wrong})

@@ -257,7 +257,12 @@ impl Causes {
                 ..Because::default()
             },
             // An ACK that nobody sent is forged.
-            Event::AckArrived(ack) => self.answer(|(sent, _)| sent == *ack),
+            Event::AckArrived(ack) => {
+                let exact = self.acks.iter().any(|(sent, _)| sent == *ack);
+                // Of ACKs that segments of one burst caused, one that was lost may have been taken for this.
+                let alike = |a: &Ack| (a.ack, a.cause_sent) == (ack.ack, ack.cause_sent);
+                self.answer(|(sent, _)| sent == *ack || (!exact && alike(sent)))
+            }
             Event::Dropped {
                 payload: Payload::Ack(ack),
                 sent,

@@ -255,7 +255,7 @@ impl QuickStart {
             then: Then::GoOn,
         };
         Orders::none().with(Order::SendTrain(none), why).with(
-            Order::SetCwnd(sent.min(view.cwnd)),
+            Order::SetCwnd(sent.min(view.cwnd).max(1.0)),
             "what was used of the approved window",
         )
     }

@@ -471,7 +471,7 @@ impl HandoffPolicy for Rapid {
         self.lost(view.snd_max, view);
         let flight = view.flight_size() as f64;
         let why = "what is outstanding is the window that is reduced";
-        Orders::none().with(Order::SetCwnd(flight.min(view.cwnd)), why)
+        Orders::none().with(Order::SetCwnd(flight.min(view.cwnd).max(1.0)), why)
     }
 
     fn watches_acks(&self) -> bool {

@@ -101,7 +101,8 @@ impl Before {
     pub(crate) fn of(view: &SenderView) -> Self {
         Self {
             at: view.now,
-            cwnd: view.cwnd,
+            // ns-2's Sack1 may have a window of nothing, which must not be restored.
+            cwnd: view.cwnd.max(1.0),
             ssthresh: view.ssthresh,
             flight: view.flight_size() - view.limited_sent,
             srtt: view.srtt,
