@@ -110,21 +110,12 @@ class Wrong:
         return [5]
 
 
-class Endless:
-    def on_notice(self, notice: Any, view: Any) -> Any:
-        del notice, view
-        while True:
-            yield Order.restart_timer(because="again")
-
-
 def test_errors_in_a_policy_are_raised() -> None:
     said = r"failed in on_notice: RuntimeError: no idea at 300000000 of 1 \(.*test_policy.py:\d+\)"
     with pytest.raises(MidflightError, match=said):
         scenario("failing", {"failing": Failing}).run(policies={"failing": Failing})
     with pytest.raises(MidflightError, match="on_notice returned a int; accepted are None and a"):
         scenario("wrong", {"wrong": Wrong}).run(policies={"wrong": Wrong})
-    with pytest.raises(MidflightError, match="on_notice gave more than 1000 orders at once"):
-        scenario("endless", {"endless": Endless}).run(policies={"endless": Endless})
     with pytest.raises(MidflightError, match='the name of a policy "a2" is out of range'):
         scenario("a2", {"a2": Wrong})
     with pytest.raises(TypeError, match=r'the policy "x" has no on_notice\(notice, view\)'):
