@@ -1,4 +1,4 @@
-//! Any sender and an honest receiver over a path that loses, delays and reorders as the bytes say, for
+//! Any sender but `rapid` and an honest receiver over a path that loses, delays and reorders as the bytes say, for
 //! as long as there are bytes, and delivers everything afterwards: every flow ends.
 #![no_main]
 

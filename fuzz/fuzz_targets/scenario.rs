@@ -1,4 +1,4 @@
-//! The reader of scenario files: any text is a plan or one error, and a plan reads back.
+//! The reader of scenario files: any text is a plan or one error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -347,7 +347,7 @@ class Sweep:
         from midflight import _core
 
         texts = {name: io.StringIO() for name in TABLES}
-        pieces = list(self._pieces(shard.cells))
+        pieces = list(self.pieces(shard.cells))
         for number, (cells, plans) in enumerate(pieces):
 
             def told(done: int, total: int, number: int = number) -> object:
@@ -362,7 +362,7 @@ class Sweep:
                 csv.writer(text, lineterminator="\n").writerows(rows)
         return {name: text.getvalue() for name, text in texts.items()}
 
-    def _pieces(self, cells: Sequence[int]) -> Iterator[tuple[list[int], list[Plan]]]:
+    def pieces(self, cells: Sequence[int]) -> Iterator[tuple[list[int], list[Plan]]]:
         """Yield cells that are run at a time, and their scenarios."""
         some: list[int] = []
         plans: list[Plan] = []

@@ -6,8 +6,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, NodeId,
-    Observer, Reordering, World, WorldError,
+    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting,
+    NodeId, Observer, Reordering, World, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -162,6 +162,30 @@ fn what_others_have_moves_up() {
             (3, 50, Arrives),
             (5, 60, Arrives),
         ],
+    );
+}
+
+/// After a change to less delay packets keep their order. Those that are gone hold nobody back.
+#[test]
+fn what_is_gone_holds_back_nothing_after_a_change() {
+    let shorter = |up: &mut LinkConfig| {
+        up.may_pause = true;
+        up.settings = vec![LinkSetting {
+            rate: up.rate,
+            delay: Duration::ZERO,
+            limit: up.limit,
+            impairments: Impairments::default(),
+            cross: None,
+        }];
+    };
+    // Flow 2 is on the air to arrive at 3, flow 0 goes from 1.6 to 2.6, flow 1 waits.
+    let mut world = world(&[1.6, 1.7, 0.0], shorter);
+    let (link, setting) = (id(1), 0);
+    plan(&mut world, 1.5, Action::Change { link, setting });
+    check(
+        world,
+        2.0,
+        &[(2, 20, IsLost), (0, 20, IsLost), (1, 30, Arrives)],
     );
 }
 

@@ -515,13 +515,13 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "rtt_tick_phase",
         default: "",
-        accepts: "a time",
+        accepts: "a time, where rtt_tick is not none",
         summary: "phase of the clock tick",
     },
     Knob {
         name: "rtt_tick_phase_step",
         default: "",
-        accepts: "a time",
+        accepts: "a time, where rtt_tick is not none",
         summary: "how much later the clock of each further flow of a run ticks: flow n, from 0, has the phase plus n times this",
     },
     Knob {

@@ -270,10 +270,12 @@ def foretold(asked: Sweep, threads: int) -> str:
 
     count = min(FORETOLD, asked.cells)
     cells = [number * asked.cells // count for number in range(count)]
-    began = time.perf_counter()
-    tables = _core.run_plans([asked.plan(cell) for cell in cells], threads=threads)
-    took = time.perf_counter() - began
-    size = sum(len(asked.table(cells, table)) for table in tables)
+    took, size = 0.0, 0
+    for some, plans in asked.pieces(cells):
+        began = time.perf_counter()
+        tables = _core.run_plans(plans, threads=threads)
+        took += time.perf_counter() - began
+        size += sum(len(asked.table(some, table)) for table in tables)
     each = asked.cells / count
     shards = -(-asked.cells // asked.shard_cells)
     return (

@@ -48,6 +48,8 @@ pub struct Cubic {
     /// The last reduction, if congestion avoidance has not begun since.
     reduced: Option<Reduced>,
     epoch: Option<Epoch>,
+    /// What the last ACK of slow start added to the window, which may end that much above the threshold.
+    step: f64,
     /// Smoothed RTT (RFC 6298), in seconds.
     srtt: Option<f64>,
     /// When the ACK at hand came.
@@ -85,6 +87,7 @@ impl Default for Cubic {
             prior: 0.0,
             reduced: None,
             epoch: None,
+            step: 1.0,
             srtt: None,
             now: Instant::ZERO,
         }
@@ -114,7 +117,8 @@ impl Part for Cubic {
 impl Cubic {
     fn begin(&mut self, Window { cwnd, ssthresh }: Window) -> Epoch {
         // A policy may have set another window since.
-        let is_own = |own: f64| own == ssthresh && cwnd <= own + 1.0;
+        let step = self.step;
+        let is_own = |own: f64| own == ssthresh && cwnd <= own + step;
         let (w_max, prior) = match self.reduced.take() {
             Some(Reduced::Loss(own)) if is_own(own) => {
                 (self.w_max.unwrap_or(cwnd).max(cwnd), self.prior.max(cwnd))
@@ -153,7 +157,9 @@ impl Congestion for Cubic {
     fn on_ack(&mut self, window: &mut Window, segments: u64, counting: AckCounting) {
         if window.cwnd < window.ssthresh {
             self.epoch = None;
+            let before = window.cwnd;
             reno::grow(window, segments, counting);
+            self.step = (window.cwnd - before).max(1.0);
             return;
         }
         let acked = match counting {
@@ -383,5 +389,18 @@ mod tests {
         };
         assert!((grown(5.0, true) - grown(0.0, true)).abs() < 1e-3);
         assert!(grown(5.0, false) > grown(5.0, true) + 2.0);
+    }
+
+    /// Slow start by two segments may end above the threshold: the epoch is still its own.
+    #[test]
+    fn an_overshoot_of_slow_start_is_not_somebody_elses_window() {
+        let (mut cubic, mut w) = after_loss(15.0);
+        w.cwnd = 9.0;
+        let two = AckCounting::AppropriateBytes { limit: 2 };
+        for ack in 1..4 {
+            cubic.on_arrival(Instant::from_nanos(ack * 1_000_000), 2);
+            cubic.on_ack(&mut w, 2, two);
+        }
+        assert_eq!(cubic.epoch.map(|e| e.w_max), Some(15.0));
     }
 }

@@ -232,8 +232,27 @@ impl Link {
         {
             self.newest_entry = self.newest_entry.min(now);
         }
+        self.hold_back_behind_the_rest();
         self.send_anew(now, waiting);
         gone
+    }
+
+    /// After a change to less delay: of what [`Self::hold_back`] keeps the order, only what is still
+    /// on the link counts.
+    fn hold_back_behind_the_rest(&mut self) {
+        let last = self.ring.last().map(|transit| transit.passage.arrive);
+        let Some(special) = self.special.as_deref_mut() else {
+            return;
+        };
+        let Some((_, delay)) = special.holds_back.take() else {
+            return;
+        };
+        if let Some(last) = last {
+            special.holds_back = Some((last, delay));
+        } else {
+            self.delay_seconds = delay;
+        }
+        self.closed = self.down || special.is_closed();
     }
 
     /// After a change to less delay: a packet that enters at `enter` arrives behind

@@ -371,6 +371,11 @@ impl Core {
         }
     }
 
+    /// The last timeout was spurious: the slow start under way does not follow one.
+    pub(crate) fn no_timeout(&mut self) {
+        self.slow_start_after_timeout = false;
+    }
+
     /// There is more to send. After an idle time longer than the RTO the window is at most the
     /// restart window (RFC 5681 section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Instant, log: &mut impl Log) {

@@ -670,6 +670,8 @@ impl Core {
         if !recovering {
             return;
         }
+        // What is undone was no timeout (RFC 3465 section 2.2).
+        self.no_timeout();
         self.end_train();
         self.probe = None;
         self.resend = None;
