@@ -279,7 +279,7 @@ def test_under_rfc_two_problems_are_not_there(runs: Runs) -> None:
     for graph, cells in sc.SINGLE.items():
         tables = [runs.sweep(rfc.single(cell, sc.REGULAR)) for cell in cells.values()]
         assert max(table.mean("nspur") for table in tables) <= 0.25, graph
-        # Not zero: G3 from 400 kbit/s and 150 ms has 0.042, with slow start by two segments an ACK.
+        # G3 from 400 kbit/s and 150 ms has 0.042.
         assert max(table.mean("in_rto_recovery_at_make") for table in tables) < 0.05, graph
     assert LOSSES.against(runs, "a2", "rfc").reduced
     assert CATCHING_UP.against(runs, "quick-start", "rfc").reduced
