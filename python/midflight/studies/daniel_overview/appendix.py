@@ -293,9 +293,10 @@ largest and from which old link, of G4 to G7 with 1, 2 and 4 flows. Every value 
 
 The profile decides more than the algorithms do. Under `rfc` the minimum RTO is 1 s: with one flow
 an RTO is rarely spurious after these handoffs, hardly any sender has timed out when a link is back
-after 0.5 s (in G3 from 400 kbit/s and 150 ms one instant in 24 finds one), and nearly all that A1 and A3 gain in G1 to G3 and G7 is gone. What is left is what A2 saves
-in losses with several flows, what the policy for reordering saves in fast retransmits, and what
-Quick-Start adds to a small window.
+after 0.5 s (in G3 from 400 kbit/s and 150 ms one instant in 24 finds one), and nearly all that A1
+and A3 gain in G1 to G3 and G7 is gone. What is left is what A2 saves in losses with several
+flows, what the policy for reordering saves in fast retransmits, and what Quick-Start adds to a
+small window.
 
 {settings}
 """
