@@ -1,0 +1,313 @@
+//! Every choice of a sender and a receiver, explicit and with its unit. A
+//! profile is only a named bundle of them.
+
+mod check;
+mod profiles;
+mod settings;
+
+use midflight_control::congestion::{AckCounting, AnyCongestion};
+use midflight_control::dupack::AnyDupackResponse;
+use midflight_control::estimate::EstimatorConfig;
+use midflight_control::loss::AnyLossClassifier;
+use midflight_control::rtt::{EstimatorKind, RtoConfig};
+use midflight_control::signal::AnyHandoverSignal;
+use midflight_control::spurious::AnySpuriousDetector;
+use midflight_units::{Duration, UnitError};
+
+pub use profiles::{profile, PROFILES};
+pub use settings::SETTINGS;
+
+/// How lost segments are found and resent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Fast retransmit, then slow start (Jacobson 1988).
+    Tahoe,
+    /// Fast recovery until the first ACK of new data (RFC 2581).
+    Reno,
+    /// Fast recovery until the recovery point, on partial ACKs (RFC 6582).
+    NewReno,
+    /// SACK as in ns-2's Sack1.
+    Sack1,
+    /// SACK with the pipe algorithm of RFC 6675.
+    Sack,
+}
+
+impl RecoveryKind {
+    /// Whether it needs a receiver that reports what it has above the cumulative ACK.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack1 | Self::Sack)
+    }
+}
+
+/// The window after the SYN is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments.
+    Segments(u32),
+    /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`, in whole segments.
+    Rfc6928,
+}
+
+/// IP and TCP headers without options, in bytes.
+const HEADERS: u32 = 40;
+
+/// Whose rules Tahoe, Reno and NewReno follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryRules {
+    /// RFC 5681 and RFC 6582.
+    Rfc,
+    /// ns-2's agents with `bugFix_`.
+    Ns2,
+}
+
+/// Which partial ACKs of a NewReno recovery restart the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAckTimer {
+    /// The first (RFC 6582's Impatient variant).
+    First,
+    /// All (its Slow-but-Steady variant).
+    Every,
+}
+
+/// What a congestion event halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseLoad {
+    /// The window in use, cut to a whole segment (ns-2).
+    Window,
+    /// FlightSize (RFC 5681 (4)).
+    FlightSize,
+}
+
+/// Where RTT samples come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One segment at a time is timed; none that is retransmitted (RFC 6298 section 3, Karn).
+    OnePerWindow,
+    /// Every ACK of new data, by the timestamp option (RFC 7323 section 4).
+    Timestamps,
+}
+
+/// Until when a sender counts as being in RTO recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRecoveryEnd {
+    /// Until an ACK for new data.
+    NewAck,
+    /// Until everything sent before the timeout is acknowledged.
+    RecoveryPoint,
+}
+
+/// The parameters of a sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// Size of a data segment on the wire, in bytes.
+    pub segment_bytes: u32,
+    /// Size of the SYN on the wire, in bytes.
+    pub syn_bytes: u32,
+    /// Window after the SYN is acknowledged.
+    pub initial_window: InitialWindow,
+    /// The same after lost SYNs (RFC 5681 section 3.1: 1).
+    pub initial_window_after_syn_timeout: f64,
+    /// Timeouts of the SYN that lead to that window (RFC 6928 section 2: more than one).
+    pub syn_timeouts_for_small_window: u32,
+    /// Timeout with which data starts after a timeout of the SYN (RFC 6298
+    /// (5.7): 3 s); none to go on with what there is.
+    pub rto_after_syn_timeout: Option<Duration>,
+    /// After an idle time longer than the RTO the window is at most the initial one (RFC 5681
+    /// section 4.1).
+    pub restart_after_idle: bool,
+    /// Slow-start threshold at the start, in segments.
+    pub initial_ssthresh: f64,
+    /// Receiver's window, in segments.
+    pub receiver_window: u64,
+    /// Loss recovery.
+    pub recovery: RecoveryKind,
+    /// Rules of the kinds of recovery without SACK; those with SACK have their own.
+    pub recovery_rules: RecoveryRules,
+    /// Which partial ACKs restart NewReno's timer (RFC 6582 section 4).
+    pub newreno_timer: PartialAckTimer,
+    /// A partial ACK takes from NewReno's window what it acknowledges (RFC 6582
+    /// section 3.2 step 3) instead of all that duplicates have added (RFC 2582's
+    /// predecessors, and ns-2 before May 2003).
+    pub newreno_deflation: bool,
+    /// Duplicate ACKs that start fast retransmit (RFC 5681: 3).
+    pub dup_threshold: u32,
+    /// An ACK that does nothing but open the window counts as a duplicate: RFC
+    /// 5681 section 2 (e) says no, ns-2 does not look at windows.
+    pub count_window_updates: bool,
+    /// With SACK a duplicate ACK counts even if it brings no SACK news: RFC 5681
+    /// section 2 against RFC 6675 section 2.
+    pub count_sackless_dupacks: bool,
+    /// Send a new segment on the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// How the window grows, and how far it shrinks on congestion.
+    pub congestion: AnyCongestion,
+    /// How slow start counts an ACK.
+    pub ack_counting: AckCounting,
+    /// What a congestion event halves.
+    pub response_load: ResponseLoad,
+    /// A further timeout of the same segment leaves the threshold alone (RFC
+    /// 5681 section 3.1). ns-2 halves again, which takes it to two segments.
+    pub hold_ssthresh_on_repeat: bool,
+    /// Timer.
+    pub rto: RtoConfig,
+    /// Source of RTT samples.
+    pub rtt_sampling: RttSampling,
+    /// Every retransmission of the timed segment cancels its timing (Karn; RFC
+    /// 6298 section 3). ns-2 cancels at a fast retransmit and a timeout only,
+    /// not when recovery resends the segment as a later hole.
+    pub karn_every_retransmission: bool,
+    /// End of RTO recovery, for policies that ask.
+    pub rto_recovery_end: RtoRecoveryEnd,
+    /// What duplicate ACKs lead to.
+    pub dupack_response: AnyDupackResponse,
+    /// What a loss is taken for.
+    pub loss_classifier: AnyLossClassifier,
+    /// How timeouts and fast retransmits are checked.
+    pub spurious_detector: AnySpuriousDetector,
+}
+
+impl SenderConfig {
+    /// The window after the SYN is acknowledged, in segments.
+    pub fn initial_window(&self) -> f64 {
+        match self.initial_window {
+            InitialWindow::Segments(segments) => f64::from(segments),
+            InitialWindow::Rfc6928 => {
+                let mss = self.segment_bytes.saturating_sub(HEADERS).max(1);
+                f64::from((14_600 / mss).clamp(2, 10))
+            }
+        }
+    }
+
+    /// The same for flow `number` of a run, from 0: the phase of its clock is so many
+    /// steps later.
+    #[must_use]
+    pub fn of_flow(mut self, number: usize) -> Self {
+        if let EstimatorKind::Ticks { tick, phase, step } = &mut self.rto.estimator {
+            if *step == Duration::ZERO || number == 0 {
+                return self;
+            }
+            let of = |time: &Duration| u128::from(time.as_nanos());
+            let later = of(step) * number as u128 % of(tick).max(1);
+            // What a tick is added to or taken off is the same phase.
+            *phase = Duration::from_nanos(((of(phase) + later) % of(tick).max(1)) as u64);
+        }
+        self
+    }
+}
+
+/// The parameters of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverConfig {
+    /// Longest delay of an ACK; none to acknowledge every segment.
+    pub delayed_ack: Option<Duration>,
+    /// The ACK of the SYN is delayed as well.
+    pub delay_syn_ack: bool,
+    /// A duplicate of the last segment in order is acknowledged like a new one
+    /// (ns-2) instead of at once (RFC 9293 section 3.10.7.4).
+    pub delay_last_duplicate: bool,
+    /// Most SACK blocks in an ACK; 0 for no SACK.
+    pub sack_blocks: u8,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
+    /// Echo timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// What the node tells its sender around its own handovers.
+    pub signal: AnyHandoverSignal,
+    /// What it makes of trains.
+    pub estimator: EstimatorConfig,
+}
+
+/// A named bundle of parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Profile {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it stands for.
+    pub summary: &'static str,
+    /// Sender.
+    pub sender: SenderConfig,
+    /// Receiver.
+    pub receiver: ReceiverConfig,
+    /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss
+    /// model sits between the node and that queue.
+    pub spares_uplink: bool,
+}
+/// A setting or profile that is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such profile.
+    #[error("there is no profile \"{name}\"; there are {known}")]
+    UnknownProfile {
+        /// The name that was read.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// The value of a setting is not accepted.
+    #[error("{name} = \"{value}\" is not accepted; accepted is {accepts}")]
+    Value {
+        /// The setting.
+        name: String,
+        /// The value that was read.
+        value: String,
+        /// What would be accepted.
+        accepts: &'static str,
+    },
+    /// Parts or settings that do not go together.
+    #[error("{part} does not go together with this sender: {reason}")]
+    Combination {
+        /// The part.
+        part: &'static str,
+        /// Why, and what would be accepted.
+        reason: &'static str,
+    },
+    /// The value of a setting is not a quantity with a unit.
+    #[error("{name}: {source}")]
+    Unit {
+        /// The setting.
+        name: String,
+        /// What is wrong with the quantity.
+        source: UnitError,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::profiles::{NS2, RFC};
+    use super::*;
+
+    /// Ticks of 10 ms: 5.558807 ms, and 7 ms more for each flow: 12.558807, 19.558807 and, of the
+    /// fourth, 26.558807 ms.
+    #[test]
+    fn the_phase_of_each_further_flow_is_a_step_later() {
+        let phase_ns = |p: &Profile, flow| match p.sender.of_flow(flow).rto.estimator {
+            EstimatorKind::Ticks { phase, .. } => phase.as_nanos(),
+            EstimatorKind::Rfc6298 { .. } => 0,
+        };
+        let mut p = NS2;
+        assert_eq!([0, 1, 63].map(|n| phase_ns(&p, n)), [5_558_807; 3]);
+        assert_eq!(p.set("rtt_tick_phase_step", "7 ms"), Ok(()));
+        let phases = [0, 1, 2, 3].map(|n| phase_ns(&p, n));
+        assert_eq!(phases, [5_558_807, 2_558_807, 9_558_807, 6_558_807]);
+        assert_eq!(RFC.sender.of_flow(3), RFC.sender);
+        let mut rfc = RFC;
+        assert!(rfc.set("rtt_tick_phase_step", "7 ms").is_err(), "no ticks");
+    }
+
+    /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`.
+    #[test]
+    fn the_initial_window_is_a_rule_of_bytes() {
+        for (bytes, segments) in [
+            (576, 10),
+            (1500, 10),
+            (2040, 7),
+            (4500, 3),
+            (9000, 2),
+            (65_535, 2),
+        ] {
+            let mut p = RFC;
+            assert_eq!(p.set("segment_bytes", &bytes.to_string()), Ok(()));
+            assert_eq!(p.sender.initial_window(), f64::from(segments), "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The profiles by name.
+
+use midflight_control::congestion::{AckCounting, AnyCongestion, Reno};
+use midflight_control::dupack::{AnyDupackResponse, Immediate};
+use midflight_control::estimate::EstimatorConfig;
+use midflight_control::loss::{AnyLossClassifier, Congestion};
+use midflight_control::rtt::{EstimatorKind, RtoConfig};
+use midflight_control::signal::{AnyHandoverSignal, Silent};
+use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
+use midflight_units::Duration;
+
+use super::{
+    ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
+    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig,
+};
+
+/// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
+pub(super) const NS2: Profile = Profile {
+    name: "ns2",
+    summary: "ns-2 Sack1 with delayed ACK, as the papers ran it",
+    sender: SenderConfig {
+        segment_bytes: 1500,
+        syn_bytes: 40,
+        initial_window: InitialWindow::Segments(3),
+        initial_window_after_syn_timeout: 1.0,
+        syn_timeouts_for_small_window: 1,
+        rto_after_syn_timeout: None,
+        restart_after_idle: false,
+        initial_ssthresh: 10_000.0,
+        receiver_window: 10_000,
+        recovery: RecoveryKind::Sack1,
+        recovery_rules: RecoveryRules::Ns2,
+        newreno_timer: PartialAckTimer::First,
+        newreno_deflation: true,
+        dup_threshold: 3,
+        count_window_updates: true,
+        count_sackless_dupacks: false,
+        limited_transmit: true,
+        congestion: AnyCongestion::Reno(Reno),
+        ack_counting: AckCounting::PerAck,
+        response_load: ResponseLoad::Window,
+        hold_ssthresh_on_repeat: false,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Ticks {
+                tick: Duration::from_millis(10),
+                // ns-2 draws the phase; this is the draw of the reference runs.
+                phase: Duration::from_nanos(5_558_807),
+                step: Duration::ZERO,
+            },
+            initial: Duration::from_secs(6),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+        },
+        rtt_sampling: RttSampling::OnePerWindow,
+        karn_every_retransmission: false,
+        rto_recovery_end: RtoRecoveryEnd::NewAck,
+        dupack_response: AnyDupackResponse::Immediate(Immediate),
+        loss_classifier: AnyLossClassifier::Congestion(Congestion),
+        spurious_detector: AnySpuriousDetector::None(NoDetector),
+    },
+    receiver: ReceiverConfig {
+        delayed_ack: Some(Duration::from_millis(100)),
+        delay_syn_ack: true,
+        delay_last_duplicate: true,
+        sack_blocks: 3,
+        dsack: false,
+        timestamps: false,
+        signal: AnyHandoverSignal::Silent(Silent),
+        estimator: EstimatorConfig::DEFAULT,
+    },
+    spares_uplink: true,
+};
+
+/// Today's standards.
+pub(super) const RFC: Profile = Profile {
+    name: "rfc",
+    summary: "RFC 5681, 6675, 6298, 3042, 6928, 7323, 2018 and 2883",
+    sender: SenderConfig {
+        segment_bytes: 1500,
+        syn_bytes: 40,
+        initial_window: InitialWindow::Rfc6928,
+        initial_window_after_syn_timeout: 1.0,
+        syn_timeouts_for_small_window: 2,
+        rto_after_syn_timeout: Some(Duration::from_secs(3)),
+        restart_after_idle: true,
+        // RFC 5681 section 3.1: arbitrarily high.
+        initial_ssthresh: 1_000_000.0,
+        receiver_window: 1_000_000,
+        recovery: RecoveryKind::Sack,
+        recovery_rules: RecoveryRules::Rfc,
+        newreno_timer: PartialAckTimer::First,
+        newreno_deflation: true,
+        dup_threshold: 3,
+        count_window_updates: false,
+        count_sackless_dupacks: false,
+        limited_transmit: true,
+        congestion: AnyCongestion::Reno(Reno),
+        // RFC 3465 section 2.2 recommends 2, which makes up for delayed ACKs; RFC 5681 (2) is 1.
+        ack_counting: AckCounting::AppropriateBytes { limit: 2 },
+        response_load: ResponseLoad::FlightSize,
+        hold_ssthresh_on_repeat: true,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Rfc6298 {
+                granularity: Duration::from_millis(1),
+            },
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+        },
+        rtt_sampling: RttSampling::Timestamps,
+        karn_every_retransmission: true,
+        rto_recovery_end: RtoRecoveryEnd::NewAck,
+        dupack_response: AnyDupackResponse::Immediate(Immediate),
+        loss_classifier: AnyLossClassifier::Congestion(Congestion),
+        spurious_detector: AnySpuriousDetector::None(NoDetector),
+    },
+    receiver: ReceiverConfig {
+        delayed_ack: Some(Duration::from_millis(200)),
+        delay_syn_ack: false,
+        delay_last_duplicate: false,
+        sack_blocks: 3,
+        dsack: true,
+        timestamps: true,
+        signal: AnyHandoverSignal::Silent(Silent),
+        estimator: EstimatorConfig::DEFAULT,
+    },
+    spares_uplink: false,
+};
+
+/// All profiles.
+pub const PROFILES: &[Profile] = &[NS2, RFC];
+
+/// The profile of this name.
+///
+/// # Errors
+/// [`ConfigError::UnknownProfile`] names the ones that exist.
+pub fn profile(name: &str) -> Result<Profile, ConfigError> {
+    PROFILES
+        .iter()
+        .find(|p| p.name == name)
+        .copied()
+        .ok_or_else(|| ConfigError::UnknownProfile {
+            name: name.into(),
+            known: PROFILES
+                .iter()
+                .map(|p| p.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
