@@ -55,10 +55,10 @@ impl Plan {
             && self.flows.iter().all(|flow| flow.on != Some(link))
     }
 
-    /// A text that is equal for scenarios with the same past; none if the past depends on what
+    /// A hash that is equal for scenarios with the same past; none if the past depends on what
     /// comes later, or on code from elsewhere. What it leaves out is what [`Self::take_over`]
     /// gives to a copy, and the timeline.
-    fn past(&self) -> Option<String> {
+    fn past(&self) -> Option<[u8; 32]> {
         let first = self.first()?;
         // What they are told depends on the timeline.
         if self
@@ -99,6 +99,7 @@ impl Plan {
                 return None;
             }
         }
+        // The text may be as long as the scenario, and a sweep has many.
         let mut text = file.to_string();
         let told = (self.start, &self.prospects, self.routers());
         write!(text, " {told:?}").ok()?;
@@ -117,7 +118,7 @@ impl Plan {
                 write!(text, " {access:?}").ok()?;
             }
         }
-        Some(text)
+        Some(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
     fn beginning(&self, run: u64) -> Result<World<Watch>, StudyError> {
@@ -203,12 +204,12 @@ impl Past<'_> {
 /// Groups scenarios by their past; unless runs fork each is alone.
 fn pasts(plans: &[Plan], fork: bool) -> Vec<Past<'_>> {
     let mut pasts: Vec<Past> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: BTreeMap<[u8; 32], usize> = BTreeMap::new();
     for (place, plan) in plans.iter().enumerate() {
         let member = (plan.first().unwrap_or(Instant::NEVER), place, plan);
-        let text = (fork && plans.len() > 1).then(|| plan.past()).flatten();
-        let of_text = text.map(|text| *known.entry(text).or_insert(pasts.len()));
-        match of_text.and_then(|number| pasts.get_mut(number)) {
+        let hash = (fork && plans.len() > 1).then(|| plan.past()).flatten();
+        let of_hash = hash.map(|hash| *known.entry(hash).or_insert(pasts.len()));
+        match of_hash.and_then(|number| pasts.get_mut(number)) {
             Some(past) => past.members.push(member),
             None => pasts.push(Past {
                 members: vec![member],
