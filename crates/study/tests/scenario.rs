@@ -443,7 +443,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("flows.bulk.scheme", "sack+bbr")], "rate = \"200 kbit/s\"", "\"bbr\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
         (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
-        (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; accepted are at most 4000000 rows, here 1333333 runs"),
+        (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
     ];
     for (sets, line, expected) in cases {
@@ -456,6 +456,26 @@ fn what_is_wrong_is_told_with_its_line() {
         assert!(!error.contains('\n'), "{error}");
     }
     assert!(read("", &[]).is_err_and(|e| e.contains("missing field \"links\"")));
+}
+
+/// One run is too large whatever the number of runs is: what is said then is what makes it so.
+#[test]
+fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
+    let read = |flows: &str, end: &str| {
+        let sets = [
+            ("end", "10 s"),
+            ("flows.bulk.count", flows),
+            ("changes.0.link", "old"),
+            ("changes.0.at", end),
+            ("changes.0.delay", "5 ms"),
+        ];
+        read(PAPER, &sets).map_or_else(|e| e, |plan| format!("{} rows", plan.most_rows()))
+    };
+    let refused = read("10000", "10 ms : 4 s : 10 ms");
+    let expected = "flows: 10000 flows and 401 handoffs and changes give 4030000 rows of results in one run, for each flow one and one for each of its 402 phases; at most 4000000 rows are accepted: with these handoffs and changes at most 9925 flows, with these flows at most 398 handoffs and changes";
+    assert!(refused.ends_with(expected), "{refused}");
+    assert_eq!(read("9925", "10 ms : 4 s : 10 ms"), "3999775 rows");
+    assert_eq!(read("10000", "10 ms : 3.97 s : 10 ms"), "4000000 rows");
 }
 
 /// The rows of each fit, but not of all together: that is said before anything runs.

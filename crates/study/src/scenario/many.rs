@@ -25,10 +25,14 @@ const MOST_COPIES: usize = 64;
 pub(super) const MOST_ROWS: u64 = 4_000_000;
 
 impl Plan {
+    /// Phases of a run: one from its start, and one from each handoff or change on.
+    pub(super) fn phases_of_run(&self) -> u64 {
+        1 + self.marks().len() as u64
+    }
+
     /// Most rows of results that a run gives: one for each flow and one for each of its phases.
     pub(super) fn rows_of_run(&self) -> u64 {
-        let phases = 1 + self.marks().len() as u64;
-        self.flows.len() as u64 * (1 + phases)
+        self.flows.len() as u64 * (1 + self.phases_of_run())
     }
 
     /// Most rows of results that all runs give.

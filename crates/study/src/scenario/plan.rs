@@ -270,11 +270,7 @@ impl Plan {
             remarks,
             file,
         };
-        let (runs, rows, rows_of_run) = (plan.file.runs, plan.most_rows(), plan.rows_of_run());
-        if rows > MOST_ROWS {
-            let why = format!("{runs} runs give {rows} rows of results, for each run one for each flow and one for each of its phases; accepted are at most {MOST_ROWS} rows, here {} runs", MOST_ROWS / rows_of_run);
-            return problem("runs", why);
-        }
+        plan.check_rows()?;
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
                 "stop",
@@ -282,6 +278,26 @@ impl Plan {
             );
         }
         Ok(plan)
+    }
+
+    /// Refuses more rows of results than are held in memory, of one run or of all.
+    fn check_rows(&self) -> Result<(), Problem> {
+        let (runs, rows, rows_of_run) = (self.file.runs, self.most_rows(), self.rows_of_run());
+        if rows_of_run > MOST_ROWS {
+            let (flows, phases) = (self.flows.len() as u64, self.phases_of_run());
+            let why = format!(
+                "{flows} flows and {} handoffs and changes give {rows_of_run} rows of results in one run, for each flow one and one for each of its {phases} phases; at most {MOST_ROWS} rows are accepted: with these handoffs and changes at most {} flows, with these flows at most {} handoffs and changes",
+                phases - 1,
+                MOST_ROWS / (1 + phases),
+                MOST_ROWS / flows - 2,
+            );
+            return problem("flows", why);
+        }
+        if rows > MOST_ROWS {
+            let why = format!("{runs} runs give {rows} rows of results, for each run one for each flow and one for each of its phases; at most {MOST_ROWS} rows are accepted, here {} runs", MOST_ROWS / rows_of_run);
+            return problem("runs", why);
+        }
+        Ok(())
     }
 
     fn flows(
