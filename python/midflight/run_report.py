@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from midflight.report import data_url, environment
-from midflight.run_tables import flow_cells, phase_cells, rows
+from midflight.run_tables import RunSummary, rows
 
 if TYPE_CHECKING:
     from midflight.scenario import Outcome
@@ -73,6 +73,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
     """
     scenario = json.loads(outcome.plan.canonical)
     manifest = outcome.manifest(command)
+    summary = RunSummary.of(outcome)
     moving = [row["flow"] for row in rows(outcome.flows) if row["moves"] and row["run"] == 0]
     return (
         environment()
@@ -85,8 +86,8 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             flows=flow_settings(scenario["flows"]),
             events=event_cells(scenario),
             settings=scenario.get("set", {}),
-            results=headed(flow_cells(outcome)),
-            phases=headed(phase_cells(outcome) or []),
+            results=headed(summary.flow_cells()),
+            phases=headed(summary.phase_cells() or []),
             figures=list(figures(outcome, moving[:MOST_FIGURES])),
             left_out=moving[MOST_FIGURES:],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},

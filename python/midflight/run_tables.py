@@ -1,15 +1,19 @@
-"""What the runs of a scenario gave, as the cells of tables: means if there are several runs."""
+"""What the runs of a scenario gave, as the cells of tables: means if there are several runs.
+
+Runs are added some at a time, and none is kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.scenario import Outcome
 
-__all__ = ["csv_cell", "false_fast_line", "flow_cells", "phase_cells", "rows"]
+__all__ = ["RunSummary", "csv_cell", "rows"]
 
 
 def rows(table: Table) -> Iterator[dict[str, Any]]:
@@ -49,23 +53,53 @@ def is_formula(text: str) -> bool:
     return False
 
 
-def mean(values: Sequence[Any]) -> float | None:
-    """Return the mean, or None if a value is missing."""
-    if not values or any(value is None for value in values):
-        return None
-    return float(sum(values)) / len(values)
+@dataclass
+class Mean:
+    """A mean of values of which some may be missing."""
+
+    total: float = 0
+    there: int = 0
+    missing: int = 0
+
+    def add(self, value: float | None) -> None:
+        if value is None:
+            self.missing += 1
+        else:
+            self.total += value
+            self.there += 1
+
+    @property
+    def value(self) -> float | None:
+        """The mean, or None if a value is missing."""
+        if self.missing or not self.there:
+            return None
+        return float(self.total) / self.there
+
+    @property
+    def some(self) -> str | None:
+        """Of how many there is a value, if it is not none and not all."""
+        if not self.missing or not self.there:
+            return None
+        return f"{self.there} of {self.there + self.missing}"
+
+
+class Means:
+    """Means of some columns over rows, and the first of the rows."""
+
+    def __init__(self, first: Mapping[str, Any], columns: tuple[str, ...]) -> None:
+        self.first = dict(first)
+        self.columns = {name: Mean() for name in columns}
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        for name, mean in self.columns.items():
+            mean.add(row[name])
+
+    def __getitem__(self, name: str) -> Mean:
+        return self.columns[name]
 
 
 def time_cell(nanoseconds: float | None, decimals: int = 3) -> str:
     return "-" if nanoseconds is None else f"{nanoseconds / 1e9:.{decimals}f}"
-
-
-def some_cell(times: Sequence[float | None]) -> str:
-    """Return the mean of times, or of how many runs there are some, if not of all."""
-    there = sum(one is not None for one in times)
-    if 0 < there < len(times):
-        return f"{there} of {len(times)}"
-    return time_cell(mean(times))
 
 
 def count_cell(count: float | None) -> str:
@@ -76,80 +110,88 @@ def rate_cell(bits_per_second: float) -> str:
     return f"{bits_per_second / 1e6:.3f}"
 
 
-def flow_cells(outcome: Outcome) -> list[list[str]]:
-    """Return a head, and a line for each flow: means per run."""
-    by_flow: dict[str, list[dict[str, Any]]] = {}
-    for row in rows(outcome.flows):
-        by_flow.setdefault(row["flow"], []).append(row)
-    head = "flow scheme seconds goodput stall timeouts spurious rexmits queue down radio"
-    cells = [head.split()]
-    for name, found in by_flow.items():
-        runs = len(found)
-        unfinished = sum(one["finished_ns"] is None for one in found)
-        took = time_cell(mean([one["duration_ns"] for one in found]))
-        if unfinished and unfinished < runs:
-            took = f"{runs - unfinished} of {runs}"
-        counts = (
-            "timeouts",
-            "spurious_timeouts",
-            "rexmits",
-            "drops_queue",
-            "drops_break",
-            "drops_radio",
-        )
-        cells.append(
-            [
-                name,
-                found[0]["scheme"],
-                took,
-                rate_cell(mean([one["goodput_bps"] for one in found]) or 0.0),
-                time_cell(mean([one["stall_ns"] for one in found])),
-                *(count_cell(mean([one[count] for one in found])) for count in counts),
-            ]
-        )
-    return cells
+_TIMEOUTS = ("timeouts", "spurious_timeouts", "rexmits")
+_DROPS = ("drops_queue", "drops_break", "drops_radio")
+_FALSE = ("false_fast_rexmits", "fast_rexmits")
+_OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_TIMEOUTS, *_DROPS, *_FALSE)
+_OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_TIMEOUTS, *_DROPS)
 
 
-def false_fast_line(outcome: Outcome) -> str | None:
-    """Return which flows sent segments again that were only late, or None if none did."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in rows(outcome.flows):
-        found.setdefault(row["flow"], []).append(row)
-    said = []
-    for name, of_runs in found.items():
-        false = mean([one["false_fast_rexmits"] for one in of_runs])
-        all_of_them = mean([one["fast_rexmits"] for one in of_runs])
-        if false:
-            said.append(f"{name} {count_cell(false)} of {count_cell(all_of_them)}")
-    if not said:
-        return None
-    return f"Fast retransmits that were false, as the segment was only late: {', '.join(said)}."
+class RunSummary:
+    """What runs gave on average: of each flow, and of each flow after a handoff or change."""
 
+    def __init__(self) -> None:
+        self.flows: dict[str, Means] = {}
+        #: Of flows of the mobile node, by the phase's number and the flow.
+        self.phases: dict[tuple[int, str], Means] = {}
 
-def phase_cells(outcome: Outcome) -> list[list[str]] | None:
-    """Return a head, and a line for each handoff or change and flow of the mobile node, or None."""
-    moving = {row["flow"] for row in rows(outcome.flows) if row["moves"]}
-    by_phase: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    for row in rows(outcome.phases):
-        if row["flow"] in moving and row["phase"] > 0:
-            by_phase.setdefault((row["phase"], row["flow"]), []).append(row)
-    if not by_phase:
-        return None
-    cells = ["at link flow first all acked timeouts spurious rexmits queue down radio".split()]
-    counts = ("timeouts", "spurious_timeouts", "rexmits")
-    drops = ("drops_queue", "drops_break", "drops_radio")
-    for (_, name), found in sorted(by_phase.items()):
-        cells.append(
-            [
-                f"{found[0]['from_ns'] / 1e9:.12g} s",
-                found[0]["link"],
-                name,
-                some_cell([one["first_new_ns"] for one in found]),
-                some_cell([one["all_new_ns"] for one in found]),
-                *(
-                    count_cell(mean([one[key] for one in found]))
-                    for key in ("acked", *counts, *drops)
-                ),
-            ]
-        )
-    return cells
+    @classmethod
+    def of(cls, outcome: Outcome) -> Self:
+        """Return the summary of runs that are held in memory."""
+        summary = cls()
+        summary.add(outcome.flows, outcome.phases)
+        return summary
+
+    def add(self, flows: Table, phases: Table) -> None:
+        """Add some runs."""
+        for row in rows(flows):
+            found = self.flows.get(row["flow"])
+            if found is None:
+                found = self.flows[row["flow"]] = Means(row, _OF_FLOWS)
+            found.add(row)
+        moving = {name for name, found in self.flows.items() if found.first["moves"]}
+        for row in rows(phases):
+            if row["flow"] in moving and row["phase"] > 0:
+                key = row["phase"], row["flow"]
+                after = self.phases.get(key)
+                if after is None:
+                    after = self.phases[key] = Means(row, _OF_PHASES)
+                after.add(row)
+
+    def flow_cells(self) -> list[list[str]]:
+        """Return a head, and a line for each flow: means per run."""
+        head = "flow scheme seconds goodput stall timeouts spurious rexmits queue down radio"
+        cells = [head.split()]
+        for name, found in self.flows.items():
+            took = found["duration_ns"]
+            cells.append(
+                [
+                    name,
+                    found.first["scheme"],
+                    took.some or time_cell(took.value),
+                    rate_cell(found["goodput_bps"].value or 0.0),
+                    time_cell(found["stall_ns"].value),
+                    *(count_cell(found[count].value) for count in (*_TIMEOUTS, *_DROPS)),
+                ]
+            )
+        return cells
+
+    def false_fast_line(self) -> str | None:
+        """Return which flows sent segments again that were only late, or None if none did."""
+        said = []
+        for name, found in self.flows.items():
+            false, all_of_them = (found[count].value for count in _FALSE)
+            if false:
+                said.append(f"{name} {count_cell(false)} of {count_cell(all_of_them)}")
+        if not said:
+            return None
+        return f"Fast retransmits that were false, as the segment was only late: {', '.join(said)}."
+
+    def phase_cells(self) -> list[list[str]] | None:
+        """Return a head, and a line for each handoff or change and flow of the node, or None."""
+        if not self.phases:
+            return None
+        head = "at link flow first all acked timeouts spurious rexmits queue down radio"
+        cells = [head.split()]
+        for (_, name), found in sorted(self.phases.items(), key=lambda one: one[0]):
+            times = found["first_new_ns"], found["all_new_ns"]
+            cells.append(
+                [
+                    f"{found.first['from_ns'] / 1e9:.12g} s",
+                    found.first["link"],
+                    name,
+                    *(time.some or time_cell(time.value) for time in times),
+                    *(count_cell(found[key].value) for key in ("acked", *_TIMEOUTS, *_DROPS)),
+                ]
+            )
+        return cells

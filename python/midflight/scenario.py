@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -45,6 +45,10 @@ __all__ = [
 
 #: Bytes of a scenario file at most.
 MOST_BYTES = 10_000_000
+#: Rows of results that are held at a time where results are written as they come, unless
+#: `RUNS_AT_A_TIME` runs, which keep the processors busy, have more.
+ROWS_AT_A_TIME = 20_000
+RUNS_AT_A_TIME = 32
 #: The starter scenarios that come with the package.
 STARTERS = Path(__file__).with_name("scenarios")
 
@@ -290,22 +294,53 @@ class Outcome:
 
         `policies` are those of one's own that the runs had.
         """
-        import midflight
-        from midflight.policy import sources
+        return manifest_of(self.plan, self.digests, command, policies=policies)
 
-        scenario = json.loads(self.plan.canonical)
-        return {
-            "midflight": midflight.__version__,
-            "model": midflight.MODEL_VERSION,
-            "address": self.plan.address,
-            "seed": str(scenario["seed"]),
-            "digests": self.digests,
-            "policies": sources(policies),
-            "command": command,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "scenario": scenario,
-        }
+
+def manifest_of(
+    plan: Plan, digests: Sequence[str], command: str = "", *, policies: Policies | None = None
+) -> dict[str, Any]:
+    """Return what repeats the runs of a plan, which have these digests."""
+    import midflight
+    from midflight.policy import sources
+
+    scenario = json.loads(plan.canonical)
+    return {
+        "midflight": midflight.__version__,
+        "model": midflight.MODEL_VERSION,
+        "address": plan.address,
+        "seed": str(scenario["seed"]),
+        "digests": list(digests),
+        "policies": sources(policies),
+        "command": command,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "scenario": scenario,
+    }
+
+
+def run_pieces(
+    plan: Plan,
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> Iterator[tuple[Table, Table]]:
+    """Run a plan; yield the tables of flows and of phases of some runs at a time, in their order.
+
+    However many runs there are, a bounded number of rows is held in memory. `threads` and
+    `progress` are as for `Scenario.run`.
+    """
+    from midflight import _core
+
+    runs = json.loads(plan.canonical)["runs"]
+    piece = max(ROWS_AT_A_TIME * runs // plan.rows, RUNS_AT_A_TIME)
+    for first in range(0, runs, piece):
+
+        def told(done: int, _of: int, first: int = first) -> object:
+            return progress(first + done, runs) if progress else None
+
+        some = first, min(first + piece, runs)
+        yield _core.run_plans([plan], threads=threads, progress=progress and told, runs=some)
 
 
 def starter_names() -> list[str]:

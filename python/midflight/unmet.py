@@ -6,6 +6,7 @@ Such a run says nothing of the handoff, and its numbers do not show it.
 from __future__ import annotations
 
 import csv
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,12 +14,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.run_tables import rows
+
 if TYPE_CHECKING:
-    from midflight._core import Occasion
-    from midflight.scenario import Outcome
+    from midflight._core import Occasion, Plan, Table
     from midflight.sweep import Sweep
 
-__all__ = ["Occasions", "Unmet", "unmet_cells", "unmet_notes"]
+__all__ = ["Occasions", "Unmet", "UnmetRuns", "unmet_cells"]
 
 
 @dataclass(frozen=True)
@@ -65,25 +67,44 @@ def late_flows(flows: Iterable[Mapping[str, Any]], handoffs: Sequence[int]) -> d
     }
 
 
-def unmet_notes(outcome: Outcome) -> Iterator[str]:
-    """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
-    from midflight.explain.telling import when
-    from midflight.run_tables import rows
+class UnmetRuns:
+    """Handoffs that no flow of a scenario's runs meets, which are added some at a time."""
 
-    handoffs = handoffs_ns(outcome.plan.occasions)
-    moving = [row for row in rows(outcome.flows) if row["moves"]]
-    runs: dict[int, list[dict[str, Any]]] = {}
-    for row in moving:
-        runs.setdefault(row["run"], []).append(row)
-    ends = [end for flows in runs.values() if (end := done_ns(flows)) is not None]
-    late = [at for at in handoffs if any(end <= at for end in ends)]
-    if late:
-        early = [end for end in ends if end <= late[0]]
-        which = f"handoff at {when(late[0])}" + (f" and {len(late) - 1} later" if late[1:] else "")
-        where = "" if len(runs) == 1 else f" in {len(early)} of {len(runs)} runs, the last"
-        yield f"{which}: every flow was done{where} at {max(early) / 1e9:.3f} s"
-    for name, at in late_flows(moving, handoffs).items():
-        yield f"{name} opens at {when(at)}, after the last handoff at {when(max(handoffs))}"
+    def __init__(self, plan: Plan) -> None:
+        self.handoffs = sorted(handoffs_ns(plan.occasions))
+        self.runs = 0
+        #: Of the runs whose flows are all done by a handoff and not by the one before, by the
+        #: place of the handoff: how many there are, and when the last of them was done.
+        self.done: dict[int, tuple[int, int]] = {}
+        self.late: dict[str, int] = {}
+
+    def add(self, flows: Table, _phases: Table) -> None:
+        """Add some runs."""
+        moving = [row for row in rows(flows) if row["moves"]]
+        for _, found in groupby(moving, key=itemgetter("run")):
+            self.runs += 1
+            of_run = list(found)
+            end = done_ns(of_run)
+            if end is not None:
+                place = bisect_left(self.handoffs, end)
+                count, last = self.done.get(place, (0, 0))
+                self.done[place] = count + 1, max(last, end)
+            self.late.update(late_flows(of_run, self.handoffs))
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
+        from midflight.explain.telling import when
+
+        first = min(self.done, default=len(self.handoffs))
+        late = self.handoffs[first:]
+        if late:
+            early, last = self.done[first]
+            more = f" and {len(late) - 1} later" if late[1:] else ""
+            where = "" if self.runs == 1 else f" in {early} of {self.runs} runs, the last"
+            done = f"every flow was done{where} at {last / 1e9:.3f} s"
+            yield f"handoff at {when(late[0])}{more}: {done}"
+        for name, at in self.late.items():
+            yield f"{name} opens at {when(at)}, after the last handoff at {when(self.handoffs[-1])}"
 
 
 class Occasions:

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use midflight_study::scenario::{
-    capture_scenario, compare_scenarios, explain_scenario, read_scenario, run_scenarios,
+    capture_scenario, compare_scenarios, explain_scenario, read_scenario, run_some,
     scenario_schema, sender_of, stall_of, trace_scenario, Direction, Explained, FlowOutcome,
     Origin, Parted, Phase, ScenarioRun, SenderThen, Stall, PRESETS,
 };
@@ -608,7 +608,8 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// Run scenarios side by side; a table of flows and a table of phases.
 ///
 /// Scenarios that differ in nothing before the first handoff or change share their past, unless
-/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. More
+/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. With
+/// `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made. More
 /// than 4,000,000 rows in all are refused.
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
@@ -632,7 +633,7 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// before the new link was in use is acknowledged, and until as many are as the scenario's
 /// `packets` says.
 #[pyfunction(name = "run_plans")]
-#[pyo3(signature = (plans, *, fork = true, threads = 0, progress = None))]
+#[pyo3(signature = (plans, *, fork = true, threads = 0, progress = None, runs = None))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "arguments of a Python function"
@@ -643,26 +644,26 @@ pub(crate) fn run_plans(
     fork: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
+    runs: Option<(u64, u64)>,
 ) -> PyResult<(Table, Table)> {
     let failures: Vec<Failures> = plans.iter().map(|p| p.failures.clone()).collect();
     let plans: Vec<_> = plans.iter().map(|p| p.plan.clone()).collect();
     let how = Execution { fork, threads };
     let cells = with_progress(py, progress.as_ref(), &failures, |go_on| {
-        run_scenarios(&plans, how, go_on)
+        run_some(&plans, runs.map_or(0..u64::MAX, |r| r.0..r.1), how, go_on)
     })?;
     let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
     let mut phases: Vec<Row<(usize, &Phase)>> = Vec::new();
     for (cell, runs) in cells.iter().enumerate() {
         for run in runs {
-            for (flow, outcome) in run.flows.iter().enumerate() {
-                let of = outcome;
+            for (flow, of) in run.flows.iter().enumerate() {
                 flows.push(Row {
                     cell,
                     run,
                     flow,
                     of,
                 });
-                for of in outcome.phases.iter().enumerate() {
+                for of in of.phases.iter().enumerate() {
                     phases.push(Row {
                         cell,
                         run,

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use midflight_study::scenario::{
-    count_pasts, read_scenario, run_scenarios, Origin, Plan, ScenarioRun,
+    count_pasts, read_scenario, run_scenarios, run_some, Origin, Plan, ScenarioRun,
 };
 use midflight_study::{schemes, Execution};
 use midflight_units::{Duration, Instant};
@@ -193,4 +193,28 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
         "every two times share a past"
     );
     assert_eq!(run_all(&plans, true), run_all(&plans, false));
+}
+
+/// Whoever asks for some runs at a time gets the same ones as whoever asks for all.
+#[test]
+fn runs_are_the_same_some_at_a_time() {
+    let (name, text) = starters().remove(0);
+    let first = plan(&name, &text, &[("runs".into(), "7".into())]);
+    let mut later = earlier(&first, 1);
+    later.push(("runs".into(), "7".into()));
+    let plans = [first, plan(&name, &text, &later)];
+    let how = Execution::default();
+    let all = run_all(&plans, true);
+    let mut again = vec![Vec::new(); plans.len()];
+    for numbers in [0..3, 3..4, 4..100, 100..200] {
+        let some = run_some(&plans, numbers, how, |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+        for (runs, more) in again.iter_mut().zip(some) {
+            runs.extend(more);
+        }
+    }
+    assert_eq!(again, all);
+    assert_eq!(
+        all[0].iter().map(|run| run.run).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4, 5, 6]
+    );
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -17,7 +17,7 @@ from midflight.run_tables import csv_cell
 if TYPE_CHECKING:
     from midflight._core import Table
 
-__all__ = ["FolderOption", "result_folder", "write_manifest", "write_table"]
+__all__ = ["FolderOption", "ManifestFile", "TableFiles", "result_folder"]
 
 FolderOption: TypeAlias = Annotated[
     str | None,
@@ -29,6 +29,7 @@ FolderOption: TypeAlias = Annotated[
     ),
 ]
 
+TABLES = ("flows", "phases")
 #: The file that says what results are of.
 MANIFEST = "manifest.json"
 
@@ -52,25 +53,74 @@ def result_folder(name: str | None, *, option: str = "--out") -> Iterator[Path |
     yield folder
 
 
-def write_table(folder: Path, name: str, table: Table) -> None:
-    """Write a table as CSV and, where pyarrow is installed, Parquet."""
-    with open_result(folder / f"{name}.csv") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        names = table.column_names
-        writer.writerow(names)
-        for row in zip(*(table.column(one) for one in names), strict=True):
-            writer.writerow(map(csv_cell, row))
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        return
-    with open_result(folder / f"{name}.parquet", binary=True) as file:
-        pq.write_table(pa.table(table), file)
+class TableFiles:
+    """The tables of runs as CSV and, where pyarrow is installed, Parquet, written as they come.
+
+    They have their names when all is written and the context ends without an error.
+    """
+
+    def __init__(self, folder: Path, files: ExitStack) -> None:
+        self.folder, self.files = folder, files
+        self.csv = {
+            name: files.enter_context(open_result(folder / f"{name}.csv")) for name in TABLES
+        }
+        self.parquet: dict[str, Any] = {}
+        self.begun = False
+
+    def add(self, flows: Table, phases: Table) -> None:
+        """Write some runs."""
+        for name, table in zip(TABLES, (flows, phases), strict=True):
+            names = table.column_names
+            writer = csv.writer(self.csv[name], lineterminator="\n")
+            if not self.begun:
+                writer.writerow(names)
+            for row in zip(*(table.column(one) for one in names), strict=True):
+                writer.writerow(map(csv_cell, row))
+            self.add_parquet(name, table)
+        self.begun = True
+
+    def add_parquet(self, name: str, table: Table) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            return
+        rows = pa.table(table)
+        if name not in self.parquet:
+            path = self.folder / f"{name}.parquet"
+            file = self.files.enter_context(open_result(path, binary=True))
+            self.parquet[name] = self.files.enter_context(pq.ParquetWriter(file, rows.schema))
+        self.parquet[name].write_table(rows)
+
+    def close(self) -> None:
+        """Write what is left: what cannot be written shows before any file has its name."""
+        for writer in self.parquet.values():
+            writer.close()
+        for file in self.csv.values():
+            file.flush()
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write what repeats the results."""
-    with open_result(folder / MANIFEST) as file:
-        json.dump(manifest, file, indent=2, allow_nan=False)
-        file.write("\n")
+class ManifestFile:
+    """What repeats the results: its digests are written as the runs come."""
+
+    def __init__(self, folder: Path, manifest: Mapping[str, Any], files: ExitStack) -> None:
+        """Begin the file with a manifest that has no digests yet."""
+        self.file = files.enter_context(open_result(folder / MANIFEST))
+        text = json.dumps(manifest, indent=2, allow_nan=False)
+        # What a user may have written comes later in it.
+        head, empty, self.tail = text.partition('"digests": []')
+        assert empty
+        self.file.write(f'{head}"digests": [')
+        self.comma = ""
+
+    def add(self, flows: Table, _phases: Table) -> None:
+        """Write the digests of some runs, each once."""
+        runs = dict(zip(flows.column("run"), flows.column("digest"), strict=True))
+        for digest in runs.values():
+            self.file.write(f"{self.comma}\n    {json.dumps(digest)}")
+            self.comma = ","
+
+    def close(self) -> None:
+        """Write what is behind the digests."""
+        self.file.write(f"\n  ]{self.tail}\n")
+        self.file.flush()

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,14 +17,13 @@ from midflight.cli.flow_tables import write_trace
 from midflight.cli.input import idle_knobs, read_knobs, read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
-from midflight.cli.result_files import FolderOption, result_folder, write_manifest, write_table
-from midflight.run_tables import false_fast_line, flow_cells, phase_cells, rows
-from midflight.unmet import unmet_notes
+from midflight.cli.result_files import FolderOption, ManifestFile, TableFiles, result_folder
+from midflight.run_tables import RunSummary, rows
+from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
-    from midflight._core import Plan
+    from midflight._core import Plan, Table
     from midflight.policy import Policies
-    from midflight.scenario import Outcome
 
 __all__ = [
     "FileArgument",
@@ -159,7 +158,7 @@ def run(
         raise UserError(f"--run {number}: there are {values['runs']} runs, numbered from 0")
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
-    from midflight.scenario import Outcome
+    from midflight.scenario import manifest_of, run_pieces
 
     flags = [
         *(f"--set={one}" for one in sets or []),
@@ -173,21 +172,30 @@ def run(
         result_folder(qlog, option="--qlog") as qlogs,
     ):
         captures.write(lambda bytes_kept: plan.capture(run=number, flow=flow, snaplen=bytes_kept))
-        with progress_display(quiet_s=QUIET_S) as progress:
-            outcome = Outcome.of(
-                plan,
-                threads=thread_count,
-                progress=lambda done, total: progress("runs", done, total),
-            )
-        for one in unmet_notes(outcome):
-            note(one)
-        manifest = outcome.manifest(command, policies=own)
-        if folder is not None:
-            write_table(folder, "flows", outcome.flows)
-            write_table(folder, "phases", outcome.phases)
-            write_manifest(folder, manifest)
-        if traces is not None:
-            write_traces(traces, plan, number, manifest)
+        with ExitStack() as files:
+            summary, unmet = RunSummary(), UnmetRuns(plan)
+            found = Found() if as_json else None
+            manifest = manifest_of(plan, [], command, policies=own)
+            places = {place.resolve(): place for place in (folder, traces) if place is not None}
+            written: list[TableFiles | ManifestFile] = [
+                *(() if folder is None else (TableFiles(folder, files),)),
+                *(ManifestFile(place, manifest, files) for place in places.values()),
+            ]
+            with progress_display(quiet_s=QUIET_S) as progress:
+                pieces = run_pieces(
+                    plan,
+                    threads=thread_count,
+                    progress=lambda done, total: progress("runs", done, total),
+                )
+                for piece in pieces:
+                    for taker in (summary, unmet, *([] if found is None else [found]), *written):
+                        taker.add(*piece)
+            for text in unmet.notes():
+                note(text)
+            if traces is not None:
+                write_traces(traces, plan, number)
+            for file_written in written:
+                file_written.close()
         if plot is not None and figure is not None:
             from midflight.plot.history import histories
             from midflight.plot.run import run_figure
@@ -197,16 +205,33 @@ def run(
             figure.write(figure_bytes(drawn, check_format(Path(plot))))
         if qlogs is not None:
             write_qlogs(qlogs, plan, number)
-    if as_json:
-        found = {
-            "flows": list(rows(outcome.flows)),
-            "phases": list(rows(outcome.phases)),
-            "manifest": manifest,
-        }
-        json.dump(found, sys.stdout, indent=2, allow_nan=False)
+    if found is not None:
+        json.dump(found.values(manifest), sys.stdout, indent=2, allow_nan=False)
         print()
     else:
-        print(summary(values, outcome))
+        print(summary_text(values, summary))
+
+
+class Found:
+    """The rows of runs for JSON, which are held until all are there."""
+
+    def __init__(self) -> None:
+        self.flows: list[dict[str, Any]] = []
+        self.phases: list[dict[str, Any]] = []
+
+    def add(self, flows: Table, phases: Table) -> None:
+        """Add some runs."""
+        self.flows += rows(flows)
+        self.phases += rows(phases)
+
+    def values(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Return all of it, with the manifest of the runs."""
+        digests = list({row["run"]: row["digest"] for row in self.flows}.values())
+        return {
+            "flows": self.flows,
+            "phases": self.phases,
+            "manifest": manifest | {"digests": digests},
+        }
 
 
 def own_policies(words: Sequence[str] | None) -> Policies:
@@ -264,13 +289,12 @@ def trace_folder(name: str | None) -> Any:
     return result_folder(name, option="--trace")
 
 
-def write_traces(folder: Path, plan: Plan, run: int, manifest: dict[str, Any]) -> None:
+def write_traces(folder: Path, plan: Plan, run: int) -> None:
     """Write the events of each flow in a run."""
     names = [one["name"] for one in plan.flows]
     for name in names:
         with open_result(folder / f"{name}.csv") as file:
             write_trace(plan.trace(run=run, flow=name), file)
-    write_manifest(folder, manifest)
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
 
 
@@ -285,7 +309,7 @@ def write_qlogs(folder: Path, plan: Plan, run: int) -> None:
     note(f"qlog in {folder}: {', '.join(f'{name}{SUFFIX}' for name in names)}")
 
 
-def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
+def summary_text(scenario: dict[str, Any], summary: RunSummary) -> str:
     """Return what was measured as text."""
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
@@ -296,11 +320,11 @@ def summary(scenario: dict[str, Any], outcome: Outcome) -> str:
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
         + ("." if runs == 1 else "; means per run.")
     )
-    lines += ["", align(flow_cells(outcome))]
-    false_fast = false_fast_line(outcome)
+    lines += ["", align(summary.flow_cells())]
+    false_fast = summary.false_fast_line()
     if false_fast is not None:
         lines.append(false_fast)
-    phases = phase_cells(outcome)
+    phases = summary.phase_cells()
     if phases is not None:
         lines += [
             "",

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 
 use midflight_control::policy::Policy;
 use midflight_sim::World;
@@ -257,7 +258,29 @@ pub fn run_scenarios(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<ScenarioRun>>, StudyError> {
-    let each = plans.iter().map(Plan::most_rows);
+    run_some(plans, 0..u64::MAX, how, go_on)
+}
+
+/// As [`run_scenarios`], but of each scenario only the runs with these numbers, so that a caller
+/// need not hold the results of all.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn run_some(
+    plans: &[Plan],
+    numbers: Range<u64>,
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<ScenarioRun>>, StudyError> {
+    let runs_of = |plan: &Plan| {
+        numbers
+            .end
+            .min(plan.file.runs)
+            .saturating_sub(numbers.start)
+    };
+    let each = plans
+        .iter()
+        .map(|plan| runs_of(plan).saturating_mul(plan.rows_of_run()));
     let rows = each.fold(0_u64, u64::saturating_add);
     if rows > MOST_ROWS {
         let most = MOST_ROWS;
@@ -269,7 +292,7 @@ pub fn run_scenarios(
     let mut ends: Vec<usize> = Vec::with_capacity(pasts.len());
     let mut total = 0;
     for past in &pasts {
-        let jobs = past.members[0].2.file.runs as usize;
+        let jobs = runs_of(past.members[0].2) as usize;
         ends.push(ends.last().unwrap_or(&0) + jobs);
         total += past.members.len() * jobs;
     }
@@ -281,7 +304,7 @@ pub fn run_scenarios(
     let play = |job: usize, progress: &Progress| {
         let number = ends.partition_point(|&end| end <= job);
         let first = number.checked_sub(1).map_or(0, |before| ends[before]);
-        pasts[number].play((job - first) as u64, progress)
+        pasts[number].play(numbers.start + (job - first) as u64, progress)
     };
     let done: Vec<Vec<(usize, ScenarioRun)>> =
         in_parallel(total, how.threads, go_on, |progress| {

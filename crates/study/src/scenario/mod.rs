@@ -20,7 +20,7 @@ pub use file::{
     ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
     WayFile, WiredFile,
 };
-pub use many::{count_pasts, run_scenarios};
+pub use many::{count_pasts, run_scenarios, run_some};
 pub use one_run::{
     capture_scenario, compare_scenarios, explain_scenario, sender_of, stall_of, trace_scenario,
     Compared, Explained, Parted, SenderThen, Stall,
