@@ -351,12 +351,13 @@ def starter_names() -> list[str]:
 def read_plan(
     file: str | Path,
     *,
-    sets: Mapping[str, Value] | None = None,
+    sets: Mapping[str, Value] | Sequence[tuple[str, Value]] | None = None,
     policies: Policies | None = None,
 ) -> Plan:
     """Read and check a scenario file, or a starter scenario by its name.
 
-    `sets` and `policies` are as for `Scenario.read`, and so is what is raised.
+    `sets` and `policies` are as for `Scenario.read`, and so is what is raised; `sets` may be pairs
+    of a path and a value as well, in which a path that is there twice is refused.
     """
     from midflight import _core
 
@@ -386,20 +387,26 @@ def read_limited(path: Path) -> str:
     return found.decode("utf-8").replace("\r\n", "\n")
 
 
-def set_texts(sets: Mapping[str, Value] | None) -> list[tuple[str, str]]:
+def set_texts(
+    sets: Mapping[str, Value] | Sequence[tuple[str, Value]] | None,
+) -> list[tuple[str, str]]:
     """Return values by their paths as the core takes them: texts that TOML could have.
 
-    Raises `MidflightError` for what is no mapping.
+    Raises `MidflightError` for what is neither a mapping nor a list of pairs.
     """
     from midflight import MidflightError
 
-    if sets is not None and not isinstance(sets, Mapping):
-        raise MidflightError(f"sets is {sets!r}; accepted is a mapping of paths to values, or None")
+    is_pairs = isinstance(sets, list) and all(isinstance(one, tuple) for one in sets)
+    if not (sets is None or is_pairs or isinstance(sets, Mapping)):
+        raise MidflightError(
+            f"sets is {sets!r}; a mapping of paths to values, or None, is accepted"
+        )
 
     def text(value: Value) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    return [(path, text(value)) for path, value in (sets or {}).items()]
+    pairs = sets.items() if isinstance(sets, Mapping) else sets or []
+    return [(path, text(value)) for path, value in pairs]
 
 
 _PARTS: dict[str, Any] = {

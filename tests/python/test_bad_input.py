@@ -60,6 +60,67 @@ MISTAKES = {
         handoff("--packets", "1", "--packets", "2"),
         ["--packets is given 2 times"],
     ),
+    "a value set twice": (
+        ["run", "wifi-to-lte", "--set", "runs=2", "--set", " runs =3"],
+        ["--set runs is given 2 times", "once is accepted"],
+    ),
+    "a value set twice in another spelling": (
+        ["run", "wifi-to-lte", "--set", "handoffs.0.at=1s", "--set", "handoffs.00.at=2s"],
+        ["handoffs.00.at", "set twice, also by handoffs.0.at", "once is accepted"],
+    ),
+    "a table set over a value of it": (
+        ["run", "wifi-to-lte", "--set", "set.min_rto=1s", "--set", "set={max_rto='2s'}"],
+        ["set: this is set twice, also by set.min_rto"],
+    ),
+    "a knob set twice": (
+        handoff("--set", "min_rto=1s", "--set", "min_rto=2s"),
+        ["--set min_rto is given 2 times"],
+    ),
+    "a value of one run set twice": (
+        ["diff", "wifi-to-lte", "--a", "seed=1", "--a", "seed=2"],
+        ["--a seed is given 2 times"],
+    ),
+    "a value of both runs and of one": (
+        ["diff", "wifi-to-lte", "--set", "seed=1", "--b", "seed=2"],
+        ["seed: this is set twice"],
+    ),
+    "two policies of one name": (
+        ["run", "wifi-to-lte", "--policy", "a=a.py:A", "--policy", "a=b.py:B"],
+        ["--policy a is given 2 times"],
+    ),
+    "a scheme given twice": (
+        handoff("--scheme", "sack", "--scheme", "sack"),
+        ["--scheme sack is given 2 times"],
+    ),
+    "an axis given twice": (
+        ["sweep", "wifi-to-lte", "--axis", "seed=1", "--axis", "seed=2", "--out", "x"],
+        ["--axis seed is given 2 times"],
+    ),
+    "an axis that is set": (
+        ["sweep", "wifi-to-lte", "--axis", "seed=1,2", "--set", "seed=3", "--out", "x"],
+        ["--set seed", "the axis seed", "one of them is accepted"],
+    ),
+    "an axis over every name that is set for one": (
+        [
+            *("sweep", "wifi-to-lte", "--axis", "flows.*.scheme=sack,a2", "--out", "x"),
+            *("--set", "flows.download.scheme=sack"),
+        ],
+        ["--set flows.download.scheme", "the axis flows.*.scheme"],
+    ),
+    "two axes of one value": (
+        [
+            *("sweep", "wifi-to-lte", "--axis", "flows.*.scheme=sack,a2", "--out", "x"),
+            *("--axis", "flows.download.scheme=sack,a1"),
+        ],
+        ["flows.download.scheme: this is set twice"],
+    ),
+    "a request of a slurm job given twice": (
+        [
+            *("sweep", "wifi-to-lte", "--axis", "seed=1,2", "--out", "x", "--executor", "slurm"),
+            *("--job", "mem_gb=4", "--job", "mem_gb=8"),
+        ],
+        ["--job mem_gb is given 2 times"],
+    ),
     "an endless file": (["run", "/dev/zero"], ["/dev/zero", "10 MB"]),
     "a timer that never rests": (
         ["run", "wifi-to-lte", "--set", "set.max_rto=1 ns"],
@@ -198,3 +259,30 @@ def test_options_that_may_be_given_twice_still_may(capsys: pytest.CaptureFixture
     args = ["run", "wifi-to-lte", "--json", "--json", "--set", "runs=1", "--set", "seed=2"]
     assert main(args) == 0
     assert capsys.readouterr().err == ""
+
+
+def options() -> list[tuple[str, str, bool]]:
+    """Every option with one value of every command, and whether it takes one."""
+    from typer.core import TyperGroup, TyperOption
+    from typer.main import get_command
+
+    from midflight.cli import app
+
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return [
+        (name, param.opts[0], not param.is_flag)
+        for name, command in group.commands.items()
+        for param in command.params
+        if isinstance(param, TyperOption) and not param.multiple and param.opts[0] != "--help"
+        if not param.is_flag or param.secondary_opts
+    ]
+
+
+@pytest.mark.parametrize(("command", "option", "takes"), options())
+def test_an_option_with_one_value_is_given_once(
+    command: str, option: str, takes: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = [option, "1"] if takes else [option]
+    found = complaint([command, *once, *once], capsys)
+    assert f"{option} is given 2 times; once is accepted" in found

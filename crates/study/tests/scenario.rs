@@ -458,6 +458,57 @@ fn what_is_wrong_is_told_with_its_line() {
     assert!(read("", &[]).is_err_and(|e| e.contains("missing field \"links\"")));
 }
 
+/// Of two values for one thing neither wins silently, however the paths to it are written.
+#[test]
+fn a_value_is_set_once() {
+    let twice = |first: &str, second: &str| {
+        let value = |path: &str| match path {
+            "links.old" => "{ rate = \"1 Mbit/s\", delay = \"1 ms\" }",
+            "links.old.rate" => "2 Mbit/s",
+            "links.old.queue" => "bdp",
+            "set" => "{ min_rto = \"1 s\" }",
+            "set.max_rto" | "set.min_rto" => "2 s",
+            _ => "9 s",
+        };
+        read(PAPER, &[(first, value(first)), (second, value(second))])
+            .map_or_else(|e| e, |_| "accepted".into())
+    };
+    for (first, second, expected) in [
+        ("end", "end", "end: this is set twice; once is accepted"),
+        (
+            "handoffs.0.at",
+            "handoffs.00.at",
+            "handoffs.00.at: this is set twice, also by handoffs.0.at; once is accepted",
+        ),
+        (
+            "links.old.rate",
+            "links.old",
+            "links.old: this is set twice, also by links.old.rate; once is accepted",
+        ),
+        (
+            "links.old",
+            "links.old.rate",
+            "links.old.rate: this is set twice, also by links.old; once is accepted",
+        ),
+        (
+            "set",
+            "set.min_rto",
+            "set.min_rto: this is set twice, also by set; once is accepted",
+        ),
+    ] {
+        let error = twice(first, second);
+        assert!(error.ends_with(expected), "{first}, {second}: {error}");
+    }
+    // Neither has the other's.
+    for (first, second) in [
+        ("set", "set.max_rto"),
+        ("links.old", "links.old.queue"),
+        ("links.old.rate", "links.old.queue"),
+    ] {
+        assert_eq!(twice(first, second), "accepted", "{first}, {second}");
+    }
+}
+
 /// One run is too large whatever the number of runs is: what is said then is what makes it so.
 #[test]
 fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
@@ -511,10 +562,9 @@ fn a_gap_of_none_is_no_gap() {
     let without = plan(PAPER, &[]);
     let none = plan(PAPER, &[("handoffs.0.gap", "none")]);
     assert_eq!(without.canonical().ok(), none.canonical().ok());
-    let again = plan(
-        PAPER,
-        &[("handoffs.0.gap", "2 s"), ("handoffs.0.gap", "none")],
-    );
+    let with_gap = PAPER.replace("to = \"new\"", "to = \"new\"\ngap = \"2 s\"");
+    assert_ne!(with_gap, PAPER);
+    let again = plan(&with_gap, &[("handoffs.0.gap", "none")]);
     let breaks = |plan: &Plan| plan.occasions().iter().any(|one| one.breaks);
     assert!(!breaks(&again));
     assert!(breaks(&plan(PAPER, &[("handoffs.0.gap", "2 s")])));

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from midflight.cli.output import UserError
 
-__all__ = ["idle_knobs", "link_text", "read", "read_knobs", "read_whole"]
+__all__ = ["idle_knobs", "link_text", "read", "read_knobs", "read_pairs", "read_whole"]
 
 
 def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
@@ -31,15 +31,20 @@ def read_whole(option: str, text: str, least: int, most: int) -> int:
     return number
 
 
-def read_knobs(words: list[str]) -> dict[str, str]:
-    """Read the values of --set."""
-    knobs = {}
+def read_knobs(words: Iterable[str]) -> dict[str, str]:
+    """Read the values of --set of senders; that no key is there twice is the command's to see."""
+    return dict(read_pairs(words))
+
+
+def read_pairs(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Read values of the form key=value."""
+    pairs = []
     for word in words:
         key, equals, value = word.partition("=")
         if not (equals and key.strip() and value.strip()):
             raise UserError(f'--set "{word}" is not key=value; write for example min_rto="1 s"')
-        knobs[key.strip()] = value.strip()
-    return knobs
+        pairs.append((key.strip(), value.strip()))
+    return pairs
 
 
 def idle_knobs(

@@ -14,7 +14,7 @@ import typer
 
 from midflight.cli.captures import Captures, SnaplenOption
 from midflight.cli.flow_tables import write_trace
-from midflight.cli.input import idle_knobs, read_knobs, read_whole
+from midflight.cli.input import idle_knobs, read_pairs, read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, ManifestFile, TableFiles, result_folder
@@ -249,9 +249,9 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
     from midflight.policy import did_you_mean
     from midflight.scenario import read_plan, starter_names
 
-    knobs = read_knobs(list(sets or []))
+    pairs: list[tuple[str, Any]] = [*read_pairs(sets or [])]
     try:
-        return read_plan(file, sets=knobs, policies=policies)
+        return read_plan(file, sets=pairs, policies=policies)
     except FileNotFoundError as error:
         files = (str(path) for path in Path().glob("*.toml"))
         near = did_you_mean(file, [*starter_names(), *files])

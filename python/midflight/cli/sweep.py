@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import read_whole
+from midflight.cli.input import read_pairs, read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.run import (
@@ -168,6 +168,7 @@ def sweep(
         shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
         policies=own,
     )
+    check_sets(asked, sets or [])
     told_apart = read_by(by, asked)
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)
@@ -218,8 +219,6 @@ def read_axes(words: Sequence[str]) -> dict[str, Any]:
                 f'--axis "{word}" is not KEY=VALUES; write for example '
                 "flows.download.scheme=sack,enhanced"
             )
-        if key in found:
-            raise UserError(f"--axis {key} is given twice; give all its values at once")
         found[key] = values
         if values.startswith("["):
             try:
@@ -227,6 +226,21 @@ def read_axes(words: Sequence[str]) -> dict[str, Any]:
             except tomllib.TOMLDecodeError as error:
                 raise UserError(f"--axis {key}: {values} is no list in TOML: {error}") from error
     return found
+
+
+def check_sets(asked: Sweep, words: Sequence[str]) -> None:
+    """Refuse a value of --set that an axis has values for as well."""
+
+    def parts(path: str) -> list[str]:
+        return [str(int(part)) if part.isdecimal() else part for part in path.split(".")]
+
+    for key, _ in read_pairs(words):
+        for axis, paths in asked.paths.items():
+            if any(parts(key)[: len(parts(path))] == parts(path) for path in paths):
+                raise UserError(
+                    f"--set {key} and the axis {axis} give values for the same; one of them is "
+                    "accepted"
+                )
 
 
 def read_by(text: str | None, asked: Sweep) -> list[str] | None:

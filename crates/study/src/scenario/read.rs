@@ -3,6 +3,7 @@
 //! Everything becomes one tree of JSON values first, so that a value that was set goes the same
 //! way as one from the file, and an error names the path to it and where that was written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midflight_control::policy::ForeignPolicy;
@@ -46,8 +47,9 @@ pub fn read_scenario(
         Origin::Toml(name) => parse_toml(text, name)?,
         Origin::Json => parse_json(text)?,
     };
+    let mut given = BTreeMap::new();
     for (path, value) in sets {
-        set(&mut tree, path, value).map_err(complain)?;
+        set(&mut tree, path, value, &mut given).map_err(complain)?;
     }
     let mut path = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(tree, &mut path);
@@ -112,7 +114,14 @@ fn value(text: &str) -> Json {
     }
 }
 
-fn set(tree: &mut Json, path: &str, text: &str) -> Result<(), Problem> {
+/// Sets the value at a path. `given` has what was set before, by the parts of the path as the tree
+/// has them: of two values for one thing neither may win silently.
+fn set<'a>(
+    tree: &mut Json,
+    path: &'a str,
+    text: &str,
+    given: &mut BTreeMap<Vec<String>, &'a str>,
+) -> Result<(), Problem> {
     let refuse = |why: String| {
         Err(Problem {
             key: path.into(),
@@ -133,6 +142,10 @@ fn set(tree: &mut Json, path: &str, text: &str) -> Result<(), Problem> {
         }
     }
     let mut at = tree;
+    let mut place: Vec<String> = Vec::new();
+    // Something that was set before has this value.
+    let mut within = None;
+    let mut is_there = true;
     for (i, part) in parts.iter().enumerate() {
         // What is not there yet is a list if the next part is the number of its first entry.
         let missing = || match parts.get(i + 1) {
@@ -146,19 +159,39 @@ fn set(tree: &mut Json, path: &str, text: &str) -> Result<(), Problem> {
             Json::Array(list) => {
                 let length = list.len();
                 match part.parse::<usize>() {
-                    Ok(place) if place <= length => {
-                        if place == length {
+                    Ok(entry) if entry <= length => {
+                        place.push(entry.to_string());
+                        if entry == length {
+                            is_there = false;
                             list.push(missing());
                         }
-                        &mut list[place]
+                        &mut list[entry]
                     }
                     _ => return refuse(format!("\"{part}\" is not the number of an entry; accepted are 0 to {length}, where the last makes a new one")),
                 }
             }
-            Json::Object(table) => table.entry(*part).or_insert_with(missing),
+            Json::Object(table) => {
+                place.push((*part).into());
+                is_there &= table.contains_key(*part);
+                table.entry(*part).or_insert_with(missing)
+            }
             _ => return refuse("this is not a path to a value".into()),
         };
+        within = within.or_else(|| given.get(&place));
     }
+    // What is above it, if that has it; or the first of what is below it.
+    let below = given.range(place.clone()..).next();
+    let below = below.filter(|(other, _)| other.starts_with(&place));
+    let above = within.filter(|_| is_there);
+    if let Some(&other) = above.or(below.map(|(_, other)| other)) {
+        let also = if other == path {
+            String::new()
+        } else {
+            format!(", also by {other}")
+        };
+        return refuse(format!("this is set twice{also}; once is accepted"));
+    }
+    given.insert(place, path);
     *at = value(text);
     Ok(())
 }
