@@ -121,6 +121,14 @@ MISTAKES = {
         ],
         ["--job mem_gb is given 2 times"],
     ),
+    "a setting of senders without its place": (
+        ["run", "wifi-to-lte", "--set", "abc_limit=1"],
+        ["abc_limit", "set.abc_limit", "flows.NAME.set.abc_limit"],
+    ),
+    "a setting of senders as in a scenario": (
+        handoff("--set", "set.abc_limit=1"),
+        ["set.abc_limit", 'did you mean "abc_limit"'],
+    ),
     "an endless file": (["run", "/dev/zero"], ["/dev/zero", "10 MB"]),
     "a timer that never rests": (
         ["run", "wifi-to-lte", "--set", "set.max_rto=1 ns"],

@@ -172,7 +172,31 @@ def test_list_shows_knobs_of_every_kind_of_part(capsys: pytest.CaptureFixture[st
         midflight.detectors(),
     )
     for knob in (knob for kind in kinds for part in kind for knob in part["knobs"]):
-        assert f"--set {knob['name']}={knob['default']}  accepts {knob['accepts']}" in text
+        assert f"  {knob['name']}={knob['default']}  accepts {knob['accepts']}" in text
+
+
+def test_the_list_says_how_every_command_spells_a_knob(capsys: pytest.CaptureFixture[str]) -> None:
+    from typer.main import get_command
+
+    from midflight.cli import app
+
+    assert main(["list", "settings"]) == 0
+    _, _, told = capsys.readouterr().out.partition("How to set a KNOB\n")
+    lines = told.splitlines()
+    of_senders, of_scenarios = (lines[n].split("  --set")[0].strip().split(", ") for n in (0, 1))
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    with_sets = {
+        name: {param.name for param in command.params}
+        for name, command in commands.items()
+        if any("--set" in param.opts for param in command.params)
+    }
+    assert set(with_sets) == {*of_senders, *of_scenarios}
+    assert {name for name, params in with_sets.items() if "sets" in params} == {*of_scenarios}
+    assert main(["handoff", *PAIR, "--at", "8.2s", "--set", "abc_limit=1"]) == 0
+    for key in ("set.abc_limit", "flows.download.set.abc_limit"):
+        assert main(["run", "wifi-to-lte", "--set", f"{key}=1"]) == 0
+    assert main(["list", "links"]) == 0
+    assert "KNOB" not in capsys.readouterr().out.rpartition("Presets")[2]
 
 
 def test_schemes_are_joined_by_plus(capsys: pytest.CaptureFixture[str]) -> None:

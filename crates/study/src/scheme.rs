@@ -296,14 +296,30 @@ fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyErr
         if SETTINGS.iter().any(|k| k.name == knob) {
             chosen.set(knob, value)?;
         } else if !set_somewhere(knob, value)? {
-            let known = SETTINGS.iter().chain(part_knobs()).map(|k| k.name);
+            // As a scenario has it: set.min_rto.
+            let bare = knob.rsplit('.').next().unwrap_or(knob);
+            let near = if is_knob(bare) {
+                vec![bare.into()]
+            } else {
+                nearest_few(knob, all_knobs().map(|k| k.name))
+            };
             return Err(StudyError::UnknownKnob {
                 name: knob.clone(),
-                near: nearest_few(knob, known),
+                near,
             });
         }
     }
     Ok(chosen)
+}
+
+/// The settings of sender and receiver, and the knobs of parts.
+fn all_knobs() -> impl Iterator<Item = &'static Knob> {
+    SETTINGS.iter().chain(part_knobs())
+}
+
+/// Whether there is a setting, or a knob of a part, of this name.
+pub(crate) fn is_knob(name: &str) -> bool {
+    all_knobs().any(|k| k.name == name)
 }
 
 /// Sets the knob of every part that has it, to check the value even if no

@@ -35,6 +35,15 @@ HEADINGS = {
     "scenarios": "Starter scenarios",
 }
 
+#: How each kind of command takes what a list shows as KNOB.
+HOW_TO_SET = """\
+How to set a KNOB
+  handoff, startup, flow, roam, drill              --set KNOB=VALUE
+  run, sweep, plot, report, explain, diff          --set set.KNOB=VALUE for all flows,
+                                                   --set flows.NAME.set.KNOB=VALUE for one
+  a scenario file                                  [set] or [flows.NAME.set], KNOB = "VALUE"
+  an axis of a sweep                               --axis set.KNOB=VALUES"""
+
 
 def list_registry(
     what: Annotated[
@@ -51,7 +60,8 @@ def list_registry(
     A scheme is the plain sender with some parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
     and one handover signal. `--scheme` takes several joined by +, such as enhanced+dcr-frto. The
-    knobs of the parts and the settings of sender and receiver are what `--set` takes.
+    knobs of the parts and the settings of sender and receiver are what `--set` takes; the list ends
+    with how each command spells them.
 
     \b
     Examples:
@@ -67,7 +77,10 @@ def list_registry(
         json.dump(found if what is None else found[what], sys.stdout, indent=2)
         print()
     else:
-        print("\n\n".join(section(kind, items) for kind, items in found.items()))
+        texts = [section(kind, items) for kind, items in found.items()]
+        if any(has_knobs(items) for items in found.values()):
+            texts.append(HOW_TO_SET)
+        print("\n\n".join(texts))
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -117,6 +130,11 @@ def section(kind: str, items: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def has_knobs(items: list[dict[str, Any]]) -> bool:
+    """Whether a list shows something that can be set."""
+    return any("accepts" in one or one.get("knobs") for one in items)
+
+
 def setting(indent: str, knob: dict[str, Any]) -> list[str]:
     """Return how a knob is set and what it takes."""
     if "values" in knob:
@@ -124,4 +142,4 @@ def setting(indent: str, knob: dict[str, Any]) -> list[str]:
             f"{profile}: {value or '-'}" for profile, value in knob["values"].items()
         )
         return [f"{indent}  {values}; accepts {knob['accepts']}"]
-    return [f"{indent}  --set {knob['name']}={knob['default']}  accepts {knob['accepts']}"]
+    return [f"{indent}  {knob['name']}={knob['default']}  accepts {knob['accepts']}"]

@@ -14,6 +14,7 @@ use toml::de::{DeTable, DeValue};
 use super::file::ScenarioFile;
 use super::plan::{Plan, Problem};
 use crate::error::{nearest, StudyError};
+use crate::scheme::is_knob;
 
 /// Where the text of a scenario is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub fn read_scenario(
     let tracked = serde_path_to_error::Deserializer::new(tree, &mut path);
     let read: Result<ScenarioFile, serde_json::Error> = serde::Deserialize::deserialize(tracked);
     let file = read.map_err(|error| {
-        let why = with_nearest(&error.to_string());
+        let mut why = with_nearest(&error.to_string());
         // A place in a list as it is written: handoffs.0.at.
         let key = path.path().to_string().replace('[', ".").replace(']', "");
         let key = if key == "." {
@@ -63,6 +64,9 @@ pub fn read_scenario(
         } else {
             key
         };
+        if let Some(place) = knob_place(&key, &error.to_string()) {
+            why = format!("it is a setting of senders; {place} is accepted");
+        }
         complain(Problem { key, why })
     })?;
     Plan::new(file, policies).map_err(complain)
@@ -231,6 +235,20 @@ fn place(text: &str, origin: Origin<'_>, sets: &[(String, String)], key: &str) -
         Some(line) => format!("{name}:{line}: "),
         None => format!("{name}: "),
     }
+}
+
+/// Where the setting of a sender or of one of its parts goes, if an unknown field is one.
+fn knob_place(key: &str, message: &str) -> Option<String> {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    if !message.starts_with("unknown field") || !is_knob(name) {
+        return None;
+    }
+    let mut parts = key.split('.');
+    let flow = parts.next().filter(|&first| first == "flows");
+    Some(match flow.and_then(|_| parts.next()) {
+        Some(flow) => format!("flows.{flow}.set.{name}"),
+        None => format!("set.{name} for all flows, or flows.NAME.set.{name} for one,"),
+    })
 }
 
 /// Adds to a message about an unknown name among others the nearest of them.
