@@ -841,6 +841,9 @@ class Plan:
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""
     @property
+    def has_chance(self) -> bool:
+        """Something is random, so that runs differ."""
+    @property
     def occasions(self) -> list[Occasion]:
         """The handoffs, and the changes of the link that the mobile node is on."""
     def capture(
@@ -891,6 +894,9 @@ class Events:
     @property
     def digest(self) -> str | None:
         """The digest of the run; None if it was not played to its end."""
+    @property
+    def ended_ns(self) -> int | None:
+        """When the run was over; None if it was not played to its end."""
     @property
     def is_complete(self) -> bool:
         """There is no later event."""

@@ -702,3 +702,36 @@ def test_a_stall_of_a_flow_that_others_outlast_or_end_is_that_of_the_run() -> No
             waited = [one for one in told_of.steps if "nothing new was acknowledged" in one.text]
             assert [one.time_ns for one in waited] == [begin]
             assert f": {length / 1e9:.6g} s from" in told_of.why_chosen
+
+
+def test_an_instant_after_the_end_of_the_run_is_said_to_be_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for at in ("5.8285s", "3s"):
+        assert main(["explain", "wifi-to-lte", "--at", at]) == 0
+        assert "after the end" not in capsys.readouterr().err
+    for more in ([], ["--what", "rto"]):
+        assert main(["explain", "wifi-to-lte", "--at", "100s", *more]) == 0
+        found = capsys.readouterr().err
+        assert "--at 100s is after the end of the run, which was over at 5.828594 s" in found
+    # A flow without an end goes on until the run's.
+    ends = ["--set", "flows.download.size=unlimited", "--set", "end=4s"]
+    assert main(["explain", "wifi-to-lte", "--at", "4.5s", *ends, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["ended_ns"] == 4_000_000_000
+    assert "which was over at 4 s" in captured.err
+
+
+def test_the_opening_is_explained_by_the_state_of_the_sender(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for at in ("0s", "1ms"):
+        assert main(["explain", "wifi-to-lte", "--at", at]) == 0
+        first, _, lines = capsys.readouterr().out.partition("\n\n")
+        assert first.startswith("Explained is the last event at or before")
+        assert [line.split(maxsplit=3)[3] for line in lines.splitlines()[:3]] == [
+            "the sender has opened: state slow-start, cwnd 1, ssthresh 1000000, RTO 1 s, "
+            "1 segment in flight",
+            "segment 0 was sent for the first time",
+            "because the connection opened",
+        ]

@@ -109,6 +109,28 @@ def test_nothing_is_half_written_when_it_ends_early(
     assert results(folder) != before
 
 
+def test_runs_that_are_all_equal_are_said_to_be(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "all 3 runs are equal: nothing is random"
+    run = ["run", str(small), "--set", "runs=3"]
+    assert main(run) == 0
+    assert note not in capsys.readouterr().err
+    small.write_text(SMALL.replace('loss = "uniform 5%"', ""))
+    assert main(run) == 0
+    assert note in capsys.readouterr().err
+    for more in (
+        "links.b.up={reorder='swap 5%'}",
+        "links.b.cross=poisson 1 Mbit/s",
+        "handoffs.0.notice={lost='50%'}",
+        "handoffs.0.signal={missed='50%'}",
+    ):
+        assert main([*run, "--set", more]) == 0
+        assert note not in capsys.readouterr().err, more
+    assert main(run[:2]) == 0
+    assert "equal" not in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no resource module")
 def test_memory_does_not_grow_with_the_number_of_runs(small: Path, tmp_path: Path) -> None:
     program = """

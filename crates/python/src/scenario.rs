@@ -245,6 +245,12 @@ impl Plan {
         self.plan.remarks().to_vec()
     }
 
+    /// Something is random, so that runs differ.
+    #[getter]
+    fn has_chance(&self) -> bool {
+        self.plan.has_chance()
+    }
+
     /// The handoffs, and the changes of the link that the mobile node is on.
     #[getter]
     fn occasions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -495,6 +501,12 @@ impl Events {
     #[getter]
     fn digest(&self) -> Option<&str> {
         self.found.digest.as_deref()
+    }
+
+    /// When the run was over; None if it was not played to its end.
+    #[getter]
+    fn ended_ns(&self) -> Option<u64> {
+        self.found.ended.map(Instant::as_nanos)
     }
 
     /// There is no later event.

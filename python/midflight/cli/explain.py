@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import read, read_whole
-from midflight.cli.output import UserError
+from midflight.cli.output import UserError, note
 from midflight.cli.run import (
     FileArgument,
     PoliciesOption,
@@ -76,6 +76,7 @@ def explain(
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
     from midflight.explain.events import listed
+    from midflight.explain.telling import when
 
     at_ns = None if at is None else read("--at", parse_duration, at)
     run_number = read_run(run)
@@ -100,6 +101,8 @@ def explain(
         return
     else:
         found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
+        if found is not None and found.ended_ns is not None and at_ns > found.ended_ns:
+            note(f"--at {at} is after the end of the run, which was over at {when(found.ended_ns)}")
     if found is None:
         where = "" if at is None else f" at or before {at}; give a later --at"
         raise UserError(f"there is no {name} of this flow{where}")
@@ -182,6 +185,7 @@ def values(found: Explanation) -> dict[str, Any]:
         "before": [row_values(row) for row in found.before],
         "after": [row_values(row) for row in found.after],
         "digest": found.digest,
+        **({} if found.ended_ns is None else {"ended_ns": found.ended_ns}),
     }
 
 

@@ -158,6 +158,11 @@ def run(
         raise UserError(f"--run {number}: there are {values['runs']} runs, numbered from 0")
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
+    if values["runs"] > 1 and not plan.has_chance:
+        note(
+            f"all {values['runs']} runs are equal: nothing is random in this scenario (losses, "
+            "reordering, cross traffic, notices and signals that are lost)"
+        )
     from midflight.scenario import manifest_of, run_pieces
 
     flags = [

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import Copy, History, Row, Stall, widening
@@ -115,6 +115,8 @@ class Explanation:
     before: Sequence[Row]
     after: Sequence[Row]
     digest: str
+    #: When the run was over, if that is known.
+    ended_ns: int | None = None
 
 
 def explain(
@@ -135,6 +137,7 @@ def explain(
 
     def look(size: int) -> Explanation | None:
         history = History(plan, run=run, flow=flow, near_ns=at_ns, size=size, find=find)
+        ended_ns = history.ended_ns
         if find is not None and history.found is not None:
             index, time_ns = history.found
             if index < history.first + len(history) // 4 and history.first > 0:
@@ -151,9 +154,24 @@ def explain(
                 return None
             found = chosen
         row, why = found
-        return explained(history, row, why, chain(history, row.index))
+        steps = chain(history, row.index)
+        if find is None and row.time_ns == history.opened_ns:
+            steps = [opening(history, row.time_ns), *steps]
+        told = explained(history, row, why, steps)
+        return replace(told, ended_ns=ended_ns)
 
     return widening(look)
+
+
+def opening(history: History, at_ns: int) -> Step:
+    """Return what the sender is once it has opened, of which few events tell."""
+    then = history.events.sender(at_ns + 1)
+    text = (
+        f"the sender has opened: state {then['state']}, cwnd {number(then['cwnd'])}, "
+        f"ssthresh {then['ssthresh']:.12g}, RTO {number(then['rto_ns'] / 1e9)} s, "
+        f"{then['flight_size']} segment in flight"
+    )
+    return Step(at_ns, text, None)
 
 
 def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Explanation | None:
@@ -252,6 +270,9 @@ def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
             return None
         event = "jump"
     if event == "ssthresh" and history.standing(row.index).ssthresh is None:
+        return None
+    # What a sender begins with is no change.
+    if event in ("backoff", "state") and row.time_ns == history.opened_ns:
         return None
     return names.index(event) if event in names else None
 

@@ -163,6 +163,9 @@ class History:
         )
         self.digest = digest if digest is not None else self.events.digest or ""
         self.found = self.events.found
+        #: When the run was over, and when the flow opened, as far as that is known.
+        self.ended_ns = self.events.ended_ns
+        self.opened_ns = self.events.opened_ns
         self.first: int = self.events.first
         #: One past the last event of the window, and whether there is none behind it.
         self.end = self.first + len(self.events)

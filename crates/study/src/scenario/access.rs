@@ -47,6 +47,16 @@ pub(super) struct Access {
     pub(super) settings: Vec<Ways>,
 }
 
+impl Access {
+    /// Whether anything on the link is random.
+    pub(super) fn has_chance(&self) -> bool {
+        let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
+        let is_random =
+            |way: &Way| way.loss.is_some() || way.reordering.is_some() || way.cross.is_some();
+        ways.into_iter().any(is_random)
+    }
+}
+
 /// What a key left out leaves to its preset.
 fn or<T: Clone, P>(
     own: Option<&Written<T>>,

@@ -127,6 +127,8 @@ pub struct Explained {
     pub kept: Kept,
     /// The digest of the run, if it was played to its end.
     pub digest: Option<String>,
+    /// When the run was over, if it was played to its end.
+    pub ended: Option<Instant>,
     flow: usize,
     /// Copies of the world from before the events that are kept, each with an instant that had not
     /// begun then or was under way.
@@ -186,7 +188,9 @@ pub fn explain_scenario(
         }
     };
     let (digest, until_done) = world.into_observer();
+    let ended = until_done.ends.over.unwrap_or_else(|| plan.end());
     Ok(Explained {
+        ended: is_over.then_some(ended),
         kept: until_done.watching.into_kept(),
         digest: is_over.then(|| digest.to_string()),
         flow,

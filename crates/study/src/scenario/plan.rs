@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midflight_control::policy::ForeignPolicy;
+use midflight_control::policy::{ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -298,6 +298,20 @@ impl Plan {
             return problem("runs", why);
         }
         Ok(())
+    }
+
+    /// Whether something may be different in another run.
+    pub fn has_chance(&self) -> bool {
+        let is_lost = |telling: &Option<Telling>| telling.is_some_and(|told| told.lost > 0.0);
+        let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
+        self.access.iter().any(Access::has_chance)
+            || self
+                .moves
+                .iter()
+                .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
+            || self.changes.iter().any(|change| is_lost(&change.telling))
+            // Nobody knows what code from elsewhere draws.
+            || self.built.iter().any(|built| built.policies.iter().any(foreign))
     }
 
     fn flows(

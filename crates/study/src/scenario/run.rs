@@ -182,7 +182,7 @@ pub(super) struct Ends {
     left: Option<usize>,
     /// What is to be timed, if that ends the run.
     timing: Option<Timing>,
-    over: Option<Instant>,
+    pub(super) over: Option<Instant>,
 }
 
 /// The timing after the last handoff or change.
