@@ -5,7 +5,7 @@ Runs are added some at a time, and none is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.scenario import Outcome
 
-__all__ = ["RunSummary", "csv_cell", "rows"]
+__all__ = ["RunSummary", "csv_cell", "csv_row", "csv_text", "plain_text", "rows"]
 
 
 def rows(table: Table) -> Iterator[dict[str, Any]]:
@@ -33,14 +33,20 @@ def csv_cell(value: Any) -> str:
 def csv_text(text: str) -> str:
     """Return a text as it is in a CSV file: with a quote before what a spreadsheet would run.
 
-    That is the remedy that OWASP has against formula injection. Numbers stay as they are.
+    That is the remedy that OWASP has against formula injection. Numbers stay as they are. What
+    begins with a quote gets one too, so that `plain_text` knows which to take off.
     """
-    return f"'{text}" if is_formula(text) else text
+    return f"'{text}" if text.startswith("'") or is_formula(text) else text
+
+
+def csv_row(row: Iterable[Any]) -> list[Any]:
+    """Return a row as it is in a CSV file."""
+    return [csv_text(cell) if isinstance(cell, str) else cell for cell in row]
 
 
 def plain_text(text: str) -> str:
     """Return what `csv_text` made a text in a CSV file of."""
-    return text[1:] if text[:1] == "'" and is_formula(text[1:]) else text
+    return text.removeprefix("'")
 
 
 def is_formula(text: str) -> bool:

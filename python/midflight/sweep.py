@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from midflight.policy import sources
-from midflight.run_tables import csv_text
+from midflight.run_tables import csv_row
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
@@ -359,7 +359,7 @@ class Sweep:
                 rows = self.rows(cells, table)
                 if number > 0:
                     next(rows)
-                csv.writer(text, lineterminator="\n").writerows(rows)
+                csv.writer(text, lineterminator="\n").writerows(map(csv_row, rows))
         return {name: text.getvalue() for name, text in texts.items()}
 
     def pieces(self, cells: Sequence[int]) -> Iterator[tuple[list[int], list[Plan]]]:
@@ -382,7 +382,7 @@ class Sweep:
         import io
 
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(self.rows(cells, table))
+        csv.writer(text, lineterminator="\n").writerows(map(csv_row, self.rows(cells, table)))
         return text.getvalue()
 
     def rows(self, cells: Sequence[int], table: Table) -> Iterator[list[Any]]:
@@ -392,8 +392,7 @@ class Sweep:
         values = [list(self.values(cell).values()) for cell in cells]
         columns = (table.column(name) for name in names)
         for place, *row in zip(table.column("cell"), *columns, strict=True):
-            texts = (csv_text(cell) if isinstance(cell, str) else cell for cell in row)
-            yield [cells[place], *map(csv_text, values[place]), *texts]
+            yield [cells[place], *values[place], *row]
 
     def cells_of(self, share: tuple[int, int]) -> int:
         """How many cells a share, (i, n) for every n-th shard from i on, has."""
@@ -562,9 +561,13 @@ TEXTS = ("flow", "scheme", "direction", "kind", "link", "digest")
 
 
 def _parquet(path: Path, axes: Sequence[str]) -> None:
-    """Write a CSV file as Parquet beside it, where pyarrow is installed, a batch at a time."""
+    """Write a CSV file as Parquet beside it, where pyarrow is installed, a batch at a time.
+
+    Texts are as they were before they went into a CSV file.
+    """
     try:
         import pyarrow as pa
+        import pyarrow.compute as pa_compute
         import pyarrow.csv as pa_csv
         import pyarrow.parquet as pq
     except ImportError:
@@ -577,6 +580,11 @@ def _parquet(path: Path, axes: Sequence[str]) -> None:
             return pa.string()
         return pa.float64() if name.endswith("_bps") else pa.int64()
 
+    def plain(column: Any) -> Any:
+        if column.type != pa.string():
+            return column
+        return pa_compute.replace_substring_regex(column, "^'", "")
+
     target = path.with_suffix(".parquet")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     options = pa_csv.ConvertOptions(column_types={name: of(name) for name in names})
@@ -586,7 +594,8 @@ def _parquet(path: Path, axes: Sequence[str]) -> None:
             pq.ParquetWriter(unfinished, reader.schema) as writer,
         ):
             for batch in reader:
-                writer.write_batch(batch)
+                columns = [plain(column) for column in batch.columns]
+                writer.write_batch(pa.record_batch(columns, schema=reader.schema))
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -652,15 +652,28 @@ def test_seeds_are_a_sample_unless_told_apart(
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    from midflight.plot.axis import read_columns
     from midflight.run_tables import csv_cell, plain_text
 
-    for text in ("=1+1", "+1 ms", "-x", "@SUM(A1)", "\t=1", "\r=1"):
+    for text in ("=1+1", "+1 ms", "-x", "@SUM(A1)", "\t=1", "\r=1", "'x", "'=1", "''=1", "'"):
         assert csv_cell(text) == f"'{text}"
         assert plain_text(csv_cell(text)) == text
-    for cell, same in (("-1.5", "-1.5"), (-2, "-2"), ("a=b", "a=b"), ("'x", "'x"), (None, "")):
+    for cell, same in (("-1.5", "-1.5"), (-2, "-2"), ("a=b", "a=b"), ("x'", "x'"), (None, "")):
         assert csv_cell(cell) == same
         assert plain_text(same) == same
-    sweep = Sweep.of(Scenario.read("wifi-to-lte"), {"title": ["=1+1", "plain"]})
+    titles = ["=1+1", "plain", "'=1+1", "'"]
+    sweep = Sweep.of(Scenario.read("wifi-to-lte"), {"title": titles})
     run_here(sweep, tmp_path)
-    assert {row["title"] for row in rows(tmp_path / "flows.csv")} == {"'=1+1", "plain"}
-    assert {row["title"] for row in read_flows(tmp_path)} == {"=1+1", "plain"}
+    in_file = [row["title"] for row in rows(tmp_path / "flows.csv")]
+    assert in_file == ["'=1+1", "plain", "''=1+1", "''"]
+    assert [row["title"] for row in read_flows(tmp_path)] == titles
+    # Parquet has no need of quotes; verify and plot know which file has them.
+    for name in ("flows", "phases"):
+        column = parquet.read_table(tmp_path / f"{name}.parquet").column("title").to_pylist()
+        assert list(dict.fromkeys(column)) == titles
+    assert main(["verify", str(tmp_path)]) == 0
+    for suffix in ("csv", "parquet"):
+        columns = read_columns(tmp_path / f"flows.{suffix}", "stall_ns")
+        assert columns["title"] == titles

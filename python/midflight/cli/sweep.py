@@ -26,7 +26,7 @@ from midflight.cli.run import (
     own_policies,
     scenario_plan,
 )
-from midflight.run_tables import csv_text
+from midflight.run_tables import csv_row
 
 if TYPE_CHECKING:
     from midflight.sweep import Shard, Sweep
@@ -433,9 +433,7 @@ class Summary:
             for one in self.compared:
                 values = asdict(one)
                 cells = ("" if values[name] != values[name] else values[name] for name in names)
-                texts = (csv_text(cell) if isinstance(cell, str) else cell for cell in cells)
-                told = map(csv_text, (one.flow, *one.values, self.metric))
-                writer.writerow([*told, *texts])
+                writer.writerow(csv_row((one.flow, *one.values, self.metric, *cells)))
 
     def values(self) -> dict[str, Any]:
         """Return the summary as values for JSON; what is not finite is None."""

@@ -33,6 +33,7 @@ from midflight.plot.style import (
     wrapped,
 )
 from midflight.results import Quartiles, quartiles
+from midflight.run_tables import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,7 +192,7 @@ def _read_csv(file: Path) -> Columns:
         reader = csv.reader(text)
         names = next(reader, [])
         rows = list(reader)
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    return {name: [plain_text(row[place]) for row in rows] for place, name in enumerate(names)}
 
 
 def axis_data(
