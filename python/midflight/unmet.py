@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.run_tables import rows
+from midflight.run_tables import plain_text, rows
 
 if TYPE_CHECKING:
     from midflight._core import Occasion, Plan, Table
@@ -139,13 +139,15 @@ class Occasions:
         return any(int(row["finished_ns"]) <= at for at in begins)
 
 
-def unmet_cells(sweep: Sweep, folder: Path) -> Unmet:
-    """Count the cells of a sweep, which is put together in a folder, where that is so."""
-    occasions = Occasions(sweep)
+def unmet_cells(occasions: Occasions, folder: Path) -> Unmet:
+    """Count the cells of a sweep, whose tables are in a folder, where that is so."""
     done: set[str] = set()
     late: set[str] = set()
     with (folder / "flows.csv").open(newline="", encoding="utf-8") as file:
-        each = (row for row in csv.DictReader(file) if row["moves"] == "1")
+        plain = (
+            {key: plain_text(cell) for key, cell in row.items()} for row in csv.DictReader(file)
+        )
+        each = (row for row in plain if row["moves"] == "1")
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
             handoffs = handoffs_ns(occasions.of(flows[0]))

@@ -677,3 +677,24 @@ def test_a_cell_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
     for suffix in ("csv", "parquet"):
         columns = read_columns(tmp_path / f"flows.{suffix}", "stall_ns")
         assert columns["title"] == titles
+
+
+def test_a_summary_makes_each_plan_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from midflight.cli.sweep import Summary
+
+    instants = ["0.1 s", "0.2 s", "5 s"]
+    axes = {"flows.download.scheme": ["sack", "a2"], "handoffs.0.at": instants}
+    sweep = Sweep.of(Scenario.read("wifi-to-lte"), axes, compare="flows.download.scheme")
+    run_here(sweep, tmp_path)
+    made: list[int] = []
+    plan = Sweep.plan
+
+    def counted(self: Sweep, cell: int) -> Any:
+        made.append(cell)
+        return plan(self, cell)
+
+    monkeypatch.setattr(Sweep, "plan", counted)
+    found = Summary.of(sweep, tmp_path, "all_new_ns")
+    assert found.unmet.all_done == 2
+    # Cells with the same instants have the same handoffs.
+    assert len(made) == len(instants)

@@ -413,7 +413,7 @@ class Summary:
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
         file = comparison_file(None if chosen == usual else chosen, phase)
-        unmet = unmet_cells(asked, folder)
+        unmet = unmet_cells(occasions, folder)
         return cls(asked, chosen, by, grouped, compared, file, unmet, phase)
 
     @property
