@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.scenario import Outcome
 
-__all__ = ["RunSummary", "csv_cell", "csv_row", "csv_text", "plain_text", "rows"]
+__all__ = ["RunSummary", "counted", "csv_cell", "csv_row", "csv_text", "plain_text", "rows"]
 
 
 def rows(table: Table) -> Iterator[dict[str, Any]]:
@@ -57,6 +57,11 @@ def is_formula(text: str) -> bool:
     except ValueError:
         return True
     return False
+
+
+def counted(count: int, one: str) -> str:
+    """Return a number of things in words: 1 cell, 2 cells."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 @dataclass

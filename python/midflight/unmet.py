@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from midflight.run_tables import plain_text, rows
+from midflight.run_tables import counted, plain_text, rows
 
 if TYPE_CHECKING:
     from midflight._core import Occasion, Plan, Table
@@ -35,13 +35,9 @@ class Unmet:
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each that there is."""
         if self.all_done:
-            yield f"In {cells(self.all_done)} a handoff came when every flow was done."
+            yield f"In {counted(self.all_done, 'cell')} a handoff came when every flow was done."
         if self.opens_late:
-            yield f"In {cells(self.opens_late)} a flow opened after the last handoff."
-
-
-def cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
+            yield f"In {counted(self.opens_late, 'cell')} a flow opened after the last handoff."
 
 
 def done_ns(flows: Iterable[Mapping[str, Any]]) -> int | None:

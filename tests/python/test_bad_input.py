@@ -129,6 +129,14 @@ MISTAKES = {
         handoff("--set", "set.abc_limit=1"),
         ["set.abc_limit", 'did you mean "abc_limit"'],
     ),
+    "two files": (
+        ["run", "wifi-to-lte", "b.toml", "c.toml"],
+        ['"b.toml", "c.toml" are too much; midflight run FILE with options is accepted'],
+    ),
+    "an argument that there is not": (
+        handoff("more"),
+        ['"more" is too much; midflight handoff with options is accepted'],
+    ),
     "an endless file": (["run", "/dev/zero"], ["/dev/zero", "10 MB"]),
     "a timer that never rests": (
         ["run", "wifi-to-lte", "--set", "set.max_rto=1 ns"],

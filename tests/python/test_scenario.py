@@ -143,7 +143,7 @@ def test_what_is_written_may_be_of_any_run(
     assert all(first != third for first, third in zip(*texts, strict=True))
     capsys.readouterr()
     assert main([*args, "--run", "3", "--trace", str(tmp_path / "none")]) == 2
-    assert "--run 3: there are 3 runs, numbered from 0" in capsys.readouterr().err
+    assert "--run 3: the scenario has 3 runs, numbered from 0" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 

@@ -698,3 +698,18 @@ def test_a_summary_makes_each_plan_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert found.unmet.all_done == 2
     # Cells with the same instants have the same handoffs.
     assert len(made) == len(instants)
+
+
+def test_one_cell_is_not_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "one")
+    sweep = ["sweep", "wifi-to-lte", "--axis", "flows.download.scheme=sack", "--out", out]
+    assert main([*sweep, "--forecast"]) == 0
+    assert main(sweep) == 0
+    assert main(sweep) == 0
+    assert main(["verify", out]) == 0
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    assert "1 cells" not in said
+    assert said.count(f"1 cell in {out}: ") == 2
+    for text in ("1 cell in 1 shard; ", "1 cell, of which 1 are there already", "of 1 of 1 cell "):
+        assert text in said

@@ -1,4 +1,4 @@
-"""A command that refuses what is given more than once and can be meant only once."""
+"""A command that refuses what is too much, or given twice where it can be meant only once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from midflight.cli.output import UserError
 
@@ -22,10 +22,23 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line; of what is given twice the last would win silently."""
         if not ctx.resilient_parsing:
-            values, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            values, left, given = self.make_parser(ctx).parse_args(args=list(args))
+            if left:
+                raise UserError(self.too_much(left))
             for what, count in repeated(values, given):
                 raise UserError(f"{what} is given {count} times; once is accepted")
         return super().parse_args(ctx, args)
+
+    def too_much(self, left: list[str]) -> str:
+        """Return what is wrong with words that are left over, and what is accepted."""
+        arguments = [one for one in self.params if isinstance(one, TyperArgument)]
+        names = [one.metavar or str(one.name) for one in arguments]
+        accepted = " ".join(["midflight", str(self.name), *names])
+        words = ", ".join(f'"{word}"' for word in left)
+        return (
+            f"{words} {'is' if len(left) == 1 else 'are'} too much; {accepted} with options is "
+            f"accepted; see midflight {self.name} --help"
+        )
 
 
 def repeated(values: Mapping[str, Any], given: list[Any]) -> list[tuple[str, int]]:

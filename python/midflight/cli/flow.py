@@ -30,6 +30,7 @@ from midflight.cli.output import (
     note,
     time_text,
 )
+from midflight.run_tables import counted
 
 if TYPE_CHECKING:
     from midflight._core import LongFlow, Radio, Table
@@ -502,7 +503,7 @@ def header(request: Request) -> list[str]:
     if request.overhead_ns:
         wired += f", hosts take up to {request.overhead_ns / 1e6:.12g} ms over a packet"
     lines.append(wired)
-    runs = "1 run" if request.runs == 1 else f"{request.runs} runs"
+    runs = counted(request.runs, "run")
     changed = [f"{name}={value}" for name, value in request.knobs.items()]
     lines.append(
         f"{runs} of {time_text(request.marks_ns[-1])}, seed {request.seed}, "

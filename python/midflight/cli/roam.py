@@ -29,6 +29,7 @@ from midflight.cli.output import (
     note,
     time_text,
 )
+from midflight.run_tables import counted
 
 if TYPE_CHECKING:
     from midflight._core import Roaming, Table
@@ -405,7 +406,7 @@ def header(request: Request) -> list[str]:
         spoiled.append(f"signals sent {time_text(request.signal_delay_ns)} late")
     if spoiled:
         lines.append(", ".join(spoiled))
-    runs = "1 run" if request.runs == 1 else f"{request.runs} runs"
+    runs = counted(request.runs, "run")
     changed = [f"{name}={value}" for name, value in request.knobs.items()]
     lines.append(
         f"{runs} of {time_text(request.end_ns)}, seed {request.seed}, "

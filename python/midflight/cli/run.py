@@ -18,7 +18,7 @@ from midflight.cli.input import idle_knobs, read_pairs, read_whole
 from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
 from midflight.cli.result_files import FolderOption, ManifestFile, TableFiles, result_folder
-from midflight.run_tables import RunSummary, rows
+from midflight.run_tables import RunSummary, counted, rows
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
@@ -155,7 +155,9 @@ def run(
     plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
     if number >= values["runs"]:
-        raise UserError(f"--run {number}: there are {values['runs']} runs, numbered from 0")
+        raise UserError(
+            f"--run {number}: the scenario has {counted(values['runs'], 'run')}, numbered from 0"
+        )
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
     if values["runs"] > 1 and not plan.has_chance:
@@ -318,8 +320,7 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary) -> str:
     """Return what was measured as text."""
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
-    many = "1 run" if runs == 1 else f"{runs} runs"
-    lines.append(f"{many}, seed {scenario['seed']}, profile {scenario['profile']}")
+    lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, profile {scenario['profile']}")
     lines.append(
         "Seconds from the opening to the end and of the longest time without progress; goodput in "
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"

@@ -26,7 +26,7 @@ from midflight.cli.run import (
     own_policies,
     scenario_plan,
 )
-from midflight.run_tables import csv_row
+from midflight.run_tables import counted, csv_row
 
 if TYPE_CHECKING:
     from midflight.sweep import Shard, Sweep
@@ -190,7 +190,10 @@ def sweep(
         execute(asked, folder, missing, run, asked.cells_of(share))
         left = sum(len(one.cells) for one in asked.missing(folder))
         if left:
-            note(f"{left} of {asked.cells} cells are left to other shares; nothing is put together")
+            note(
+                f"{counted(asked.cells, 'cell')}, of which {left} are left to other shares; there "
+                "are no tables yet"
+            )
             return
         asked.merge(folder)
         made = Summary.of(asked, folder, metric, told_apart, after)
@@ -293,7 +296,7 @@ def foretold(asked: Sweep, threads: int) -> str:
     each = asked.cells / count
     shards = -(-asked.cells // asked.shard_cells)
     return (
-        f"{asked.cells} cells in {shards} shard{'s' * (shards > 1)}; {count} of them took "
+        f"{counted(asked.cells, 'cell')} in {counted(shards, 'shard')}; {count} of them took "
         f"{took:.2g} s and make {size / 1e3:.3g} kB\nall would take some "
         f"{duration(took * each)} here, and {size * each * 2 / 1e6:.3g} MB in shards and tables"
     )
@@ -346,7 +349,7 @@ def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any, mine: in
     """Run what is missing, with a word on what is there if that is interrupted."""
     total = sum(len(one.cells) for one in missing)
     if total < mine:
-        note(f"{mine - total} of {mine} cells are there already")
+        note(f"{counted(mine, 'cell')}, of which {mine - total} are there already")
     if not missing:
         return
     try:
@@ -355,7 +358,7 @@ def execute(asked: Sweep, folder: Path, missing: list[Shard], run: Any, mine: in
     except KeyboardInterrupt:
         left = sum(len(one.cells) for one in asked.missing(folder))
         note(
-            f"{asked.cells - left} of {asked.cells} cells are in {folder}; "
+            f"{counted(asked.cells, 'cell')}, of which {asked.cells - left} are in {folder}; "
             "the same command goes on from there"
         )
         raise
@@ -473,7 +476,7 @@ class Summary:
         files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
         head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
         lines = [
-            f"{self.asked.cells} cells in {folder}: {', '.join(files)}",
+            f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
             f"Quartiles and 95th percentile of {words}" + self.over(),
             "",
             align([head, *self.lines(unit)]),

@@ -16,6 +16,7 @@ from midflight.cli.options import ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, note, progress_display
 from midflight.cli.result_files import MANIFEST
 from midflight.cli.run import PoliciesOption, own_policies
+from midflight.run_tables import counted
 
 if TYPE_CHECKING:
     from midflight.verify import VerifiedResults
@@ -166,9 +167,9 @@ def lines(found: VerifiedResults, cells: int | None) -> list[str]:
         verdict = "the same" if one.same else f"differs: now {one.found}"
         result.append(f"{where}  {one.expected}  {verdict}")
     wrong, total = sum(not one.same for one in found.runs), len(found.runs)
-    runs = "1 run" if total == 1 else f"{total} runs"
+    runs = counted(total, "run")
     if cells is not None:
-        runs += f" of {len({one.cell for one in found.runs})} of {cells} cells"
+        runs += f" of {len({one.cell for one in found.runs})} of {counted(cells, 'cell')}"
     result.append(f"{runs} repeated, {'all the same' if not wrong else f'{wrong} differ'}.")
     differ = found.differences
     if differ:
