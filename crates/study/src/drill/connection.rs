@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_tcp::{
-    Ack, RecoveryKind, RttSampling, SackBlock, SackBlocks, Says, Segment, Sender, SenderConfig,
-    SenderEvent,
+    Ack, Log, RecoveryKind, RttSampling, SackBlock, SackBlocks, Says, Segment, Sender,
+    SenderConfig, SenderEvent,
 };
 use midflight_units::{Duration, Instant, Seq};
 
@@ -66,11 +66,34 @@ impl fmt::Display for Sent {
 /// Why a segment that arrives cannot be taken.
 pub(super) type Refusal = (String, &'static str);
 
+/// What a drill has to know of what its sender reports.
+#[derive(Debug, Default)]
+struct Told {
+    undone: bool,
+    fault: Option<Refusal>,
+}
+
+impl Log for Told {
+    fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
+        match event {
+            SenderEvent::SpuriousTimeout | SenderEvent::SpuriousRetransmit => self.undone = true,
+            SenderEvent::WindowRefused { author, cwnd } => {
+                let what = format!(
+                    "a congestion window of {cwnd} segments, which {author} ordered at {at},"
+                );
+                self.fault.get_or_insert((what, "the least is 1"));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// One connection, from the SYN on.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) now: Instant,
     sender: Sender,
+    told: Told,
     pub(super) stream: Stream,
     pub(super) counts: Counts,
     /// What was sent and not yet looked at.
@@ -112,6 +135,7 @@ impl Connection {
         let mut connection = Self {
             now,
             sender: Sender::new(&environment.built.profile.sender, []),
+            told: Told::default(),
             stream: Stream::new(1, nagle),
             counts: Counts::default(),
             sent: VecDeque::new(),
@@ -176,12 +200,12 @@ impl Connection {
         profile.check()?;
         let mut sender = Sender::new(&profile.sender, environment.built.policies.iter().cloned());
         sender.set_end(1);
-        sender.open(self.opened, &mut ());
+        sender.open(self.opened, &mut self.told);
         let drain = |sender: &mut Sender, at| while sender.poll_transmit(at).is_some() {};
         if self.counts.sent > 0 {
             drain(&mut sender, self.opened);
             for &expiry in &self.early {
-                sender.on_timer(expiry, &mut ());
+                sender.on_timer(expiry, &mut self.told);
                 drain(&mut sender, expiry);
             }
         }
@@ -240,7 +264,7 @@ impl Connection {
             // The other side's window was what it waited for, not the application.
             self.sender.set_end(end);
         } else {
-            self.sender.write_until(self.now, end, &mut ());
+            self.sender.write_until(self.now, end, &mut self.told);
         }
     }
 
@@ -249,6 +273,11 @@ impl Connection {
         self.limit(self.sender.view().snd_una);
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.record(segment);
+        }
+        if self.sender.is_stuck() {
+            let what = format!("a sender that stopped for ever at {}", self.now);
+            let why = "it has data to send, but no timer runs: a bug of one of its parts";
+            self.told.fault.get_or_insert((what, why));
         }
         let end = self.stream.end();
         self.counts.unsent_bytes = end - self.stream.byte_of(self.sender.view().snd_max).min(end);
@@ -314,7 +343,7 @@ impl Connection {
                 cause_sent: self.opened,
                 says: Says::ZeroWindow,
             };
-            self.sender.on_ack(self.now, &ack, &mut ());
+            self.sender.on_ack(self.now, &ack, &mut self.told);
         }
     }
 
@@ -376,7 +405,7 @@ impl Connection {
             return false;
         }
         self.now = self.now.max(due);
-        if self.sender.on_timer(self.now, &mut ()) {
+        if self.sender.on_timer(self.now, &mut self.told) {
             self.counts.timeouts += 1;
             self.counts.loss_point = self.sender.view().snd_max;
         }
@@ -459,15 +488,9 @@ impl Connection {
                     Says::Nothing
                 },
             };
-            let mut undone = false;
-            let mut log = |_: Instant, event: SenderEvent<'_>| {
-                undone |= matches!(
-                    event,
-                    SenderEvent::SpuriousTimeout | SenderEvent::SpuriousRetransmit
-                );
-            };
-            self.sender.on_ack(self.now, &ack, &mut log);
-            if undone {
+            self.told.undone = false;
+            self.sender.on_ack(self.now, &ack, &mut self.told);
+            if self.told.undone {
                 self.counts.loss_point = 0;
             }
             if self.sender.view().snd_una > before.snd_una {
@@ -586,6 +609,11 @@ impl Connection {
     }
 
     // ---- what can be asked ------------------------------------------------------
+
+    /// What the sender did that no sender may, and why not.
+    pub(super) fn fault(&self) -> Option<Refusal> {
+        self.told.fault.clone()
+    }
 
     pub(super) fn value(&self, field: Field) -> f64 {
         report::value(field, &self.sender, &self.counts)

@@ -271,6 +271,11 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use midflight_control::part::PartInfo;
+    use midflight_control::policy::{Foreign, ForeignPolicy, HandoffPolicy, Policy};
+    use midflight_control::{LinkInfo, Notice, Order, Orders, SenderView};
+    use midflight_tcp::{Sender, PROFILES};
+
     use super::*;
 
     #[test]
@@ -322,5 +327,79 @@ mod tests {
         assert!(read(twice).is_err_and(|e| e.starts_with("x.pkt:2: a second comment")));
         let many = format!("// midflight: a={}", "1,".repeat(70));
         assert!(read(&many).is_err_and(|e| e.contains("more than 64")));
+    }
+
+    /// A policy that takes the window away at a timeout.
+    #[derive(Clone, Debug)]
+    struct Bad;
+
+    impl HandoffPolicy for Bad {
+        fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
+            Orders::none()
+        }
+
+        fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
+            Orders::none().with(Order::SetCwnd(0.0), "a bug")
+        }
+    }
+
+    impl ForeignPolicy for Bad {
+        fn info(&self) -> PartInfo {
+            PartInfo {
+                name: "bad",
+                summary: "",
+                source: "",
+                knobs: &[],
+            }
+        }
+
+        fn copied(&self) -> Box<dyn ForeignPolicy> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[test]
+    fn a_window_that_no_sender_may_have_ends_the_drill_and_names_its_author() {
+        let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+            +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 65535 <mss 1000>\n+0 > S. 0:0(0) ack 1 <...>\n\
+            +.1 < . 1:1(0) ack 1 win 50000\n+0 accept(3, ..., ...) = 4\n\
+            +0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n+1 > . 1:1001(1000) ack 1\n";
+        let run = |policy: Option<Policy>| {
+            let script = parser::parse("x.pkt", text, &mut Vec::new());
+            let script = script.map_err(|e| e.to_string())?;
+            let built = Scheme::named("sack").and_then(|s| s.build("rfc", &Knobs::new()));
+            let mut built = built.map_err(|e| e.to_string())?;
+            built.policies.extend(policy);
+            let environment = Environment::new("x.pkt", Vec::new(), built);
+            let blank = DrillRun {
+                knobs: Knobs::new(),
+                notes: Vec::new(),
+                failure: None,
+                segments: 0,
+                end: midflight_units::Instant::ZERO,
+                scheme: "sack".into(),
+                profile: "rfc".into(),
+            };
+            let run = Runner::new("x.pkt", &script, environment).run(blank);
+            run.map(|run| run.failure).map_err(|e| e.to_string())
+        };
+        assert_eq!(run(None), Ok(None));
+        // Without a notice it would not be asked.
+        let mut policy = Foreign::new(&Bad);
+        let link = LinkInfo {
+            rate: midflight_units::Rate::from_bps(1).unwrap_or_else(|| unreachable!()),
+            delay: Duration::ZERO,
+        };
+        let notice = Notice {
+            old: link,
+            new: link,
+            flows: 1,
+        };
+        let view = Sender::new(&PROFILES[0].sender, []).view();
+        policy.on_notice(&notice, &view);
+        assert_eq!(
+            run(Some(Policy::Foreign(policy))),
+            Err("x.pkt:10: a congestion window of 0 segments, which bad ordered at 1.1 s, is refused: the least is 1".into())
+        );
     }
 }

@@ -72,6 +72,9 @@ impl<'a> Runner<'a> {
         let script = self.script;
         for statement in &script.statements {
             let outcome = self.step(statement)?;
+            if let Some((what, why)) = self.connection.as_ref().and_then(Connection::fault) {
+                return self.refuse(statement.line, what, why);
+            }
             run.failure = match outcome {
                 Err((expected, seen)) => Some(self.failure(statement, expected, seen)),
                 Ok(()) => self.overdue(false),
