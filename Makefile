@@ -1,5 +1,6 @@
 # make demo    build midflight, reproduce the studies, say where the reports are
 # make test    check formatting, lint, and run every test
+# make wheel   build a wheel into dist/, which pip installs where there is no Rust
 # make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
 # make bench   measure the speed, beside ns-2's where that is installed
@@ -16,21 +17,20 @@ PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 MATURIN := maturin>=1.16,<1.17
 
 BIN := .venv/bin
+BUILD_WHEEL = $(BIN)/maturin build --quiet --release --interpreter $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python docs verify bench budget budget-update fuzz no-fuzz profile clean
+.PHONY: demo test test-rust test-python wheel docs verify bench budget budget-update fuzz no-fuzz profile clean
 .DELETE_ON_ERROR:
 
+# Ends by comparing the verdicts with those that README.md and docs/papers.md count.
 demo: .venv/installed
-	$(BIN)/midflight reproduce daniel-kojo-2008 --out out/daniel-kojo-2008
-	$(BIN)/midflight reproduce lim-jang-2009 --out out/lim-jang-2009
-	$(BIN)/midflight reproduce izumikawa-ehn --out out/izumikawa-ehn
-	$(BIN)/midflight reproduce daniel-overview --out out/daniel-overview
-	$(BIN)/midflight reproduce daniel-abest --out out/daniel-abest
+	sh examples/demo.sh $(BIN)/midflight
+	$(BIN)/python docs/verdicts.py
 
 test: test-rust test-python budget $(if $(shell command -v c++),fuzz,no-fuzz)
 
@@ -46,6 +46,13 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/mypy
 	$(BIN)/mypy bench docs
 	$(BIN)/pytest
+
+# One wheel serves CPython 3.11 and later. Its name says the oldest glibc that it runs with: at most that of this machine,
+# 2.17 with WHEEL_OPTIONS=--zig, which needs `.venv/bin/pip install ziglang`.
+wheel: .venv/dependencies
+	rm -rf dist
+	$(BUILD_WHEEL) --out dist $(WHEEL_OPTIONS)
+	@ls dist/*.whl
 
 # The notebooks are run; a warning is an error, a link that leads nowhere too.
 docs: .venv/installed .venv/docs-tools
@@ -121,6 +128,6 @@ $(BIN)/python:
 
 .venv/installed: .venv/dependencies $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf .venv/wheel
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir .venv/wheel .
+	$(BUILD_WHEEL) --out .venv/wheel
 	$(BIN)/pip install --quiet --no-deps --force-reinstall .venv/wheel/*.whl
 	touch $@
