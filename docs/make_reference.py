@@ -1,10 +1,10 @@
-"""The parts of the documentation that the program itself knows, and what its commands print.
+"""Renew the generated parts of the documentation, and the output of the commands that it shows.
 
     .venv/bin/python docs/make_reference.py
 
-writes anew what lies between `<!-- made: NAME ... -->` and `<!-- end -->`, and in blocks of
-`console` what follows each `$ midflight ...`. A block of another language whose first line is a
-comment with a file's name is that file for the commands that follow. Blocks of `sh` stay.
+replaces the text between `<!-- made: NAME ... -->` and `<!-- end -->`, and in `console` blocks the
+output of each `$ midflight ...`. A block in another language whose first line is a comment with a
+file name is written to that file, which the commands after it can read. `sh` blocks are not run.
 """
 
 from __future__ import annotations
@@ -18,25 +18,32 @@ import shlex
 import shutil
 import tempfile
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import verdicts
 from midflight import _core, scenario
+from midflight.claims import Verdict
 from midflight.cli import main as midflight
-from midflight.scenario import Scenario
+from midflight.scenario import Flow, Handoff, Link, Scenario, Wired
+from midflight.studies import STUDIES, load
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-#: Pages, and the section that is looked after where it is not the whole page.
-PAGES = {
-    "docs/first-figure.md": None,
-    "docs/scenarios.md": None,
-    "docs/schemes.md": None,
-    "docs/policies.md": None,
-    "docs/sweeps.md": None,
-    "README.md": "## Your own question\n",
-}
+#: The pages with generated parts.
+PAGES = (
+    "README.md",
+    "docs/papers.md",
+    "docs/stack.md",
+    "docs/first-figure.md",
+    "docs/scenarios.md",
+    "docs/schemes.md",
+    "docs/policies.md",
+    "docs/sweeps.md",
+    "docs/performance.md",
+)
 FENCED = re.compile(r"^```(?P<of>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (?P<name>[\w.-]+\.(toml|py))\n")
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
@@ -80,20 +87,9 @@ PARTS = {
 COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "dcr-frto-ld", "westwood")
 
 
-def section(page: str, begin: str | None) -> tuple[str, str, str]:
-    """Return what is before, in and behind a section."""
-    if begin is None:
-        return "", page, ""
-    start = page.index(begin)
-    end = page.find("\n## ", start)
-    end = len(page) if end < 0 else end
-    return page[:start], page[start:end], page[end:]
-
-
 def made(name: str) -> str:
-    """Return a page as it must be."""
-    page = (ROOT / name).read_text(encoding="utf-8")
-    before, text, behind = section(page, PAGES[name])
+    """Return a page as it should be."""
+    text = (ROOT / name).read_text(encoding="utf-8")
 
     def block(found: re.Match[str]) -> str:
         what, *rest = found["what"].split()
@@ -109,7 +105,7 @@ def made(name: str) -> str:
                 (Path(folder) / file["name"]).write_text(found["text"], encoding="utf-8")
             return found[0]
 
-        return before + FENCED.sub(fenced, BLOCK.sub(block, text)) + behind
+        return FENCED.sub(fenced, BLOCK.sub(block, text))
 
 
 def commands(text: str) -> list[str]:
@@ -314,7 +310,7 @@ def each_part() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def compared() -> dict[str, str]:
-    """Return a line on each scheme from the tables of docs/comparison.md."""
+    """Return one line about each scheme from the tables of docs/comparison.md."""
     text = (HERE / "comparison.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|\n").split("|")]
@@ -365,9 +361,72 @@ def settings() -> str:
     return table(["setting", "`rfc`", "`ns2`", "accepts", "what it sets"], rows)
 
 
+def papers(page: str) -> str:
+    """Return the studies with their verdicts: for the README, or with citations for papers.md."""
+    readme = page == "README.md"
+    up = "" if readme else "../"
+    rows = []
+    for name in STUDIES:
+        study = load(name)
+        folder = STUDIES[name].replace(".", "/")
+        link = f"[`{name}`]({up}python/{folder}/README.md)"
+        rows.append([link, study.title if readme else study.citation, tally(name)])
+    return table(["study", "what it is about" if readme else "paper", "claims"], rows)
+
+
+def tally(name: str) -> str:
+    """Return how many claims of a study have which verdict."""
+    found = []
+    for beyond, before in (("no", ""), ("yes", "; beyond the paper ")):
+        rows = [row[2] for row in verdicts.expected() if row[0] == name and row[-1] == beyond]
+        counts = [(rows.count(one), str(one)) for one in Verdict]
+        if rows:
+            each = ", ".join(f"{count} {one}" for count, one in counts if count)
+            found.append(f"{before}{len(rows)}: {each}")
+    return "".join(found)
+
+
+def stalls() -> str:
+    """Return the longest stall after a gap: measured on Linux, and simulated."""
+    measured = {"0.1 s": "0.18 s", "0.3 s": "0.38 to 0.46 s", "0.5 s": "0.94 to 1.11 s"}
+    measured["1 s"] = "1.95 s"
+    quick = {"set.min_rto": "200 ms", "set.delayed_ack": "40 ms"}
+    columns = ({}, quick, {**quick, "flows.download.scheme": "cubic+eifel"})
+    scenario = Scenario(
+        links={
+            name: Link(rate="20 Mbit/s", delay=d) for name, d in (("a", "2 ms"), ("b", "20 ms"))
+        },
+        wired=Wired(delay="0 ms"),
+        flows={"download": Flow(size="4 MB")},
+        handoffs=[Handoff(at="0.8 s", to="b")],
+    )
+    rows = []
+    for gap, linux in measured.items():
+        runs = (scenario.but({"handoffs.0.gap": gap, **one}).run() for one in columns)
+        cells = [f"{one.flows.column('stall_ns')[0] / 1e9:.2f} s" for one in runs]
+        rows.append([gap, linux, *cells])
+    head = ["gap", "Linux CUBIC", "`rfc`", "`rfc`, those two settings", "nearest to Linux"]
+    return table(head, rows)
+
+
+def budget() -> str:
+    """Return the instructions that each workload may take."""
+    text = (ROOT / "crates/bench/budget.toml").read_text(encoding="utf-8")
+    of = {"set-up": "run", "grid-part": "run", "cell": "run", "changes": "change"}
+    about = {"grid-part": " (every twelfth link pair)"}
+    rows = [
+        [f"`{name}`{about.get(name, '')}", of.get(name, "packet"), f"{count:,}"]
+        for name, count in tomllib.loads(text)["instructions"].items()
+    ]
+    return table(["workload", "for each", "instructions"], rows)
+
+
 MAKERS: dict[str, Any] = {
     of.__name__: of
-    for of in (keys, quantities, presets, starters, results, contents, schemes, settings)
+    for of in (
+        *(keys, quantities, presets, starters, results, contents, schemes, settings),
+        *(papers, stalls, budget),
+    )
 }
 
 

@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -143,11 +142,3 @@ def test_bad_input_from_python(wrong: dict[str, object], message: str) -> None:
     asked: dict[str, object] = {"scheme": "sack", "end_ns": 10**10, **wrong}
     with pytest.raises(midflight.MidflightError, match=re.escape(message)):
         midflight.run_roaming([midflight.Roaming(**asked)])  # type: ignore[arg-type]
-
-
-def test_the_readmes_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    block = next(b for b in readme.split("```") if "$ midflight roam" in b)
-    command, _, printed = block.partition("$ ")[2].replace("\\\n", " ").partition("\n")
-    assert main(shlex.split(command)[1:]) == 0
-    assert capsys.readouterr().out.rstrip() == printed.rstrip()

@@ -1,14 +1,13 @@
-"""The documentation says what the program does: its made parts, and what its commands print."""
+"""The documentation agrees with the program: generated parts, command output, verdicts, numbers."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,25 +15,20 @@ import typer
 from click import Command, Context
 
 from midflight import _core
+from midflight.claims import ClaimResult
 from midflight.cli import app
+from midflight.studies import STUDIES, load
+from midflight.studies.runs import Runs
 
 ROOT = Path(__file__).parents[2]
 
 
-def reference() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs/make_reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-REFERENCE: Any = reference()
+REFERENCE: Any = importlib.import_module("make_reference")
+VERDICTS: Any = importlib.import_module("verdicts")
 
 
 @pytest.mark.parametrize("name", REFERENCE.PAGES)
-def test_pages_are_as_the_program_makes_them(name: str) -> None:
+def test_generated_parts_of_pages_are_up_to_date(name: str) -> None:
     """If not: .venv/bin/python docs/make_reference.py"""
     assert REFERENCE.made(name) == (ROOT / name).read_text(encoding="utf-8")
 
@@ -47,8 +41,8 @@ def test_every_scheme_is_described_once() -> None:
 
 def shell_commands() -> list[str]:
     found = []
-    for name, begin in REFERENCE.PAGES.items():
-        _, text, _ = REFERENCE.section((ROOT / name).read_text(encoding="utf-8"), begin)
+    for name in REFERENCE.PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8")
         for block in REFERENCE.FENCED.finditer(text):
             if block["of"] == "sh":
                 lines = block["text"].replace("\\\n", " ").splitlines()
@@ -65,7 +59,7 @@ def test_commands_that_are_not_run_have_options_that_exist(line: str) -> None:
         command.parse_args(context, arguments)
 
 
-@pytest.mark.parametrize("name", ["docs/policies.md", "docs/sweeps.md"])
+@pytest.mark.parametrize("name", ["docs/policies.md", "docs/sweeps.md", "docs/papers.md"])
 def test_python_on_a_page_runs(name: str, tmp_path: Path) -> None:
     last = ""
     for block in REFERENCE.FENCED.finditer((ROOT / name).read_text(encoding="utf-8")):
@@ -84,3 +78,61 @@ def test_links_between_pages_lead_somewhere() -> None:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_the_readme_quotes_the_speed_that_was_measured() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((runs, took),) = re.findall(
+        r"^- ([\d,]+) handoffs take (.*?) on one core", readme, re.MULTILINE
+    )
+    table = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    (row,) = (line for line in table.splitlines() if f"grid of {runs} runs, one thread" in line)
+    assert row.split("|")[3].strip() == took
+
+
+def test_the_table_of_stacks_has_a_column_for_every_profile() -> None:
+    page = (ROOT / "docs/stack.md").read_text(encoding="utf-8")
+    (head,) = re.findall(r"^\| What \|(.*)\|$", page, re.MULTILINE)
+    columns = [cell.strip() for cell in head.split("|")]
+    assert columns[:3] == ["Linux 6.12 to 6.18", "Windows", "Apple"]
+    assert sorted(columns[3:]) == sorted(f"`{one['name']}`" for one in _core.profiles())
+
+
+def test_every_claim_of_every_study_has_its_verdict() -> None:
+    claims = [
+        (name, claim.id, "yes" if claim.beyond else "no")
+        for name in STUDIES
+        for claim in load(name).claims
+    ]
+    assert [(row[0], row[1], row[-1]) for row in VERDICTS.expected()] == claims
+
+
+# The fifth takes minutes; `make demo` compares all of them.
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != "lim-jang-2009"])
+def test_verdicts_are_those_of_the_runs(name: str) -> None:
+    study, runs = load(name), Runs()
+    runs.make([job for claim in study.claims for job in claim.needs])
+    results = [ClaimResult(claim, claim.evaluate(runs)) for claim in study.claims]
+    known = [row for row in VERDICTS.expected() if row[0] == name]
+    assert VERDICTS.differences(VERDICTS.rows(name, results), known) == []
+
+
+def test_a_verdict_that_differs_is_named() -> None:
+    known = [("s", "A-1", "reproduced", "2", "2", "no"), ("s", "A-2", "not", "0", "1", "no")]
+    found = [("s", "A-1", "partly", "1", "2", "no"), ("s", "A-3", "not", "0", "1", "no")]
+    assert VERDICTS.differences(found, known) == [
+        "A-1: partly (1 of 2); docs/verdicts.csv: reproduced (2 of 2)",
+        "A-2: missing; docs/verdicts.csv: not (0 of 1)",
+        "A-3: not (0 of 1); docs/verdicts.csv: missing",
+    ]
+    assert VERDICTS.differences(known, known) == []
+
+
+def test_make_demo_reproduces_every_study() -> None:
+    script = (ROOT / "examples/demo.sh").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^for study in (.*); do$", script, re.MULTILINE)
+    assert names.split() == list(STUDIES)

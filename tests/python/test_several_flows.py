@@ -8,8 +8,6 @@ import io
 import json
 import math
 import re
-import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,14 +217,6 @@ def test_summary_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[7].split()[-2:] == ["acked", "jain"]
     for line, scheme in zip(lines[8:], ["sack", "enhanced"], strict=True):
         assert re.fullmatch(rf"{scheme}( +\d+\.\d{{3}}){{3}}( +\d+\.\d\d){{5}} +0\.\d{{3}}", line)
-
-
-def test_the_readmes_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    block = next(b for b in readme.split("```") if "$ midflight handoff" in b and "--flows" in b)
-    command, _, printed = block.partition("$ ")[2].replace("\\\n", " ").partition("\n")
-    assert main(shlex.split(command)[1:]) == 0
-    assert capsys.readouterr().out.rstrip() == printed.rstrip()
 
 
 def test_csv_and_json_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
