@@ -17,7 +17,7 @@ PYTHON ?= $(or $(shell command -v python3.11 || command -v python3),python3)
 MATURIN := maturin>=1.16,<1.17
 
 BIN := .venv/bin
-BUILD_WHEEL = $(BIN)/maturin build --quiet --release --interpreter $(BIN)/python
+BUILD_WHEEL = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --interpreter $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
