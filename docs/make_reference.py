@@ -391,7 +391,11 @@ def stalls() -> str:
     measured = {"0.1 s": "0.18 s", "0.3 s": "0.38 to 0.46 s", "0.5 s": "0.94 to 1.11 s"}
     measured["1 s"] = "1.95 s"
     quick = {"set.min_rto": "200 ms", "set.delayed_ack": "40 ms"}
-    columns = ({}, quick, {**quick, "flows.download.scheme": "cubic+eifel"})
+    columns: tuple[dict[str, str], ...] = (
+        {},
+        quick,
+        {**quick, "flows.download.scheme": "cubic+eifel"},
+    )
     scenario = Scenario(
         links={
             name: Link(rate="20 Mbit/s", delay=d) for name, d in (("a", "2 ms"), ("b", "20 ms"))

@@ -1,14 +1,14 @@
-"""midflight: what happens to a TCP connection when its access link is replaced, and what helps.
+"""midflight: a simulator of TCP connections whose access link is replaced.
 
-The functions here are the Rust core's: `handoff` runs one connection for each scheme and handoff
+The functions are those of the Rust core. `handoff` runs one connection for each scheme and handoff
 instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
-`run_long_flows` runs flows of minutes over a radio link that another one replaces, and
+`run_long_flows` runs long-lived flows over a radio link that is replaced by another, and
 `trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `run_startups` measures how connections start, `run_probes` what
-trains of segments tell of a path, beside the truth. `capture`, `capture_long_flow` and
-`capture_roaming` return a run as capture files for Wireshark. `Scenario` is a question of one's
-own: any links, flows and handoffs. `run_drill` runs a script in packetdrill's notation against the
-sender. `reproduce` makes a study.
+that changes its base station. `run_startups` measures the start of connections, `run_probes`
+compares estimates of a path by trains of segments with the truth. `capture`, `capture_long_flow`
+and `capture_roaming` return a run as capture files for Wireshark. `Scenario` has any links, flows
+and handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
+reproduces a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(

@@ -1,6 +1,6 @@
-"""Where the shards of a sweep are run: here, on a Dask cluster, or as jobs of Slurm.
+"""Executors of the shards of a sweep: this process, a Dask cluster, or Slurm jobs.
 
-All of them give the same tables; which one is a matter of where the processors are.
+All of them give the same tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["run_dask", "run_local", "run_slurm"]
 
 #: Shards that wait at the scheduler for each thread of the cluster.
 WAITING = 2
-#: What a job of Slurm asks for unless that is said; submitit's own five minutes are few.
+#: Default parameters of a Slurm job; submitit's own five minutes are too few.
 JOB = {"timeout_min": 12 * 60}
 
 
@@ -31,8 +31,8 @@ def run_local(
 ) -> None:
     """Run shards one after the other and keep their tables in the sweep's folder.
 
-    Each runs on so many threads, 0 for one on each processor. `progress` is told of cells done and
-    cells in all.
+    Each runs on `threads` threads, 0 for one on each processor. `progress` is called with the
+    numbers of finished and of all cells.
     """
     total = sum(len(shard.cells) for shard in shards)
     done = 0
@@ -61,8 +61,8 @@ def run_dask(
     """Run shards on the Dask cluster at this address, or on one of this machine's processors.
 
     Workers need midflight and no common folder: tables come back and are written here. Needs the
-    extra `dask`. `cluster` is a cluster of one's own instead of an address; `progress` is told of
-    cells done and cells in all.
+    extra `dask`. `cluster` is your own cluster instead of an address; `progress` is called with the
+    numbers of finished and of all cells.
     """
     from distributed import Client, LocalCluster, as_completed
 

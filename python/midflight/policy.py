@@ -1,8 +1,8 @@
-"""Policies of one's own, in Python.
+"""Your own policies, in Python.
 
-A policy is a class. The sender that has it makes an object of it, asks it when something happens,
-and does what it orders. The object is copied where runs fork, so what it remembers must be its own.
-Before the first notice nothing is asked: without notices the sender is the plain one.
+A policy is a class. Each sender creates an object of it, calls its hooks when something happens,
+and executes its orders. The object is copied where runs fork, so its state must be in the object.
+No hook is called before the first notice: without notices the sender is the plain one.
 
     >>> from midflight import Order, Scenario
     >>> class Half:
@@ -35,13 +35,13 @@ HOOKS = ("on_notice", "on_start", "on_ack", "on_timeout", "on_recovery")
 
 
 class Policy(Protocol):
-    """What a policy must have; `on_start`, `on_ack`, `on_timeout` and `on_recovery` are optional.
+    """The hooks of a policy; `on_start`, `on_ack`, `on_timeout` and `on_recovery` are optional.
 
     Each hook returns orders, or None for none:
 
     - `on_notice(notice, view)`: a notice of a handoff has come
-    - `on_start(notice, view)`: the connection is about to open, and the sender is told of its link;
-      a policy that has this is asked from then on
+    - `on_start(notice, view)`: the connection is about to open, and the sender gets a notice of its
+      link; a policy with this hook is called from then on
     - `on_ack(view)`: an ACK has been processed
     - `on_timeout(before, view)`: the timer has expired; window and threshold are already reduced
     - `on_recovery(view)`: the sender is about to enter fast recovery, and has not yet reduced
@@ -51,14 +51,14 @@ class Policy(Protocol):
         """Answer a notice."""
 
 
-#: Policies of one's own by the names that schemes may have; each is a class, or makes an object.
+#: Your own policies by the names of schemes; each is a class, or a function that makes an object.
 Policies: TypeAlias = Mapping[str, Callable[[], Policy]]
 
 
 def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
     """Load policies written as NAME=FILE.py:CLASS, and return the classes by their names.
 
-    Raises `ValueError` for what is not one.
+    Raises `ValueError` for anything else.
     """
     found: dict[str, Callable[[], Any]] = {}
     for word in words:
@@ -73,7 +73,7 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
         module_name = f"midflight_policy_{path.stem}"
         spec = importlib.util.spec_from_file_location(module_name, path)
         if spec is None or spec.loader is None:
-            raise ValueError(f'"{file}" is no Python file')
+            raise ValueError(f'"{file}" is not a Python file')
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
@@ -105,10 +105,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def sources(policies: Policies | None) -> dict[str, str]:
-    """Return what tells policies apart from other versions of them: a hash of the file they are in.
+    """Return a hash of the file of each policy, which identifies its version.
 
-    Of a class that is in no file, as in a notebook, it is the hash of its cell. Raises
-    `MidflightError` for what has neither, or is made anew at each call of something.
+    For a class that is in no file, as in a notebook, it is the hash of its cell. Raises
+    `MidflightError` if there is neither, or if the class is made by a call.
     """
     from midflight import MidflightError
 
@@ -128,7 +128,7 @@ def sources(policies: Policies | None) -> dict[str, str]:
                 # A cell of a notebook is no file, but its lines are kept for its functions.
                 text = "".join(inspect.findsource(methods[0] if methods else policy)[0])
         except (OSError, TypeError) as error:
-            raise MidflightError(f'the source of the policy "{name}" is not to be had') from error
+            raise MidflightError(f'the source of the policy "{name}" is not available') from error
         return hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
 
     return {name: of(name, policy) for name, policy in sorted((policies or {}).items())}

@@ -1,8 +1,8 @@
 """A flow's recovery as qlog: a header and then its events, as JSON text sequences (RFC 7464).
 
 The events are those of draft-ietf-quic-qlog-quic-events where they fit TCP, in the file schema of
-draft-ietf-quic-qlog-main-schema; what qlog has no word for is in the namespace `midflight:`.
-docs/explain.md says what differs.
+draft-ietf-quic-qlog-main-schema; events that qlog does not have are in the namespace
+`midflight:`. docs/explain.md lists the differences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:even
 def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
     """Write the events of a flow in one run to a file that is open for text.
 
-    Raises `MidflightError` for a flow that there is not.
+    Raises `MidflightError` for an unknown flow.
     """
     history = History(plan, run=run, flow=flow)
     records = [header(history), *events(history)]
@@ -38,7 +38,7 @@ def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
 
 
 def header(history: History) -> dict[str, Any]:
-    """Return the first record: what the file is, and of which run."""
+    """Return the first record: the description of the file and its run."""
     import midflight
 
     told = next(one for one in history.plan.flows if one["name"] == history.flow)

@@ -1,4 +1,4 @@
-"""One self-contained HTML report of a study: what came out, verdicts, figures, assumptions.
+"""One self-contained HTML report of a study: results, verdicts, figures, assumptions.
 
 The file holds everything it shows (figures as SVG data) and loads nothing from the network.
 """
@@ -86,7 +86,7 @@ def _figure(drawn: FigureResult, claims: Sequence[ClaimResult], root: Path) -> d
 
 
 def _failures(claims: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """The rows that did not come out, the worst first and otherwise in their order."""
+    """The claims that were not reproduced, the worst first and otherwise in their order."""
     order = (Verdict.NOT, Verdict.PARTLY, Verdict.UNDECIDABLE)
     failed = [one for one in claims if one.verdict is not Verdict.REPRODUCED]
     return sorted(failed, key=lambda one: (one.beyond, order.index(one.verdict)))

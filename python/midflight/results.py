@@ -190,7 +190,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def jain(values: ArrayLike) -> float:
-    """Jain's fairness index of what each of n flows got: (sum x)^2 / (n sum x^2).
+    """Jain's fairness index of the shares of n flows: (sum x)^2 / (n sum x^2).
 
     It is 1 when all have the same, k/n when k of them have the same and the others nothing, and nan
     when there is nothing to share or a value is missing (Jain, Chiu & Hawe, DEC-TR-301, 1984).
@@ -203,7 +203,7 @@ def jain(values: ArrayLike) -> float:
 class Columns:
     """Columns of equal length by name, with what the core's tables have.
 
-    Those given as a function are made when they are first asked for.
+    Columns given as a function are computed when they are first used.
     """
 
     def __init__(self, columns: Mapping[str, list[Any] | Callable[[], list[Any]]]) -> None:

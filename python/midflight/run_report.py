@@ -1,4 +1,4 @@
-"""One self-contained HTML report of a scenario: what it is, what it gave, how to repeat it.
+"""One self-contained HTML report of a scenario: its definition, results and how to repeat it.
 
 The file holds everything it shows (figures as SVG data) and loads nothing from the network.
 """
@@ -49,10 +49,10 @@ def report_run(
 ) -> Path:
     """Run a scenario and write its report to a file; return the path.
 
-    `source` is a `Scenario`, a `Plan`, a file, the name of a starter, or the `Outcome` of runs that
-    were made. `command` is what repeats it, as the report says; `threads` and `progress` are as for
-    `Outcome.of`. Raises `MidflightError` for what is not accepted, `OSError` for a place that
-    cannot be written.
+    `source` is a `Scenario`, a `Plan`, a file, the name of a starter, or the `Outcome` of earlier
+    runs. `command` is the command that repeats it, for the report; `threads` and `progress` are
+    those of `Outcome.of`. Raises `MidflightError` for invalid input, `OSError` if the file cannot
+    be written.
     """
     from midflight.plot.history import plan_of
     from midflight.scenario import Outcome

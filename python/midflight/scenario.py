@@ -1,7 +1,7 @@
-"""Scenarios as objects: the keys of a scenario file, and what can be done with one.
+"""Scenarios as objects, with the keys of a scenario file.
 
-What is left out (None) takes the default that the scenario reference says. The core reads, checks
-and runs; nothing is checked twice.
+A key that is None takes the default of the scenario reference. The core reads, checks and runs;
+nothing is checked twice.
 
     >>> from midflight import Flow, Handoff, Link, Scenario
     >>> scenario = Scenario(
@@ -101,7 +101,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """What a sender is told of a handoff or of a change, and when."""
+    """The notice that a sender gets of a handoff or of a change, and when."""
 
     delay: str | None = None
     lost: str | None = None
@@ -111,7 +111,7 @@ class Notice:
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """What becomes of a mobile node's own signals of a handoff (Freeze-TCP, TR-ACKs, EHN)."""
+    """Faults of a mobile node's own signals of a handoff (Freeze-TCP, TR-ACKs, EHN)."""
 
     missed: str | None = None
     lost: str | None = None
@@ -119,7 +119,7 @@ class Signal:
 
 @dataclass(frozen=True, kw_only=True)
 class Handoff:
-    """The mobile node leaves its link for another, or for a while."""
+    """The mobile node moves to another link, or has no link for a while."""
 
     at: str
     to: str | Sequence[str]
@@ -130,7 +130,7 @@ class Handoff:
 
 @dataclass(frozen=True, kw_only=True)
 class Change(Way):
-    """A link stands still for a while, and goes on with other parameters."""
+    """A link pauses for a while and continues with other parameters."""
 
     at: str
     link: str
@@ -180,9 +180,9 @@ class Scenario:
         """Read a scenario file, or a starter scenario by its name.
 
         `sets` are values by the path to them, such as {"links.lte.rate": "5 Mbit/s"}; `policies`
-        are policies of one's own by name (see `midflight.policy`), here and wherever a scenario is
-        checked or run. The result has every default. Raises `MidflightError` for what is not
-        accepted, `OSError` for a file that cannot be read.
+        are your own policies by name (see `midflight.policy`), here and wherever a scenario is
+        checked or run. The result has every default. Raises `MidflightError` for invalid input,
+        `OSError` for a file that cannot be read.
         """
         plan = read_plan(file, sets=sets, policies=policies)
         return cls.from_dict(json.loads(plan.canonical))
@@ -191,7 +191,7 @@ class Scenario:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the scenario of a mapping with the keys of a scenario file.
 
-        Raises `MidflightError` for a key that there is not; values are checked by `plan`.
+        Raises `MidflightError` for an unknown key; `plan` checks the values.
         """
         found: Self = _build(cls, values)
         return found
@@ -205,16 +205,16 @@ class Scenario:
     def plan(
         self, *, sets: Mapping[str, Value] | None = None, policies: Policies | None = None
     ) -> Plan:
-        """Check it; raises `MidflightError` for what is not accepted."""
+        """Check the scenario; raises `MidflightError` for invalid input."""
         from midflight import _core
 
         text = json.dumps(self.to_dict())
         return _core.Plan(text, name=None, sets=set_texts(sets), policies=policies)
 
     def but(self, sets: Mapping[str, Value], *, policies: Policies | None = None) -> Self:
-        """Return the same with these values, by the path to them, and every default.
+        """Return the same scenario with these values, given by their paths, and every default.
 
-        Raises `MidflightError` for what is not accepted.
+        Raises `MidflightError` for invalid input.
         """
         return self.from_dict(json.loads(self.plan(sets=sets, policies=policies).canonical))
 
@@ -225,10 +225,10 @@ class Scenario:
         progress: Callable[[int, int], object] | None = None,
         policies: Policies | None = None,
     ) -> Outcome:
-        """Run it on so many threads, 0 for one on each processor.
+        """Run the scenario on a number of threads, 0 for one on each processor.
 
-        `progress` is told of runs done and runs in all. Raises `MidflightError` for what is not
-        accepted, or when a policy fails.
+        `progress` is called with the numbers of finished and of all runs. Raises `MidflightError`
+        for invalid input, or when a policy fails.
         """
         return Outcome.of(self.plan(policies=policies), threads=threads, progress=progress)
 
@@ -259,10 +259,10 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the runs of a scenario gave.
+    """The results of a scenario's runs.
 
     `flows` has a row for each run and flow, `phases` one for each run, flow and time between two
-    handoffs or changes; `midflight.run_plans` says what their columns are.
+    handoffs or changes; `midflight.run_plans` describes their columns.
     """
 
     plan: Plan
@@ -290,9 +290,9 @@ class Outcome:
         return [digest for _, digest in sorted(dict(by_run).items())]
 
     def manifest(self, command: str = "", *, policies: Policies | None = None) -> dict[str, Any]:
-        """Return what repeats the runs and says whether they came out the same.
+        """Return the manifest, from which `midflight verify` repeats and compares the runs.
 
-        `policies` are those of one's own that the runs had.
+        `policies` are your own ones that the runs used.
         """
         return manifest_of(self.plan, self.digests, command, policies=policies)
 
@@ -344,7 +344,7 @@ def run_pieces(
 
 
 def starter_names() -> list[str]:
-    """Return the names of the starter scenarios, in the order of the alphabet."""
+    """Return the names of the starter scenarios in alphabetical order."""
     return sorted(path.stem for path in STARTERS.glob("*.toml"))
 
 
@@ -356,8 +356,8 @@ def read_plan(
 ) -> Plan:
     """Read and check a scenario file, or a starter scenario by its name.
 
-    `sets` and `policies` are as for `Scenario.read`, and so is what is raised; `sets` may be pairs
-    of a path and a value as well, in which a path that is there twice is refused.
+    `sets`, `policies` and exceptions are those of `Scenario.read`; `sets` may also be a list of pairs
+    of a path and a value, in which a repeated path is refused.
     """
     from midflight import _core
 
@@ -372,7 +372,7 @@ def read_plan(
 
 
 def read_limited(path: Path) -> str:
-    """Return a file's text, which must not be endless.
+    """Return a file's text, up to a maximum size.
 
     Raises `MidflightError` for a file that is too large, `OSError` and `UnicodeDecodeError`.
     """
@@ -382,7 +382,7 @@ def read_limited(path: Path) -> str:
         found = file.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
         raise MidflightError(
-            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; accepted are texts up to that'
+            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; use a smaller file'
         )
     return found.decode("utf-8").replace("\r\n", "\n")
 
@@ -392,7 +392,7 @@ def set_texts(
 ) -> list[tuple[str, str]]:
     """Return values by their paths as the core takes them: texts that TOML could have.
 
-    Raises `MidflightError` for what is neither a mapping nor a list of pairs.
+    Raises `MidflightError` for anything but a mapping or a list of pairs.
     """
     from midflight import MidflightError
 

@@ -1,9 +1,9 @@
-"""Sweeps over scenarios: every combination of some values, in shards that survive.
+"""Sweeps over scenarios: every combination of some values, in resumable shards.
 
-A sweep is a scenario and axes; a cell is one combination. Cells are run in shards. What a shard is
-kept by follows from what is in it and from the model's version, it is written as a whole or not at
-all, and one that is there is not run again: an interrupted sweep goes on where it was, and any
-number of machines may run their share of it::
+A sweep is a scenario and axes; a cell is one combination. Cells are run in shards. A shard is
+stored under a hash of its content and of the model version, it is written completely or not at all,
+and existing shards are not run again: an interrupted sweep can be resumed, and any number of
+machines can each run a share of it::
 
     DIR/sweep.json             the scenario, the axes, and how many cells there are
     DIR/shards/ADDRESS/        flows.csv and phases.csv of the cells of one shard, and their sums
@@ -72,11 +72,11 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     else:
         found = [value.strip() for value in values.split(",")]
     if not found or "" in found:
-        raise MidflightError(f'axis {key}: "{values}" has an empty value; accepted is one or more')
+        raise MidflightError(f'axis {key}: "{values}" has an empty value; give at least one')
     if len(set(found)) < len(found):
         counts = Counter(found)
         twice = next(value for value in found if counts[value] > 1)
-        raise MidflightError(f'axis {key}: "{twice}" is there twice; accepted are different values')
+        raise MidflightError(f'axis {key}: "{twice}" is there twice; give different values')
     return found
 
 
@@ -191,7 +191,7 @@ class Sweep:
         """Return the sweep of a scenario over these axes, or over those that it has itself.
 
         A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
-        axes that are not accepted; every value is tried once.
+        invalid axes; every value is checked once.
         """
         from midflight import MidflightError
         from midflight.scenario import Scenario
@@ -217,10 +217,12 @@ class Sweep:
         )
         if sweep.compare is not None and sweep.compare not in sweep.axes:
             raise MidflightError(
-                f'"{sweep.compare}" to compare is no axis; there are {", ".join(sweep.axes)}'
+                f'"{sweep.compare}" to compare is not an axis; the axes are {", ".join(sweep.axes)}'
             )
         if sweep.cells > MOST_CELLS:
-            raise MidflightError(f"{sweep.cells} cells are too many; accepted are {MOST_CELLS}")
+            raise MidflightError(
+                f"{sweep.cells} cells are too many; at most {MOST_CELLS} are accepted"
+            )
         sweep.check()
         return sweep
 
@@ -279,7 +281,7 @@ class Sweep:
                 self.plan(place * stride)
 
     def definition(self) -> dict[str, Any]:
-        """Return what the sweep is as values for JSON."""
+        """Return the sweep as values for JSON."""
         import midflight
 
         return {
@@ -295,9 +297,9 @@ class Sweep:
 
     @classmethod
     def read(cls, folder: Path, *, policies: Policies | None = None) -> Self:
-        """Return the sweep that a folder is of.
+        """Return the sweep of a folder.
 
-        Raises `MidflightError` for what is none, `OSError` for what cannot be read.
+        Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
         """
         from midflight import MidflightError
 
@@ -305,14 +307,16 @@ class Sweep:
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise MidflightError(f'"{file}" is no sweep: it is not JSON in UTF-8') from error
+            raise MidflightError(f'"{file}" is not a sweep: it is not JSON in UTF-8') from error
         found = found if isinstance(found, dict) else {}
         for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
             if not isinstance(found.get(key), kind):
-                raise MidflightError(f'"{file}" is no sweep: it lacks "{key}", or has none there')
+                raise MidflightError(
+                    f'"{file}" is not a sweep: it lacks "{key}", or has none there'
+                )
         axes = found["axes"]
         if not axes or not all(isinstance(one, list) and one for one in axes.values()):
-            raise MidflightError(f'"{file}" is no sweep: "axes" has an axis without values')
+            raise MidflightError(f'"{file}" is not a sweep: "axes" has an axis without values')
         scenario = json.dumps(found["scenario"])
         return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies)
 
@@ -502,7 +506,7 @@ def _inside(values: Any) -> dict[str, Any]:
 
 
 def _paths(values: Any, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that a path with * stands for; none if there is nothing there."""
+    """Yield the paths that a path with * stands for."""
     if "*" not in parts:
         yield ".".join(parts)
         return

@@ -1,7 +1,7 @@
-"""What a sweep's tables say: quartiles over its axes, and one axis value against another.
+"""Statistics of a sweep's tables: quartiles over its axes, and comparisons of axis values.
 
-Values are compared pair by pair: the runs of two cells that differ in nothing else met the same
-losses (common random numbers), so what is left is the difference that the value makes.
+Values are compared in pairs: the runs of two cells that differ in nothing else met the same losses
+(common random numbers), so the difference is the effect of the value.
 
 What is independent is what draws random numbers of its own: a run. The pairs of one run, at its
 instants and on its links, share them: they are averaged first, and a confidence interval is over

@@ -1,4 +1,4 @@
-"""Whether results come out again: manifests and sweeps repeated, digests and tables compared."""
+"""Verification of results: repeats manifests and sweeps, and compares digests and tables."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def verify_manifest(
     progress: Progress | None = None,
     policies: Policies | None = None,
 ) -> VerifiedResults:
-    """Repeat what a manifest says, and compare the tables in the folder, as far as they are there.
+    """Repeat the runs of a manifest, and compare the tables in the folder that exist.
 
-    Raises `MidflightError` for what is no manifest, or not accepted.
+    Raises `MidflightError` if it is not a valid manifest.
     """
     from midflight import MidflightError, _core
     from midflight.scenario import Outcome
@@ -96,8 +96,7 @@ def verify_manifest(
     digests, scenario = manifest.get("digests"), manifest.get("scenario")
     if not (isinstance(digests, list) and digests and isinstance(scenario, dict)):
         raise MidflightError(
-            'the manifest lacks "digests" or "scenario"; accepted is what `midflight run --out` '
-            "writes"
+            'the manifest lacks "digests" or "scenario"; give one that `midflight run --out` wrote'
         )
     other_policies(manifest, policies)
     plan = _core.Plan(json.dumps(scenario), name=None, policies=policies)
@@ -153,7 +152,7 @@ def verify_sweep(
 ) -> VerifiedResults:
     """Repeat some cells of a sweep, or all for None, and compare their rows.
 
-    Raises `MidflightError` for what is no sweep, `OSError` for what cannot be read.
+    Raises `MidflightError` for what is not a sweep, `OSError` for what cannot be read.
     """
     from midflight import MidflightError
     from midflight.scenario import Outcome

@@ -1,4 +1,4 @@
-"""Whether the tables beside results are those that come out again, cell by cell."""
+"""Comparison of the tables beside results with those of repeated runs, cell by cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Made: TypeAlias = Mapping[str, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class Difference:
-    """A value of a file that did not come out again."""
+    """A value of a file that differs in the repeated run."""
 
     file: str
     #: The row, from 1 behind the head; None if it is about the head.
@@ -60,7 +60,7 @@ def read_rows(path: Path) -> Iterator[list[str]]:
         with path.open(newline="", encoding="utf-8") as file:
             yield from csv.reader(file, strict=True)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise MidflightError(f'"{path}" is no table in CSV: {error}') from error
+        raise MidflightError(f'"{path}" is not a CSV table: {error}') from error
 
 
 def parquet_rows(path: Path) -> Iterator[list[str]]:
@@ -77,15 +77,15 @@ def parquet_rows(path: Path) -> Iterator[list[str]]:
                 for row in zip(*columns, strict=True):
                     yield [plain(value) for value in row]
     except pa.ArrowException as error:
-        raise MidflightError(f'"{path}" is no table in Parquet') from error
+        raise MidflightError(f'"{path}" is not a Parquet table') from error
 
 
 def differences(
     path: Path, names: Sequence[str], made: Made, *, whole: bool
 ) -> Iterator[Difference]:
-    """Yield what differs between a file and the rows that come out.
+    """Yield the differences between a file and the rows of repeated runs.
 
-    Cells that were not made are passed over unless those made are the whole.
+    Cells that were not repeated are ignored unless all were.
     """
     rows = read_rows(path)
     head = next(rows, [])

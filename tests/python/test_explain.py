@@ -471,7 +471,7 @@ def test_what_cannot_be_explained_without_an_instant_is_told(
     move: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for args, expected in (
-        ([], "give --at TIME for what happened then, --what EVENT"),
+        ([], "give --at TIME to explain an event, --what EVENT"),
         (["--what", "stall", "--at", "1s"], "leave out --at"),
         (["--what", "window_probe"], "there is no window_probe of download in this run"),
         (["--what", "rto", "--run", "5"], "there is no run 5: the scenario has one"),
@@ -625,7 +625,7 @@ def test_qlog_tells_what_the_trace_tells(
             'there is no flow "dwnload"',
         ),
         (["explain", "wifi-to-lte", "--at", "1s", "--run", "x"], '--run "x" is not a whole'),
-        (["diff", "wifi-to-lte"], "there is nothing to tell the runs apart"),
+        (["diff", "wifi-to-lte"], "both runs are the same"),
         (["diff", "wifi-to-lte", *A_AND_B, "--flow", "x"], 'there is no flow "x"'),
         (["diff", "wifi-to-lte", "nothing"], 'there is no file "nothing"'),
         (["verify", "nothing.json"], 'cannot read "nothing.json"'),

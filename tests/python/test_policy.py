@@ -222,7 +222,7 @@ def test_a_policy_of_a_notebook_is_known_by_its_cell() -> None:
     other = sources({"half": cell("/nowhere/3.py", text.replace("SHARE = 2", "SHARE = 3"))})
     assert other != first
     made = type("Made", (), {"on_notice": None})
-    with pytest.raises(MidflightError, match="is not to be had"):
+    with pytest.raises(MidflightError, match="is not available"):
         sources({"made": made})
 
 

@@ -424,7 +424,7 @@ def test_mistakes_are_told(
         (["--shard", "0/2"], '--shard "0/2" is not a share'),
         (["--executor", "cloud"], '--executor "cloud" is not one'),
         (["--metric", "speed"], '--metric "speed" is not one'),
-        (["--compare", "seed"], '"seed" to compare is no axis'),
+        (["--compare", "seed"], '"seed" to compare is not an axis'),
         (["--by", "seed"], '--by "seed" is no axis; there are flows.download.scheme'),
         (["--out", "/proc/none"], "--out is given 2 times"),
     ],

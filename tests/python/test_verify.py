@@ -157,8 +157,8 @@ def test_a_damaged_sweep_is_one_sentence(swept: Path, capsys: pytest.CaptureFixt
     whole, rows = json.loads(definition.read_text()), flows.read_text()
     axis = next(iter(whole["axes"]))
     for text, expected in (
-        (json.dumps({**whole, "scenario": None}), 'is no sweep: it lacks "scenario"'),
-        (json.dumps({**whole, "shard_cells": "x"}), 'is no sweep: it lacks "shard_cells"'),
+        (json.dumps({**whole, "scenario": None}), 'is not a sweep: it lacks "scenario"'),
+        (json.dumps({**whole, "shard_cells": "x"}), 'is not a sweep: it lacks "shard_cells"'),
         (json.dumps({**whole, "axes": {axis: []}}), '"axes" has an axis without values'),
     ):
         definition.write_text(text)
@@ -179,7 +179,7 @@ def test_a_damaged_sweep_is_one_sentence(swept: Path, capsys: pytest.CaptureFixt
         assert said.count("\n") == 1
     flows.write_bytes(b"\xff\xfe" + rows.encode())
     assert main(["verify", str(swept)]) == 2
-    assert "is no table in CSV" in capsys.readouterr().err
+    assert "is not a CSV table" in capsys.readouterr().err
 
 
 def test_policies_of_results_are_asked_for(
@@ -216,12 +216,12 @@ def test_mistakes_are_one_sentence(results: Path, capsys: pytest.CaptureFixture[
     sweep.mkdir()
     (sweep / "sweep.json").write_text('{"axes": {}}')
     expected = {
-        (str(text),): "is no manifest: it is not JSON",
+        (str(text),): "is not a manifest: it is not JSON",
         (str(empty),): "has neither manifest.json nor sweep.json",
         (str(file), "--cells", "3"): "--cells is for sweeps",
-        (str(sweep),): "is no sweep",
+        (str(sweep),): "is not a sweep",
         (str(sweep), "--cells", "0"): '--cells "0" is not a whole number',
-        (str(results / "flows.csv"),): "is no manifest",
+        (str(results / "flows.csv"),): "is not a manifest",
     }
     for args, words in expected.items():
         assert main(["verify", *args]) == 2

@@ -72,7 +72,7 @@ app.command("list", cls=Command)(list_registry)
 def entry(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the versions and stop.")
+        bool, typer.Option("--version", help="Print the versions and exit.")
     ] = False,
 ) -> None:
     """Simulate a TCP connection whose access link is replaced in mid-flight.

@@ -20,10 +20,10 @@ def calibrate(
         bool, typer.Option("--json", help="Print the trials as JSON to standard output.")
     ] = False,
 ) -> None:
-    """Find the parameters that a study's paper gives by their effect only.
+    """Search for the parameters that a study's paper gives only by their effect.
 
-    Repeats the search whose result the study uses, and prints every trial. Of each search the last
-    line is the result.
+    Repeats the search whose result the study uses, and prints every trial. The last line of each
+    search is the result.
 
     \b
     Examples:

@@ -18,14 +18,15 @@ PcapOption: TypeAlias = Annotated[
     typer.Option(
         "--pcap",
         metavar="DIR",
-        help="Write what is seen of the first run at the sender, at the receiver and at each "
-        "access link, as pcapng files for Wireshark; for a single scheme.",
+        help="Write the packets of the first run at the sender, at the receiver and at each "
+        "access link as pcapng files for Wireshark; for a single scheme.",
     ),
 ]
 SnaplenOption: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="N", help="Bytes of each packet that --pcap keeps; 0 for all, zeros included."
+        metavar="N",
+        help="Bytes of each packet that --pcap keeps; 0 for all, including the payload of zeros.",
     ),
 ]
 

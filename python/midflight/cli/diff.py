@@ -70,10 +70,10 @@ def diff(
 ) -> int:
     """Find the first event at which two runs part, and why.
 
-    The runs are of one scenario with other values set in each, or of two scenarios. Tells how many
-    events are the same, the last of them, what each run does then, its sender before and after, the
-    orders that only it was given, and what led to its event. Exit status as of diff: 0 if the runs
-    are identical, 1 if they part, 2 for a mistake.
+    The runs are of one scenario with different values, or of two scenarios. Prints the number of
+    equal events, the last of them, what each run does then, its sender before and after, the orders
+    that only it was given, and the causes of its event. The exit status is that of diff: 0 if the
+    runs are identical, 1 if they differ, 2 for an error.
 
     \b
     Examples:
@@ -84,9 +84,7 @@ def diff(
 
     common = list(sets or [])
     if other is None and not (of_a or of_b):
-        raise UserError(
-            "there is nothing to tell the runs apart; give values with --a and --b, or two files"
-        )
+        raise UserError("both runs are the same; give values with --a and --b, or two files")
     own = own_policies(policies)
     plans = (
         scenario_plan(file, [*common, *(of_a or [])], own),

@@ -24,7 +24,7 @@ def drill(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="Scripts; a directory stands for the *.pkt in and below it."
+            metavar="FILE...", help="Scripts; a directory stands for all *.pkt in and below it."
         ),
     ],
     scheme: Annotated[
@@ -47,8 +47,8 @@ def drill(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`; "
-            "the script does not change it. May be repeated.",
+            help="Set a knob of a scheme's part or a setting of the profile, see `midflight "
+            "list`; it overrides the script. May be repeated.",
         ),
     ] = None,
     tolerance: Annotated[
@@ -59,19 +59,20 @@ def drill(
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the notes of scripts that pass, too.")
+        bool, typer.Option("--verbose", "-v", help="Also show the notes of scripts that pass.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Run scripts in packetdrill's notation against the sender, without root, in virtual time.
 
-    A script says what arrives and what the application does, and expects segments, their times and
-    the sender's state. A comment `// midflight: recovery=sack,newreno min_rto=200ms` names the
-    senders it is for, each combination one run. What a script asks for and the sender has not is
-    refused by file and line; what has no effect here is noted. See docs/drills.md.
+    A script states which packets arrive, what the application does, and the expected segments,
+    their times and the sender's state. A comment `// midflight: recovery=sack,newreno
+    min_rto=200ms` names the senders it is for; each combination is one run. Features that the
+    sender does not have are errors with file and line; lines without effect are noted. See
+    docs/drills.md.
 
     Exit status: 0 if every run passes, 1 if one fails, 2 if a script cannot be run; the others are
-    run all the same.
+    still run.
 
     \b
     Examples:
@@ -152,7 +153,7 @@ def read_script(path: Path) -> str:
     except OSError as error:
         raise UserError(f'cannot read "{path}": {error.strerror or error}') from error
     if len(raw) > MOST_BYTES:
-        raise UserError(f'"{path}" is no script: it has more than {MOST_BYTES} bytes')
+        raise UserError(f'"{path}" is not a script: it has more than {MOST_BYTES} bytes')
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

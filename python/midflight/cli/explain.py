@@ -29,7 +29,7 @@ FlowOption = Annotated[
     str | None, typer.Option("--flow", metavar="NAME", help="The flow.  [default: the first]")
 ]
 RunOption = Annotated[
-    str, typer.Option("--run", metavar="N", help="The run, where there are several.")
+    str, typer.Option("--run", metavar="N", help="The run, if there are several.")
 ]
 MOST_RUNS = 2**63 - 1
 MOST_LISTED = 60
@@ -39,7 +39,7 @@ def explain(
     file: FileArgument,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="The instant to look at, such as 6.23s."),
+        typer.Option("--at", metavar="TIME", help="The instant, such as 6.23s."),
     ] = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
@@ -49,21 +49,21 @@ def explain(
         str | None,
         typer.Option(
             metavar="EVENT",
-            help="What to explain: the last cwnd, ssthresh, rto, send, rexmit, ack, drop, order, "
-            "notice ... at or before that instant; without --at a list of all of them, or, with "
-            "stall, the longest time without progress.  [default: the most telling event in the "
-            "0.1 s before --at]",
+            help="The kind of event: explains the last cwnd, ssthresh, rto, send, rexmit, ack, "
+            "drop, order, notice ... at or before that instant; without --at lists all of "
+            "them. stall explains the longest time without progress.  [default: the most "
+            "significant event in the 0.1 s before --at]",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON.")] = False,
 ) -> None:
-    """Explain what happened at a moment of a run: a chain of causes, newest first.
+    """Explain an event of a run: the chain of its causes, newest first.
 
-    Each line has its instant, and follows from the next one: a change of the window from an order
-    with its author and reason, that from a notice, an ACK or a timer; an ACK from the segment that
-    caused it; a timeout from when and from what the timer was set and from what became of the
-    segment. The chain ends at something from outside (the opening, a handoff, a notice, a loss) or
-    after 12 steps. Numbers are those of segments.
+    Each line has its instant, and follows from the next one. A change of the window follows from an
+    order with its author and reason, which follows from a notice, an ACK or a timer; an ACK from
+    the segment that caused it; a timeout from the setting of the timer and from what happened to
+    the segment. The chain ends at an external event (the opening, a handoff, a notice, a loss) or
+    after 12 steps. Numbers are segment numbers.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def explain(
         raise UserError("--what stall is the longest time of the whole run; leave out --at")
     if what is None and at is None:
         raise UserError(
-            "give --at TIME for what happened then, --what EVENT (such as rto) for a list, or "
+            "give --at TIME to explain an event, --what EVENT (such as rto) to list events, or "
             "--what stall for the longest time without progress"
         )
     plan = scenario_plan(file, sets, own_policies(policies))
@@ -164,7 +164,7 @@ def text(found: Explanation) -> str:
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))
-    lines = [f"Explained is {found.why_chosen}; newest cause first.", ""]
+    lines = [f"Causes of {found.why_chosen}, newest first.", ""]
     for place, (time, step) in enumerate(zip(times, found.steps, strict=True), start=1):
         lines.append(f"{place:>3}  {time:>{width}}  {step.text}")
     lines += ["", "Events around it:"]

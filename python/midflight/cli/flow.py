@@ -167,39 +167,41 @@ def flow(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help='Packets that it loses: "uniform 0.5%"; "burst 0.5% 3" (chance of a burst, its '
-            'length); or "gilbert 1s 0.1% 100ms 10% 50%" (good state: time and losses; bad state: '
-            "the same; chance to change after that time).",
+            help='Losses of the link: "uniform 0.5%"; "burst 0.5% 3" (probability of a burst, '
+            'its length); or "gilbert 1s 0.1% 100ms 10% 50%" (good state: duration and '
+            "losses; bad state: the same; probability of a change after that duration).",
         ),
     ] = None,
     reorder: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
-            help='Packets that it delivers late: "swap 5%" (with the next one), "swap 5% 1s" (the '
-            'same, but at most so much later) or "linkrtx 5% 100ms" (sent again by the link layer, '
-            "so much later).",
+            help='Reordering by the link: "swap 5%" (a packet with the next one), "swap 5% 1s" '
+            '(the same, but at most 1 s later) or "linkrtx 5% 100ms" (retransmitted by the '
+            "link layer, 100 ms later).",
         ),
     ] = None,
     limit: Annotated[
         str,
         typer.Option(
             metavar="N",
-            help="Most packets at it in either direction, the one in transmission included.",
+            help="Queue limit in packets in either direction, including the packet in "
+            "transmission.",
         ),
     ] = "50",
     then: Annotated[
-        str | None, typer.Option(metavar="LINK", help="The radio link that replaces it, with --at.")
+        str | None,
+        typer.Option(metavar="LINK", help="The radio link that replaces the first at --at."),
     ] = None,
     then_loss: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Packets that this one loses.")
+        str | None, typer.Option(metavar="MODEL", help="Losses of the second link.")
     ] = None,
     then_reorder: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Packets that this one delivers late.")
+        str | None, typer.Option(metavar="MODEL", help="Reordering by the second link.")
     ] = None,
     then_limit: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Most packets at this one.  [default: as --limit]"),
+        typer.Option(metavar="N", help="Queue limit of the second link.  [default: as --limit]"),
     ] = None,
     at: Annotated[
         str | None, typer.Option(metavar="TIME", help="When the handover starts, such as 250s.")
@@ -208,8 +210,7 @@ def flow(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="For how long the radio link then stands still; nothing is lost by that.  "
-            "[default: 0s]",
+            help="How long the radio link pauses then; the pause loses nothing.  [default: 0s]",
         ),
     ] = None,
     notify_delay: Annotated[
@@ -217,7 +218,7 @@ def flow(
         typer.Option(
             metavar="TIME",
             help="How long after the pause the notice of the handover reaches the sender, for "
-            "schemes that heed it.  [default: 0ms]",
+            "schemes that use it.  [default: 0ms]",
         ),
     ] = None,
     no_notice: Annotated[
@@ -227,7 +228,7 @@ def flow(
         str, typer.Option(metavar="LINK", help="The wired link before the radio link.")
     ] = "20 Mbit/s, 1 ms",
     wired_limit: Annotated[
-        str, typer.Option(metavar="N", help="Most packets at the wired link in either direction.")
+        str, typer.Option(metavar="N", help="Queue limit of the wired link in either direction.")
     ] = "30",
     cross: Annotated[
         str,
@@ -244,8 +245,9 @@ def flow(
         str,
         typer.Option(
             metavar="TIME",
-            help="Longest random time that a host takes over a packet. With --cross about that of "
-            "a packet at the wired link, such as 400us, keeps flows from falling into step.",
+            help="Maximum random processing time of a host for a packet. With --cross, about the "
+            "transmission time on the wired link, such as 400us, prevents flows from "
+            "synchronising.",
         ),
     ] = "0ms",
     scheme: SchemesOption = None,
@@ -254,15 +256,17 @@ def flow(
     runs: RunsOption = "10",
     seed: Annotated[
         str,
-        typer.Option(metavar="N", help="Of what is random; all schemes meet the same radio."),
+        typer.Option(
+            metavar="N", help="Seed of the random numbers; all schemes meet the same losses."
+        ),
     ] = "1",
     end: Annotated[str, typer.Option(metavar="TIME", help="End of each run.")] = "100s",
     until: Annotated[
         str | None,
         typer.Option(
             metavar="TIMES",
-            help="Further ends of intervals that are measured apart: 250s,280s or from:to:step.  "
-            "[default: start and end of the handover]",
+            help="Further ends of measured intervals: 250s,280s or from:to:step.  [default: "
+            "start and end of the handover]",
         ),
     ] = None,
     threads: ThreadsOption = "0",
@@ -286,16 +290,16 @@ def flow(
     snaplen: SnaplenOption = "128",
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a long-lived flow over a lossy radio link, which another one may replace.
+    """Simulate a long-lived flow over a lossy radio link, which may be replaced by another one.
 
     Prints for each scheme and interval the throughput (with headers and without retransmissions),
     timeouts, fast retransmits and losses; means per run. Spurious timeouts and false fast
-    retransmits are those of a segment that was not lost; detected are the timeouts that the sender
-    itself took for spurious, when it found out. Then, for all runs and intervals together, what
-    made the sender suspect a loss and what it took it for.
+    retransmits are those of a segment that was not lost. `detected` counts the timeouts that the
+    sender itself found spurious, when it found out. A second table counts the suspected losses of
+    all runs and intervals by their true cause and by the sender's classification.
 
     The network: sender - wired link - radio link - mobile node; cross traffic shares the wired link
-    only. Delays are one-way. What is lost or late is on its way to the mobile node.
+    only. Delays are one-way. Losses and reordering affect packets to the mobile node.
 
     \b
     Examples:
@@ -415,7 +419,7 @@ def read_marks(end_ns: int, until: str | None, handover: Sequence[int]) -> list[
     from midflight import _core
 
     if end_ns == 0:
-        raise UserError("--end 0 s leaves no time for a run; accepted is a time above zero")
+        raise UserError("--end 0 s leaves no time for a run; give a time above zero")
     if until is None:
         marks = [mark for mark in handover if 0 < mark < end_ns]
     else:

@@ -98,8 +98,9 @@ def handoff(
         str,
         typer.Option(
             metavar="KIND",
-            help="mbb (make-before-break: the routes switch, nothing is lost by that) or "
-            "bbm (break-before-make: the old link dies, the new one comes up after the gap).",
+            help="mbb (make-before-break: the routes change at once, without loss) or bbm "
+            "(break-before-make: the old link breaks, and the new one is in use after the "
+            "gap).",
         ),
     ] = "mbb",
     scheme: SchemesOption = None,
@@ -110,10 +111,10 @@ def handoff(
     ] = None,
     packets: Annotated[
         str,
-        typer.Option(metavar="N", help="How many new packets must be acknowledged to end a run."),
+        typer.Option(metavar="N", help="Number of new packets whose acknowledgement ends a run."),
     ] = "100",
     notify_delay: Annotated[
-        str, typer.Option(metavar="TIME", help="How long the notice takes to the sender.")
+        str, typer.Option(metavar="TIME", help="Delay of the notice to the sender.")
     ] = "0ms",
     no_notice: Annotated[
         bool, typer.Option("--no-notice", help="The sender is not told of the handoff.")
@@ -124,14 +125,15 @@ def handoff(
         str,
         typer.Option(
             metavar="N",
-            help="Flows that move together; times are then the slowest one's, counts their sums.",
+            help="Number of flows that move together; times are then those of the slowest flow, "
+            "counts are sums.",
         ),
     ] = "1",
     stagger: StaggerOption = "0s",
     residents: Annotated[
         str,
         typer.Option(
-            metavar="N", help="Further flows that are on the new link from the start and stay."
+            metavar="N", help="Number of further flows that use the new link from the start."
         ),
     ] = "0",
     resident_scheme: ResidentSchemeOption = "sack",
@@ -139,14 +141,14 @@ def handoff(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Also count what all flows get acknowledged in this time from the handoff on, and "
-            "how evenly (Jain's index: 1 is equal).",
+            help="Also count the packets of all flows that are acknowledged in this time after "
+            "the handoff, and Jain's fairness index (1 is equal).",
         ),
     ] = None,
     start_notice: Annotated[
         bool,
         typer.Option(
-            "--start-notice", help="Senders that heed it are told of the old link at the start."
+            "--start-notice", help="Senders that use it get a notice of the old link at the start."
         ),
     ] = False,
     end: EndOption = "1h",
@@ -157,7 +159,7 @@ def handoff(
             "--csv",
             metavar="FILE",
             help="Write one row per scheme, instant and flow; - is standard output. The 100 in "
-            "the names of columns stands for --packets.",
+            "column names stands for --packets.",
         ),
     ] = None,
     pcap: PcapOption = None,
@@ -168,7 +170,7 @@ def handoff(
 
     Prints for each scheme the quartiles of the transfer time, which is the time from the handoff
     until 100 packets that were never sent before it are acknowledged, and mean counts per run
-    (drops: data packets lost until then). Of several flows, the slowest one's time.
+    (drops: data packets lost until then). With several flows it is the slowest one's time.
 
     The network: sender - fixed link - router - fixed link - access link - mobile node. Packets of
     1500 B; the queue of an access link holds its bandwidth-delay product, at least 5 packets; the

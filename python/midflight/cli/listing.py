@@ -57,11 +57,11 @@ def list_registry(
 ) -> None:
     """List schemes, the parts they are made of, settings, profiles, links, scenarios and studies.
 
-    A scheme is the plain sender with some parts: policies, and at most one congestion controller,
+    A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
-    and one handover signal. `--scheme` takes several joined by +, such as enhanced+dcr-frto. The
-    knobs of the parts and the settings of sender and receiver are what `--set` takes; the list ends
-    with how each command spells them.
+    and one handover signal. `--scheme` accepts several joined by +, such as enhanced+dcr-frto.
+    `--set` sets the knobs of the parts and the settings of sender and receiver. The
+    list ends with how each command spells them.
 
     \b
     Examples:

@@ -55,10 +55,11 @@ KnobsOption: TypeAlias = Annotated[
     ),
 ]
 RunsOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="N", help="Runs of each scheme, which differ by what is random.")
+    str,
+    typer.Option(metavar="N", help="Number of runs of each scheme, with different random numbers."),
 ]
 ThreadsOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="N", help="Threads to use; 0 takes all cores.")
+    str, typer.Option(metavar="N", help="Number of threads; 0 is one for each core.")
 ]
 JsonOption: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
@@ -73,9 +74,7 @@ FixedOption: TypeAlias = Annotated[
 ]
 EndOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        metavar="TIME", help="Runs that have not finished by then are given up (unfinished)."
-    ),
+    typer.Option(metavar="TIME", help="End of unfinished runs."),
 ]
 StaggerOption: TypeAlias = Annotated[
     str, typer.Option(metavar="TIME", help="Time between the starts of two flows.")

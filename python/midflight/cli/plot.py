@@ -57,7 +57,7 @@ def plot(
         typer.Option(
             "--scheme",
             metavar="NAME",
-            help="A sender in place of the flow's own; repeated, all of them side by side.",
+            help="A sender in place of the flow's own; if repeated, all of them side by side.",
         ),
     ] = None,
     flow: Annotated[
@@ -67,10 +67,10 @@ def plot(
         str | None, typer.Option(metavar="N", help="The number of the run.  [default: 0]")
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Show what happens from then on.")
+        str | None, typer.Option("--from", metavar="TIME", help="Show the run from this time on.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Show what happens before.")
+        str | None, typer.Option("--until", metavar="TIME", help="Show the run up to this time.")
     ] = None,
     segments: Annotated[
         str | None, typer.Option(metavar="A:B", help="Show the segments of these numbers.")
@@ -81,7 +81,9 @@ def plot(
     ] = None,
     y: Annotated[
         str | None,
-        typer.Option("--y", metavar="COLUMN", help="Of results: what was measured, duration_ns."),
+        typer.Option(
+            "--y", metavar="COLUMN", help="Of results: the measurement, such as duration_ns."
+        ),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -94,20 +96,20 @@ def plot(
         typer.Option(
             "--where",
             metavar="COLUMN=VALUE",
-            help="Of results: only the rows with this value; repeated for a column, with one of "
-            "the values, in the order of which they are shown.",
+            help="Of results: only the rows with this value; if repeated for a column, rows with "
+            "one of the values, shown in their order.",
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Of a figure: what stands above it.")
+        str | None, typer.Option(metavar="TEXT", help="Of a figure: a title above it.")
     ] = None,
     xlabel: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Of results: in place of the name of the axis."),
+        typer.Option(metavar="TEXT", help="Of results: replaces the name of the axis."),
     ] = None,
     ylabel: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Of results: in place of the name of the measurement."),
+        typer.Option(metavar="TEXT", help="Of results: replaces the name of the measurement."),
     ] = None,
     size: Annotated[
         str | None,
@@ -120,9 +122,9 @@ def plot(
 ) -> None:
     """Draw a run over time, or the results of a sweep over one of its axes.
 
-    Of a scenario: segments, ACKs and losses over time, the window, and the timer, with handoffs
-    marked; as a figure, or with a name in .html as a page to zoom and look into, which opens
-    without a network. Of a folder of results: median and quartiles of a measurement.
+    A scenario is drawn with segments, ACKs and losses over time, the window, and the timer, with
+    handoffs marked; as a figure or, with a name in .html, as an interactive page that needs no
+    network. A folder of results is drawn with median and quartiles of a measurement.
 
     \b
     Examples:

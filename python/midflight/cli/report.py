@@ -33,10 +33,10 @@ def report(
     policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
 ) -> None:
-    """Run a scenario and write a report: one HTML file, which opens without a network.
+    """Run a scenario and write a report: one HTML file that needs no network.
 
-    It says what the scenario is, what was measured, draws the mobile node's flows over time, and
-    has the command and the manifest that repeat it.
+    The report has the scenario, the measurements, figures of the mobile node's flows over time, and
+    the command and the manifest for repeating it.
 
     \b
     Examples:

@@ -31,11 +31,13 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where results go.  [default: out/STUDY, or out/STUDY-figure-ID]"
+            metavar="DIR",
+            help="The folder of the results.  [default: out/STUDY, or out/STUDY-figure-ID]",
         ),
     ] = None,
     values: Annotated[
-        bool, typer.Option("--values", help="Print under each claim what was measured, and why.")
+        bool,
+        typer.Option("--values", help="Print the measured values and the reason under each claim."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print claims and verdicts as JSON to standard output.")
@@ -43,8 +45,8 @@ def reproduce(
 ) -> None:
     """Reproduce a study and write its report.
 
-    Runs every scenario, judges the claims, draws the figures, and writes a report to open in a
-    browser. A verdict comes with the number of parts of its rule that pass.
+    Runs every scenario, evaluates the claims, draws the figures, and writes an HTML report. Each
+    verdict has the number of parts of its rule that pass.
 
     \b
     Examples:

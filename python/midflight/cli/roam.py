@@ -100,76 +100,81 @@ def roam(
     stations: Annotated[
         str,
         typer.Option(
-            metavar="N", help="Base stations; the node goes to one of the others, by chance."
+            metavar="N",
+            help="Number of base stations; the node moves to one of the others at random.",
         ),
     ] = "2",
     fixed: Annotated[
         str,
         typer.Option(
             metavar="N,N,...",
-            help="Nodes that stay at each station and share its wireless link, such as 0,1,2,3; "
-            "each has a plain flow.",
+            help="Number of nodes that stay at each station and share its wireless link, such as "
+            "0,1,2,3; each has a plain flow.",
         ),
     ] = "0",
     loss: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
-            help='Packets that a wireless link loses on their way to a node: "uniform 1%", "burst '
-            '0.5% 3" (chance of a burst, its length) or "gilbert ...", see `midflight flow`.',
+            help='Losses of a wireless link towards a node: "uniform 1%", "burst 0.5% 3" '
+            '(probability of a burst, its length) or "gilbert ...", see `midflight flow`.',
         ),
     ] = None,
     back_loss: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Packets that it loses on their way from a node."),
+        typer.Option(metavar="MODEL", help="Losses of a wireless link from a node."),
     ] = None,
     advertisement: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="Time between two router advertisements of a station: the node finds out that it "
+            help="Time between two router advertisements of a station: the node detects that it "
             "has moved after a random time up to this.",
         ),
     ] = "100ms",
     blackout: Annotated[
         str,
-        typer.Option(metavar="TIME", help="How long the node hears no station before that."),
+        typer.Option(metavar="TIME", help="Time before that in which the node reaches no station."),
     ] = "0ms",
     wireless: Annotated[
-        str, typer.Option(metavar="LINK", help="Between a base station and its nodes.")
+        str, typer.Option(metavar="LINK", help="The link between a base station and its nodes.")
     ] = "2 Mbit/s, 5 ms",
     access: Annotated[
-        str, typer.Option(metavar="LINK", help="Between router and base station.")
+        str, typer.Option(metavar="LINK", help="The link between router and base station.")
     ] = "10 Mbit/s, 3 ms",
     backbone: Annotated[
-        str, typer.Option(metavar="LINK", help="Between sender and router.")
+        str, typer.Option(metavar="LINK", help="The link between sender and router.")
     ] = "100 Mbit/s, 50 ms",
     limit: Annotated[
-        str, typer.Option(metavar="N", help="Most packets at any of these links either way.")
+        str,
+        typer.Option(
+            metavar="N", help="Queue limit in packets of each of these links in either direction."
+        ),
     ] = "50",
     foresight_error: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="How much later than meant a warning of a handover comes (scheme freeze); earlier "
-            "with a minus: -200ms.",
+            help="Delay of the warning of a handover (scheme freeze); negative for an early "
+            "warning: -200ms.",
         ),
     ] = "0ms",
     foresight_missed: Annotated[
-        str, typer.Option(metavar="SHARE", help="Share of handovers that are not foreseen.")
+        str,
+        typer.Option(metavar="SHARE", help="Share of handovers that the node does not foresee."),
     ] = "0%",
     signal_lost: Annotated[
         str,
         typer.Option(
             metavar="SHARE",
-            help="Share of handovers after which what the node tells its sender is lost.",
+            help="Share of handovers after which the node's signal is lost.",
         ),
     ] = "0%",
     signal_copies: Annotated[
-        str, typer.Option(metavar="N", help="Copies of it that arrive otherwise.")
+        str, typer.Option(metavar="N", help="Number of copies of a signal that is not lost.")
     ] = "1",
     signal_delay: Annotated[
-        str, typer.Option(metavar="TIME", help="How much later than its registration it is sent.")
+        str, typer.Option(metavar="TIME", help="Delay of the signal after the registration.")
     ] = "0ms",
     profile: ProfileOption = "ns2",
     knobs: KnobsOption = None,
@@ -177,7 +182,8 @@ def roam(
     seed: Annotated[
         str,
         typer.Option(
-            metavar="N", help="Of what is random; all schemes meet the same handovers and radio."
+            metavar="N",
+            help="Seed of the random numbers; all schemes meet the same handovers and losses.",
         ),
     ] = "1",
     end: Annotated[str, typer.Option(metavar="TIME", help="End of each run.")] = "300s",
@@ -208,13 +214,13 @@ def roam(
 
     Prints for each scheme the throughput of the mobile node (with headers and without
     retransmissions), timeouts, fast retransmits, and data packets lost to a full queue, to the
-    radio, and because the node had left; means per run. Below it the mean of the nodes that stay at
-    each station. Spurious timeouts are those of a segment that was not lost.
+    radio, and because the node had left; means per run. A line below has the mean of the nodes that
+    stay at each station. Spurious timeouts are those of a segment that was not lost.
 
     The network: sender - backbone - router - access - base station - wireless - nodes; Mobile IP
-    with the agent at the sender. What arrives at a station that the node has left is lost. The node
-    finds out by an advertisement, signals as its scheme says, and registers; what the agent gets
-    after that goes to the new station. Delays are one-way.
+    with the agent at the sender. Packets that arrive at a station after the node has left are lost.
+    The node detects the move by an advertisement, signals as its scheme says, and registers; the
+    agent then sends packets to the new station. Delays are one-way.
 
     \b
     Examples:
@@ -286,16 +292,16 @@ def idle(request: Request) -> Iterator[str]:
         every |= own
         if own & waits:
             yield (
-                f"{scheme}: {', '.join(sorted(own & waits))} can do nothing without a notice of "
-                "the new link, and a node that roams sends none"
+                f"{scheme}: {', '.join(sorted(own & waits))} has no effect without a notice of "
+                "the new link, and a roaming node sends none"
             )
         if own & heeds and "ehn-notify" not in own:
             yield f"{scheme}: nothing marks a handover for {', '.join(sorted(own & heeds))}"
     if (request.foresight_error_ns or request.foresight_missed) and "freeze" not in every:
-        yield "--foresight-error and --foresight-missed have no effect: no scheme here foresees"
+        yield "--foresight-error and --foresight-missed have no effect: no scheme uses them"
     spoiled = request.signal_lost or request.signal_copies != 1 or request.signal_delay_ns
     if spoiled and not every & signals:
-        yield "--signal-lost, -copies and -delay have no effect: no node here tells its sender"
+        yield "--signal-lost, -copies and -delay have no effect: no scheme sends a signal"
     estimates = every & {"westwood", "westwood-plus"} or "westwood" in request.knobs.get(
         "congestion", ""
     )

@@ -43,8 +43,9 @@ SetsOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a value by the path to it, over the file's: flows.download.scheme=enhanced, "
-        'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be repeated.',
+        help="Set a value by its path, which overrides the file: flows.download.scheme=enhanced, "
+        'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be '
+        "repeated.",
     ),
 ]
 
@@ -72,7 +73,7 @@ PoliciesOption = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME=FILE.py:CLASS",
-        help="A policy of one's own in Python, for schemes to name. May be repeated.",
+        help="A policy of your own in Python, as the name of a scheme. May be repeated.",
     ),
 ]
 
@@ -96,8 +97,8 @@ def run(
         typer.Option(
             "--pcap",
             metavar="DIR",
-            help="Write what is seen of a flow in one run at its sender, its receiver and "
-            "each base station, as pcapng files for Wireshark.",
+            help="Write the packets of a flow in one run at its sender, its receiver and each "
+            "base station as pcapng files for Wireshark.",
         ),
     ] = None,
     plot: Annotated[
@@ -105,8 +106,8 @@ def run(
         typer.Option(
             "--plot",
             metavar="FILE",
-            help="Draw a flow in one run over time, as .png, .svg or .pdf; more of it with "
-            "`midflight plot`.",
+            help="Draw a flow in one run over time, as .png, .svg or .pdf; `midflight plot` has "
+            "more options.",
         ),
     ] = None,
     qlog: Annotated[
@@ -132,11 +133,11 @@ def run(
         bool, typer.Option("--json", help="Print flows, phases and the manifest as JSON.")
     ] = False,
 ) -> None:
-    """Run a scenario: links, flows, handoffs and changes in a file of one's own.
+    """Run a scenario: a file with links, flows, handoffs and changes.
 
-    Prints for each flow how long it took, its goodput, the longest time without progress, and its
-    timeouts and losses; and for each handoff or change how long each of the mobile node's flows
-    needed to get going on the new link. Means per run where there are several.
+    Prints for each flow its duration, goodput, longest time without progress, timeouts and losses;
+    and for each handoff or change the time until each of the mobile node's flows made progress on
+    the new link. With several runs these are means per run.
 
     The keys of a scenario are in docs/scenarios.md; `midflight list links` shows the presets.
 

@@ -51,7 +51,9 @@ def startup(
         ),
     ],
     scheme: SchemesOption = None,
-    flows: Annotated[str, typer.Option(metavar="N", help="Flows that start together.")] = "1",
+    flows: Annotated[
+        str, typer.Option(metavar="N", help="Number of flows that start together.")
+    ] = "1",
     stagger: StaggerOption = "0s",
     packets: Annotated[
         str,
@@ -60,19 +62,22 @@ def startup(
         ),
     ] = "10,100,200,300,400",
     residents: Annotated[
-        str, typer.Option(metavar="N", help="Further flows that use the link before them.")
+        str,
+        typer.Option(metavar="N", help="Number of further flows that use the link before them."),
     ] = "0",
     resident_scheme: ResidentSchemeOption = "sack",
     lead: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="How long before the others they start.  [default: 10s]"),
+        typer.Option(
+            metavar="TIME", help="How long the residents start before the others.  [default: 10s]"
+        ),
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Also count what all flows get acknowledged in this time from the first start on "
-            "(residents aside), and how evenly (Jain's index: 1 is equal).",
+            help="Also count the packets of all flows that are acknowledged in this time after "
+            "the first start (residents aside), and Jain's fairness index (1 is equal).",
         ),
     ] = None,
     profile: ProfileOption = "ns2",
@@ -94,8 +99,8 @@ def startup(
     """Simulate the start of connections over one access link.
 
     Prints for each scheme the goodput over the first packets: their payload over the time from the
-    flow's SYN until they are acknowledged, the mean of the flows; and the sums of what is counted
-    until the last of these packets is acknowledged. Senders are told of the link before they start.
+    flow's SYN until they are acknowledged, the mean of the flows; and sums of counts until the last
+    of these packets is acknowledged. Senders get a notice of the link before they start.
 
     The network is that of `midflight handoff`, without a handoff.
 

@@ -50,7 +50,7 @@ def sweep(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="The folder of the sweep. What is there already is not run again.",
+            help="The folder of the sweep. Existing shards are not run again.",
         ),
     ],
     axes: Annotated[
@@ -58,9 +58,10 @@ def sweep(
         typer.Option(
             "--axis",
             metavar="KEY=VALUES",
-            help="An axis: the path to a value and its values, with commas between them or as "
-            'from:to:step. flows.download.scheme=sack,enhanced; handoffs.0.at="0.1s:20s:0.1s"; '
-            'links.*.queue="bdp,100 ms". May be repeated; goes over the file\'s [sweep.axes].',
+            help="An axis: the path to a value and its values, separated by commas or as "
+            "from:to:step. flows.download.scheme=sack,enhanced; "
+            'handoffs.0.at="0.1s:20s:0.1s"; links.*.queue="bdp,100 ms". May be repeated; '
+            "overrides the file's [sweep.axes].",
         ),
     ] = None,
     sets: SetsOption = None,
@@ -68,16 +69,16 @@ def sweep(
     compare: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="The axis whose values are compared with its first, pair by pair."
+            metavar="KEY", help="The axis whose values are compared with its first, in pairs."
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What is summed up: duration_ns, all_new_ns, first_new_ns, goodput_bps, stall_ns, "
-            "timeouts, spurious_timeouts, rexmits or drops_queue.  [default: duration_ns where "
-            "flows have a size, else goodput_bps]",
+            help="The summarised measurement: duration_ns, all_new_ns, first_new_ns, "
+            "goodput_bps, stall_ns, timeouts, spurious_timeouts, rexmits or drops_queue.  "
+            "[default: duration_ns if flows have a size, else goodput_bps]",
         ),
     ] = None,
     phase: Annotated[
@@ -93,8 +94,8 @@ def sweep(
         typer.Option(
             "--by",
             metavar="KEYS",
-            help="The axes that the summary tells apart, with commas between them; the compared "
-            "one always is. The others are taken together.  [default: all but instants and seed]",
+            help="The axes that the summary separates, with commas between them, in addition to "
+            "the compared one. The others are pooled.  [default: all but instants and seed]",
         ),
     ] = None,
     shard: Annotated[
@@ -103,7 +104,7 @@ def sweep(
     ] = None,
     shard_cells: Annotated[
         str,
-        typer.Option("--shard-cells", metavar="N", help="Cells of a shard."),
+        typer.Option("--shard-cells", metavar="N", help="Number of cells in a shard."),
     ] = "500",
     executor: Annotated[
         str,
@@ -112,22 +113,24 @@ def sweep(
             help="local; dask, or dask:ADDRESS of a scheduler; slurm, or slurm:PARTITION.",
         ),
     ] = "local",
-    jobs: Annotated[str, typer.Option(metavar="N", help="Jobs for slurm at most.")] = "10",
+    jobs: Annotated[
+        str, typer.Option(metavar="N", help="Maximum number of jobs for slurm.")
+    ] = "10",
     job: Annotated[
         list[str] | None,
         typer.Option(
             "--job",
             metavar="KEY=VALUE",
-            help="What each of slurm's jobs asks for, by submitit's names: timeout_min=720, "
-            "mem_gb=4, cpus_per_task=8, slurm_account=NAME. May be repeated.",
+            help="A parameter of each slurm job, by submitit's name: timeout_min=720, mem_gb=4, "
+            "cpus_per_task=8, slurm_account=NAME. May be repeated.",
         ),
     ] = None,
     forecast: Annotated[
         bool,
         typer.Option(
             "--forecast",
-            help="Run 32 cells from all over the sweep, keep nothing, and say how long all would "
-            "take here and how much they would write.",
+            help="Run 32 cells from all parts of the sweep, keep nothing, and estimate the time "
+            "and the size of all.",
         ),
     ] = False,
     threads: ThreadsOption = "0",
@@ -135,11 +138,11 @@ def sweep(
 ) -> None:
     """Run a scenario over every combination of its axes' values.
 
-    Cells are run in shards, each of which is written as a whole. Interrupted or killed, the same
-    command goes on where it was. Results are DIR/flows.csv and phases.csv with a column for each
-    axis, as Parquet too where pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv
-    of another metric). All cells meet the same random numbers; values of the compared axis are
-    compared pair by pair, with 95 % confidence intervals over runs where there are several.
+    Cells are run in shards, which are written completely or not at all. After an interruption the
+    same command resumes. Results are DIR/flows.csv and phases.csv with a column for each axis, also
+    as Parquet if pyarrow is installed, and DIR/comparison.csv (comparison-METRIC.csv for another
+    metric). All cells use the same random numbers; values of the compared axis are compared in
+    pairs, with 95 % confidence intervals over runs if there are several.
 
     \b
     Examples:

@@ -41,8 +41,7 @@ def verify(
         str | None,
         typer.Option(
             metavar="N",
-            help="Of a sweep, repeat so many cells, from the first to the last, or all.  "
-            "[default: 10]",
+            help="Of a sweep: the number of cells to repeat, evenly spread, or all.  [default: 10]",
         ),
     ] = None,
     policies: PoliciesOption = None,
@@ -51,9 +50,9 @@ def verify(
 ) -> int:
     """Repeat results and compare digests and tables: of `midflight run --out` or of a sweep.
 
-    Prints a line for each run, and one for each value of the tables beside the results that does
-    not come out again. Exit status 0 if all came out the same, 1 if not, 2 for a mistake.
-    Another version of the model may give other digests; a note says so.
+    Prints a line for each run, and one for each value of the tables beside the results that
+    differs. Exit status: 0 if everything is equal, 1 if not, 2 for an error. Another version of the
+    model may give other digests; a note says so.
 
     \b
     Examples:
@@ -128,9 +127,9 @@ def read_json(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f'cannot read "{file}": {error.strerror or error}') from error
     except ValueError as error:
-        raise UserError(f'"{file}" is no manifest: it is not JSON in UTF-8') from error
+        raise UserError(f'"{file}" is not a manifest: it is not JSON in UTF-8') from error
     if not isinstance(found, dict):
-        raise UserError(f'"{file}" is no manifest: it holds no object')
+        raise UserError(f'"{file}" is not a manifest: it holds no object')
     return found
 
 

@@ -1,4 +1,4 @@
-"""Why something happened: from an event of a run back to what set it off, a sentence for each step.
+"""Why something happened: the chain of causes of an event, one sentence for each step.
 
 >>> import midflight
 >>> from midflight.explain import explain
@@ -26,13 +26,13 @@ __all__ = ["CHOICES", "STALL", "Explanation", "Step", "chain", "choose", "explai
 #: Steps of a chain at most, and of that to the end of a stall.
 MOST_STEPS = 12
 STALL_STEPS = 6
-#: What is asked for by this name is no event: the longest time without progress.
+#: This name is not an event: it asks for the longest time without progress.
 STALL = "stall"
 #: Without --what the event is looked for in this time up to the instant that was asked for.
 LOOK_BACK_NS = 100_000_000
 NEIGHBOURS = 6
 
-#: Turning points, the most telling first: one of these is chosen before anything else.
+#: Turning points, the most significant first: one of these is chosen before anything else.
 TURNS = (
     "rto",
     "fast_retransmit",

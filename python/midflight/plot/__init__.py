@@ -1,12 +1,13 @@
-"""Figures for papers, one file for each kind, and pictures of one's own runs.
+"""Figures of papers, one module for each kind, and figures of your own runs.
 
-`plot_run` draws a flow of a scenario over time, `plot_page` writes the page to look into it, and
-`plot_axis` draws what a sweep measured.
+`plot_run` draws a flow of a scenario over time, `plot_page` writes the interactive page of it, and
+`plot_axis` draws the measurements of a sweep.
 
 Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
 kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
-in lightness, so that grey print loses nothing.  Every figure is written as SVG and PNG without
-dates or random identifiers: the same data gives the same bytes with the same version of matplotlib.
+in lightness, so that figures remain readable in greyscale.  Every figure is written as SVG and PNG
+without dates or random identifiers: the same data gives the same bytes with the same version of
+matplotlib.
 
 matplotlib is imported when the first figure is drawn, not before.
 """

@@ -1,4 +1,4 @@
-"""The interactive time-sequence page: one HTML file, which opens without a network.
+"""The interactive time-sequence page: one HTML file that needs no network.
 
 The packets of a run are in the page as deltas in numbers of variable length (seven bits to a byte,
 the sign in the lowest bit), in base64. What the page does with them is in `templates/page.js`.
