@@ -47,9 +47,10 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/mypy bench docs
 	$(BIN)/pytest
 
-# One wheel serves CPython 3.11 and later. Its name says the oldest glibc that it runs with: at most that of this machine,
-# 2.17 with WHEEL_OPTIONS=--zig, which needs `.venv/bin/pip install ziglang`.
+# One wheel serves CPython 3.11 and later. Its name states the oldest glibc that it runs with: at most that of this machine,
+# or 2.17 with WHEEL_OPTIONS=--zig.
 wheel: .venv/dependencies
+	$(if $(findstring --zig,$(WHEEL_OPTIONS)),$(BIN)/pip install --quiet ziglang)
 	rm -rf dist
 	$(BUILD_WHEEL) --out dist $(WHEEL_OPTIONS)
 	@ls dist/*.whl

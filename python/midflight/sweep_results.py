@@ -135,7 +135,7 @@ def groups(
 ) -> list[Group]:
     """Return the mobile node's flows grouped by these axes, in the order of the table.
 
-    `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` those that are told apart,
+    `rows` are those of `read_flows`, `axes` all axes of the sweep, `by` those that are separated,
     `metric` a column, whose unit the values have. `is_early` says of a row whether its flow was
     done before the handoff.
     """

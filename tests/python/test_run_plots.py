@@ -411,7 +411,9 @@ def test_where_with_several_values_keeps_each(
 ) -> None:
     columns = many_lines(11, 3)
     how: Any = {"x": "links.a.rate", "y": "duration_ns", "by": ["flows.a.scheme"]}
-    with pytest.raises(MidflightError, match="11 lines cannot be told apart; a figure has up to 9"):
+    with pytest.raises(
+        MidflightError, match="11 lines cannot be distinguished; a figure has up to 9"
+    ):
         axis_data(columns, **how)
     kept = [f"sender {n}" for n in range(2, 11)]
     assert len(axis_data(columns, **how, where={"flows.a.scheme": kept}).lines) == 9

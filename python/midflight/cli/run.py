@@ -1,4 +1,4 @@
-"""`midflight run`: a scenario of one's own."""
+"""`midflight run`: run a scenario."""
 
 from __future__ import annotations
 

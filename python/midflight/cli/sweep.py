@@ -424,7 +424,7 @@ class Summary:
 
     @property
     def others(self) -> list[str]:
-        """The axes that are told apart beside the compared one."""
+        """The axes that are separated in addition to the compared one."""
         return [axis for axis in self.by if axis != self.asked.compare]
 
     def write(self, folder: Path) -> None:

@@ -228,7 +228,7 @@ def axis_data(
         grouped.setdefault(key, {}).setdefault(_text(columns[x][row]), []).append(values[row])
     if len(grouped) > len(SERIES):
         raise MidflightError(
-            f"{len(grouped)} lines cannot be told apart; a figure has up to {len(SERIES)}: "
+            f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
             "keep fewer with --where, or give another --by"
         )
     orders = [_order(columns, rows, name, kept) for name in by]

@@ -249,7 +249,7 @@ def histories(
     policies: Policies | None = None,
 ) -> list[History]:
     """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
-    `policies` are those of one's own that schemes name.
+    `policies` are your own policies, which schemes can name.
 
     `flow` is the flow's name, the first one's if it is left out. A history is named by its scheme.
     Raises `MidflightError` for what is not accepted.

@@ -79,7 +79,7 @@ def plot_run(
 
     `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of
     a flow (default: the first), `run` the number of the run. With `schemes` the flow has each
-    of them in turn, side by side; `policies` are those of one's own that they name. `kind` is
+    of them in turn, side by side; `policies` are your own ones that they name. `kind` is
     "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are
     seconds from the start of the run, `segments` the range of segment numbers; what is left out
     is all there is. `title` is put above; `size` is "single" or "double" (column, the usual
