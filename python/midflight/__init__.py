@@ -1,13 +1,13 @@
 """midflight: a simulator of TCP connections whose access link is replaced.
 
-The functions are those of the Rust core. `handoff` runs one connection for each scheme and handoff
-instant and returns columns, `run_sweeps` many such sweeps at once, `trace` every event of one run.
-`run_long_flows` runs long-lived flows over a radio link that is replaced by another, and
-`trace_long_flow` lists the events of one; `run_roaming` and `trace_roaming` do so for a mobile node
-that changes its base station. `run_startups` measures the start of connections, `run_probes`
-compares estimates of a path by trains of segments with the truth. `capture`, `capture_long_flow`
-and `capture_roaming` return a run as capture files for Wireshark. `Scenario` has any links, flows
-and handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
+`Setup` is one run of any question: its events (`trace`), their causes (`causes`,
+`midflight.explain`), where it parts from another run (`compare`), its packets (`capture`). The
+other functions are those of the Rust core. `handoff` runs one connection for each scheme and
+handoff instant and returns columns, `run_sweeps` many such sweeps at once. `run_long_flows` runs
+long-lived flows over a radio link that is replaced by another, `run_roaming` a mobile node that
+changes its base station. `run_startups` measures the start of connections, `run_probes` compares
+estimates of a path by trains of segments with the truth. `Scenario` has any links, flows and
+handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
 reproduces a study.
 
     >>> import midflight
@@ -39,12 +39,10 @@ if TYPE_CHECKING:
         Radio,
         Roaming,
         SenderView,
+        Setup,
         Startup,
         Sweep,
         Table,
-        capture,
-        capture_long_flow,
-        capture_roaming,
         classifiers,
         controllers,
         detectors,
@@ -65,6 +63,11 @@ if TYPE_CHECKING:
         scenario_schema,
         schemes,
         signals,
+    )
+    from midflight.one_run import (
+        capture,
+        capture_long_flow,
+        capture_roaming,
         trace,
         trace_long_flow,
         trace_roaming,
@@ -106,6 +109,7 @@ __all__ = [
     "Roaming",
     "Scenario",
     "SenderView",
+    "Setup",
     "Signal",
     "Startup",
     "StudyResult",
@@ -146,6 +150,14 @@ __all__ = [
 
 # Loaded on first use, so that importing the package costs nothing. What is not here is the core's.
 _HOMES = {
+    "midflight.one_run": (
+        "capture",
+        "capture_long_flow",
+        "capture_roaming",
+        "trace",
+        "trace_long_flow",
+        "trace_roaming",
+    ),
     "midflight.policy": ("Policy",),
     "midflight.studies": ("StudyResult", "reproduce"),
     "midflight.scenario": (

@@ -246,6 +246,8 @@ class Sweep:
         window_ns: int | None = None,
         start_notice: bool = False,
     ) -> Sweep: ...
+    def setups(self) -> list[Setup]:
+        """Return each of its runs: one for each scheme and instant, in that order."""
 
 def run_sweeps(
     sweeps: Sequence[Sweep],
@@ -314,65 +316,6 @@ def handoff(
     A time is None where it did not come to that. Raises `MidflightError` for what is not accepted.
     """
 
-def trace(
-    *,
-    old: Link,
-    new: Link,
-    kind: Literal["mbb", "bbm"] | str = "mbb",
-    at_ns: int | None,
-    scheme: str,
-    profile: Literal["ns2", "rfc"] | str = "ns2",
-    gap_ns: int = 500_000_000,
-    packets: int = 100,
-    until_ns: int | None = None,
-    notify: bool = True,
-    notify_delay_ns: int = 0,
-    fixed: Link = (100_000_000, 2_000_000),
-    knobs: Mapping[str, str] = {},
-    flows: int = 1,
-    stagger_ns: int = 0,
-    residents: int = 0,
-    resident_scheme: str = "sack",
-    start_notice: bool = False,
-    flow: int = 0,
-) -> Table:
-    """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
-
-    `flows` and the arguments after it are as for `Sweep`; `flow` is the number of the flow, those
-    that move from 0, then the residents.
-    """
-
-def capture(
-    *,
-    old: Link,
-    new: Link,
-    kind: Literal["mbb", "bbm"] | str = "mbb",
-    at_ns: int | None,
-    scheme: str,
-    profile: Literal["ns2", "rfc"] | str = "ns2",
-    gap_ns: int = 500_000_000,
-    packets: int = 100,
-    until_ns: int | None = None,
-    notify: bool = True,
-    notify_delay_ns: int = 0,
-    fixed: Link = (100_000_000, 2_000_000),
-    knobs: Mapping[str, str] = {},
-    flows: int = 1,
-    stagger_ns: int = 0,
-    residents: int = 0,
-    resident_scheme: str = "sack",
-    start_notice: bool = False,
-    flow: int = 0,
-    snaplen: int = 128,
-) -> dict[str, bytes]:
-    """Return what one run looks like on the wire: pcapng files by the place of the capture.
-
-    The places are "sender" and "receiver" of the flow, and "bs1" and "bs2", the base stations of
-    the old and the new link. Of each packet there are the first `snaplen` bytes; 0 keeps all, the
-    payload of zeros included. Orders, timeouts, losses, break and make are comments of packets. The
-    other arguments are as for `trace`.
-    """
-
 @final
 class Radio:
     """The last hop while a mobile node is in a network, the same both ways.
@@ -429,6 +372,8 @@ class LongFlow:
         seed: int = 1,
         runs: Sequence[int] = [0],
     ) -> LongFlow: ...
+    def setup(self, run: int = 0) -> Setup:
+        """Return the run of a number."""
 
 class Probe:
     """A path with one bottleneck, cross traffic on it, and a flow that measures it.
@@ -456,6 +401,8 @@ class Probe:
         seed: int = 1,
         runs: Sequence[int] = [0],
     ) -> Probe: ...
+    def setup(self, run: int = 0) -> Setup:
+        """Return the run of a number."""
 
 def run_probes(
     probes: Sequence[Probe],
@@ -503,29 +450,6 @@ def run_long_flows(
     - `wired_offered`, `wired_dropped`: packets of all flows handed to the wired link, and those
       that its queue dropped
     - `digest` of the run
-    """
-
-def trace_long_flow(
-    flow: LongFlow,
-    *,
-    run: int = 0,
-    from_ns: int = 0,
-    until_ns: int | None = None,
-    events: Sequence[str] = [],
-) -> Table:
-    """Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
-
-    Those from `from_ns` up to `until_ns` are listed, by default to the end of the run; only those
-    of the names in `events`, if there are any.
-    """
-
-def capture_long_flow(
-    flow: LongFlow, *, run: int = 0, until_ns: int | None = None, snaplen: int = 128
-) -> dict[str, bytes]:
-    """Return what the flow looks like on the wire in one run, as `capture` does.
-
-    The places are "sender", "receiver" and "radio", where the radio link begins. The capture ends
-    at `until_ns`, by default at the end of the run.
     """
 
 @final
@@ -583,6 +507,8 @@ class Roaming:
         seed: int = 1,
         runs: Sequence[int] = [0],
     ) -> Roaming: ...
+    def setup(self, run: int = 0) -> Setup:
+        """Return the run of a number."""
 
 def run_roaming(
     nodes: Sequence[Roaming],
@@ -602,32 +528,6 @@ def run_roaming(
     - `drops_queue`, `drops_radio`, `drops_break`: data packets lost to a full queue, to the radio,
       and because the node had left
     - `digest` of the run
-    """
-
-def trace_roaming(
-    roaming: Roaming,
-    *,
-    run: int = 0,
-    from_ns: int = 0,
-    until_ns: int | None = None,
-    events: Sequence[str] = [],
-) -> Table:
-    """Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
-
-    An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
-    Forged ACKs are among them.
-    """
-
-def capture_roaming(
-    roaming: Roaming, *, run: int = 0, until_ns: int | None = None, snaplen: int = 128
-) -> dict[str, bytes]:
-    """Return what one run looks like on the wire, as `capture` does.
-
-    The places are "sender", "receiver" (the mobile node), and "station0", "station1" ... for the
-    base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
-    experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
-    was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
-    Forged ACKs are seen at the sender, as no node sent them.
     """
 
 @final
@@ -660,6 +560,8 @@ class Startup:
         knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
     ) -> Startup: ...
+    def setup(self, place: int = 0) -> Setup:
+        """Return the run of the scheme at a place in the list."""
 
 def run_startups(
     startups: Sequence[Startup],
@@ -743,6 +645,135 @@ class Occasion(TypedDict):
     told_ns: int | None
     told_wrong: bool
 
+class Setup:
+    """One run, complete: a network, its flows, and everything that happens to them from outside.
+
+    `Setup.handoff`, `Setup.flow`, `Setup.roam`, `Setup.startup`, `Setup.probe` and `Plan.setup`
+    make one. The run ends where it ends when it is measured, with the same digest.
+    """
+
+    @staticmethod
+    def handoff(*, scheme: str, at_ns: int | None = None, **keywords: Any) -> Setup:
+        """Return a handoff with one scheme, at `at_ns`, or at no time if that is None.
+
+        The other keywords are those of `Sweep`. The flows are called "flow-0" and so on, and
+        "resident-0".
+        """
+    @staticmethod
+    def flow(*, run: int = 0, **keywords: Any) -> Setup:
+        """Return a run of a long-lived flow. The keywords but `run` are those of `LongFlow`. The
+        flows are called "flow", and "cross-1" and so on.
+        """
+    @staticmethod
+    def roam(*, run: int = 0, **keywords: Any) -> Setup:
+        """Return a run of a mobile node that moves from station to station. The keywords but `run`
+        are those of `Roaming`. The flows are called "mobile", and "fixed-1" and so on.
+        """
+    @staticmethod
+    def startup(*, scheme: str, **keywords: Any) -> Setup:
+        """Return the start of connections with one scheme. The other keywords are those of
+        `Startup`. The flows are called "flow-0" and so on, and "resident-0".
+        """
+    @staticmethod
+    def probe(*, run: int = 0, **keywords: Any) -> Setup:
+        """Return a run of a flow that measures its path by trains. The keywords but `run` are those
+        of `Probe`. The flows are called "flow", and "cross-1" and so on.
+        """
+    @property
+    def address(self) -> str:
+        """A hash of all of it and of the model's version: equal addresses have equal runs."""
+    @property
+    def run(self) -> int | None:
+        """Its number, where there are several."""
+    @property
+    def end_ns(self) -> int:
+        """When the run ends at the latest."""
+    @property
+    def places(self) -> list[str]:
+        """Where there are captures, beside "sender" and "receiver"."""
+    @property
+    def flows(self) -> list[FlowTold]:
+        """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
+        the bytes of data in a full segment.
+        """
+    @property
+    def occasions(self) -> list[Occasion]:
+        """The handoffs, and the changes of the link that the mobile node is on."""
+    def trace(
+        self,
+        *,
+        flow: str | None = None,
+        from_ns: int = 0,
+        until_ns: int | None = None,
+        only: Sequence[str] = [],
+    ) -> Table:
+        """Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`.
+
+        `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
+        happens before, and all but the events of these names. The run ends at `until_ns`, if that
+        is before its own end.
+        """
+    def causes(self, *, flow: str | None = None) -> Table:
+        """Return every event of a flow of the run with what led to it.
+
+        Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
+        a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
+        receiver or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last".
+        Events beside those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no
+        arrival sent it at once; "wake", when a deadline of the sender comes, with whose it is;
+        "dupacks", as the sender counts them; "srtt".
+        """
+    def events(
+        self,
+        *,
+        flow: str | None = None,
+        at_ns: int | None = None,
+        before: int = 0,
+        after: int = 0,
+        name: str | None = None,
+        find: str | None = None,
+        to_end: bool = True,
+    ) -> Events:
+        """Return events of a flow of the run with what led to each, for `midflight.explain`.
+
+        With `at_ns` they are the last `before` events up to that instant and the first `after`
+        later ones; with `name` all of that name; else all. `find` is the name of an event: the last
+        one up to `at_ns` is looked for. Without `to_end` the run ends when the events are there,
+        and there is no digest.
+        """
+    def stall(self, *, flow: str | None = None) -> StallTold | None:
+        """Return the longest time without progress of a flow of the run: `from_ns`, `until_ns` and
+        the `digest` of the run; None if the flow sent nothing.
+        """
+    def compare(
+        self, other: Setup, flows: Sequence[str]
+    ) -> tuple[list[str], list[tuple[int, PartedTold | None]]]:
+        """Compare the run with another, flow by flow.
+
+        Returns both digests, and for each flow how many events are the same and where the runs part
+        (None if they do not): `at_ns`; `events`, the number and the instant of the first event of
+        each that the other has not; `last`, the number of the last event before in this run;
+        `orders` of each up to then that the other was not given, as rows.
+        """
+    def sender(self, at_ns: int, *, flow: str | None = None) -> SenderThen:
+        """Return the sender of a flow of the run as it is after everything before `at_ns`.
+
+        Windows are in segments, times in nanoseconds.
+        """
+    def capture(
+        self, *, flow: str | None = None, until_ns: int | None = None, snaplen: int = 128
+    ) -> dict[str, bytes]:
+        """Return what the run looks like on the wire: pcapng files by the place of the capture.
+
+        The places are "sender" and "receiver" of the flow, and the places of the network: the base
+        station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and
+        so on of a roaming node), "radio" or "bottleneck". Of each packet there are the first
+        `snaplen` bytes; 0 keeps all, the payload of zeros included. Orders, timeouts, losses, break
+        and make are comments of packets. A handover mark is a TCP option for experiments (kind 253,
+        RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4
+        bytes). The capture ends at `until_ns`, if that is before the end of the run.
+        """
+
 class Plan:
     """A scenario that can be run: read, checked, and with everything that its text leaves out.
 
@@ -771,67 +802,8 @@ class Plan:
         """The most rows of results that its runs give: for each run one for each flow and one for
         each of its phases.
         """
-    def trace(
-        self,
-        *,
-        run: int = 0,
-        flow: str | None = None,
-        from_ns: int = 0,
-        only: Sequence[str] = [],
-    ) -> Table:
-        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`.
-
-        `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
-        happens before, and all but the events of these names.
-        """
-    def causes(self, *, run: int = 0, flow: str | None = None) -> Table:
-        """Return every event of a flow in one run with what led to it.
-
-        Beside the columns of `trace`: `segment`, which caused an ACK; `sent_ns`, when this copy of
-        a segment was sent, or the segment that caused the ACK; `since_ns`, when an ACK left the
-        receiver or a deadline was set; `sack`, the blocks of an ACK as "first-last first-last".
-        Events beside those of `trace`: "ack_sent" at the receiver, with "delayed" or "signal" if no
-        arrival sent it at once; "wake", when a deadline of the sender comes, with whose it is;
-        "dupacks", as the sender counts them; "srtt".
-        """
-    def events(
-        self,
-        *,
-        run: int = 0,
-        flow: str | None = None,
-        at_ns: int | None = None,
-        before: int = 0,
-        after: int = 0,
-        name: str | None = None,
-        find: str | None = None,
-        to_end: bool = True,
-    ) -> Events:
-        """Return events of a flow in one run with what led to each, for `midflight.explain`.
-
-        With `at_ns` they are the last `before` events up to that instant and the first `after`
-        later ones; with `name` all of that name; else all. `find` is the name of an event: the last
-        one up to `at_ns` is looked for. Without `to_end` the run ends when the events are there,
-        and there is no digest.
-        """
-    def stall(self, *, run: int = 0, flow: str | None = None) -> StallTold | None:
-        """Return the longest time without progress of a flow in one run: `from_ns`, `until_ns` and
-        the `digest` of the run; None if the flow sent nothing.
-        """
-    def compare(
-        self, other: Plan, flows: Sequence[str], *, run: int = 0
-    ) -> tuple[list[str], list[tuple[int, PartedTold | None]]]:
-        """Compare one run with that of another plan, flow by flow.
-
-        Returns both digests, and for each flow how many events are the same and where the runs part
-        (None if they do not): `at_ns`; `events`, the number and the instant of the first event of
-        each that the other has not; `last`, the number of the last event before in this run;
-        `orders` of each up to then that the other was not given, as rows.
-        """
-    def sender(self, at_ns: int, *, run: int = 0, flow: str | None = None) -> SenderThen:
-        """Return the sender of a flow in one run as it is after everything before `at_ns`.
-
-        Windows are in segments, times in nanoseconds.
-        """
+    def setup(self, run: int = 0) -> Setup:
+        """Return one of its runs."""
     @property
     def flows(self) -> list[FlowTold]:
         """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
@@ -846,14 +818,6 @@ class Plan:
     @property
     def occasions(self) -> list[Occasion]:
         """The handoffs, and the changes of the link that the mobile node is on."""
-    def capture(
-        self, *, run: int = 0, flow: str | None = None, snaplen: int = 128
-    ) -> dict[str, bytes]:
-        """Return what one run looks like on the wire: pcapng files by the place of the capture.
-
-        The places are "sender" and "receiver" of the flow, and the base station of each link by the
-        link's name. `snaplen` is as for `capture`.
-        """
 
 @final
 class Events:
@@ -866,7 +830,7 @@ class Events:
         """Number of the first one."""
     def rows(self) -> list[EventTold]:
         """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, and what
-        else `Plan.causes` has of it.
+        else `Setup.causes` has of it.
         """
     def row(self, number: int) -> EventTold:
         """Return the event of a number. Raises `IndexError` for one that is not there."""
@@ -910,7 +874,7 @@ class Events:
     def found(self) -> tuple[int, int] | None:
         """Number and instant of the event that was looked for, if there is one."""
     def sender(self, at_ns: int) -> SenderThen:
-        """Return the sender as `Plan.sender` does; soon, if `at_ns` is near the events."""
+        """Return the sender as `Setup.sender` does; soon, if `at_ns` is near the events."""
 
 def run_plans(
     plans: Sequence[Plan],

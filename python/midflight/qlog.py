@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from midflight.explain.events import History, Row
 
 if TYPE_CHECKING:
-    from midflight._core import Plan
+    from midflight._core import Plan, Setup
 
 __all__ = ["events", "header", "write_qlog"]
 
@@ -25,12 +25,12 @@ FLIGHT = ("bytes_in_flight", "packets_in_flight")
 EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]
 
 
-def write_qlog(plan: Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
+def write_qlog(source: Setup | Plan, flow: str, file: IO[str], *, run: int = 0) -> None:
     """Write the events of a flow in one run to a file that is open for text.
 
     Raises `MidflightError` for an unknown flow.
     """
-    history = History(plan, run=run, flow=flow)
+    history = History(source, run=run, flow=flow)
     records = [header(history), *events(history)]
     for record in records:
         text = json.dumps(record, allow_nan=False, separators=(",", ":"))
@@ -41,11 +41,11 @@ def header(history: History) -> dict[str, Any]:
     """Return the first record: the description of the file and its run."""
     import midflight
 
-    told = next(one for one in history.plan.flows if one["name"] == history.flow)
+    told = next(one for one in history.setup.flows if one["name"] == history.flow)
     return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
-        "title": f"{history.flow} with {told['scheme']}, run {history.run}",
+        "title": f"{history.flow} with {told['scheme']}, run {history.setup.run or 0}",
         "description": f"midflight {midflight.__version__}, model {midflight.MODEL_VERSION}, "
         f"digest {history.digest}",
         "trace": {
@@ -70,7 +70,7 @@ def milliseconds(nanoseconds: float) -> float:
 
 def events(history: History) -> Iterator[dict[str, Any]]:
     """Yield an event for each of a trace that has one, in the same order."""
-    told = next(one for one in history.plan.flows if one["name"] == history.flow)
+    told = next(one for one in history.setup.flows if one["name"] == history.flow)
     payload = told["payload_bytes"]
     metrics = Metrics(payload)
     state: str | None = None

@@ -239,7 +239,7 @@ class Scenario:
 
         `flow` is the flow's name (default: the first), `run` the number of the run, from 0.
         """
-        return self.plan(policies=policies).trace(run=run, flow=flow)
+        return self.plan(policies=policies).setup(run).trace(flow=flow)
 
     def capture(
         self,
@@ -254,7 +254,7 @@ class Scenario:
         The places are "sender", "receiver" and the base station of each link by the link's name. Of
         each packet there are the first `snaplen` bytes; 0 keeps all.
         """
-        return self.plan(policies=policies).capture(run=run, flow=flow, snaplen=snaplen)
+        return self.plan(policies=policies).setup(run).capture(flow=flow, snaplen=snaplen)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ class Tally:
 
 def core_trace(row: Row, until_ns: int | None = None) -> Any:
     """Every event of one run."""
-    return _core.trace(
+    end = {} if until_ns is None else {"end_ns": until_ns}
+    setup = _core.Setup.handoff(
         old=link(row["bw1"], row["d1"]),
         new=link(row["bw2"], row["d2"]),
         kind=row["ho"],
@@ -132,8 +133,9 @@ def core_trace(row: Row, until_ns: int | None = None) -> Any:
         scheme="sack",
         profile="ns2",
         packets=PACKETS,
-        until_ns=until_ns,
+        **end,
     )
+    return setup.trace()
 
 
 def newpath_as_recorded(row: Row, end: int) -> int | None:
@@ -418,7 +420,7 @@ def reno_flow(case: Row) -> Any:
 
 def scripted_events(flow: Any) -> Iterator[Event]:
     """The core's events of a flow under the names of the reference."""
-    table = _core.trace_long_flow(flow)
+    table = flow.setup().trace()
     columns = (table.column(name) for name in ("time_ns", "event", "value", "detail"))
     for at, event, value, detail in zip(*columns, strict=True):
         name = RENAMED.get(event, event)

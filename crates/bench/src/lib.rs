@@ -4,7 +4,7 @@ use midflight_control::LinkInfo;
 use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
-    run_sweeps, Execution, Flows, Handoff, HandoffKind, Scheme, StudyError, Sweep, REFERENCE_FIXED,
+    run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -110,20 +110,27 @@ impl Path {
 /// # Errors
 /// [`StudyError::UnknownScheme`].
 pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyError> {
-    let handoff = Handoff {
-        old: link(6400, 9),
-        new: link(200, 300),
-        kind: HandoffKind::MakeBeforeBreak,
-        spares_uplink: true,
-        notice_delay: Some(Duration::ZERO),
-        fixed: REFERENCE_FIXED,
-        flows: Flows::ONE,
+    let sweep = Sweep {
+        handoff: Handoff {
+            old: link(6400, 9),
+            new: link(200, 300),
+            kind: HandoffKind::MakeBeforeBreak,
+            spares_uplink: true,
+            notice_delay: Some(Duration::ZERO),
+            fixed: REFERENCE_FIXED,
+            flows: Flows::ONE,
+        },
+        at: vec![Instant::from_nanos(8_200_000_000)],
+        schemes: vec![scheme.into()],
+        resident_scheme: "sack".into(),
+        profile: "ns2".into(),
+        knobs: Vec::new(),
+        packets: 100,
+        extra: Vec::new(),
+        window: None,
+        end: Instant::from_nanos(3_600_000_000_000),
     };
-    let built = Scheme::named(scheme)?.build("ns2", &[])?;
-    let mut world = handoff.world(&built, &built, O::default())?;
-    handoff.plan(&mut world, Instant::from_nanos(8_200_000_000))?;
-    world.hold_routes_until(Instant::NEVER);
-    Ok(world)
+    sweep.setups()?.remove(0).world(O::default())
 }
 
 /// Runs for so many seconds; returns how many segments were sent.

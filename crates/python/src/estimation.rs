@@ -7,6 +7,7 @@ use midflight_study::{Execution, ProbeRun, StudyError, TrainRow};
 use midflight_units::UnitError;
 use pyo3::prelude::*;
 
+use crate::setup::Setup;
 use crate::table::Table;
 use crate::{link, refuse, with_progress, Link};
 
@@ -67,6 +68,12 @@ impl Probe {
             runs,
         };
         Ok(Self { probe })
+    }
+
+    /// Return the run of a number.
+    #[pyo3(signature = (run = 0))]
+    pub(crate) fn setup(&self, run: u64) -> PyResult<Setup> {
+        self.probe.setup(run).map(Setup::plain).map_err(refuse)
     }
 }
 

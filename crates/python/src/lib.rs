@@ -3,10 +3,10 @@
 mod drill;
 mod estimation;
 mod long_flow;
-mod one_run;
 mod policy;
 mod roaming;
 mod scenario;
+mod setup;
 mod startup;
 mod table;
 
@@ -34,9 +34,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::estimation::{run_probes, Probe};
-use crate::long_flow::{capture_flow, run_flows, trace_flow, LongFlow, Radio};
+use crate::long_flow::{run_flows, LongFlow, Radio};
 use crate::policy::Failures;
-use crate::roaming::{capture_node, run_nodes, trace_node, Roaming};
+use crate::roaming::{run_nodes, Roaming};
 use crate::startup::{run_all_startups, Startup};
 use crate::table::{Table, TableBuilder};
 
@@ -344,6 +344,12 @@ impl Sweep {
         };
         Ok(Self { sweep })
     }
+
+    /// Return each of its runs: one for each scheme and instant, in that order.
+    fn setups(&self) -> PyResult<Vec<setup::Setup>> {
+        let setups = self.sweep.setups().map_err(refuse)?;
+        Ok(setups.into_iter().map(setup::Setup::plain).collect())
+    }
 }
 
 /// Does long work without holding the interpreter, telling `progress` of it.
@@ -619,9 +625,6 @@ fn sender_transitions() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
-/// Bytes of a packet that a capture keeps: all headers.
-const SNAPLEN: u32 = 128;
-
 /// Capture files by the place of the capture.
 fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
     let files = PyDict::new(py);
@@ -646,7 +649,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Roaming>()?;
     m.add_class::<Startup>()?;
     m.add_class::<scenario::Plan>()?;
-    m.add_class::<scenario::Events>()?;
+    m.add_class::<setup::Setup>()?;
+    m.add_class::<setup::Events>()?;
     m.add_class::<policy::View>()?;
     m.add_class::<policy::LinkInfo>()?;
     m.add_class::<policy::Notice>()?;
@@ -656,9 +660,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
-    m.add_function(wrap_pyfunction!(trace_node, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;
-    m.add_function(wrap_pyfunction!(trace_flow, m)?)?;
     m.add_function(wrap_pyfunction!(sender_states, m)?)?;
     m.add_function(wrap_pyfunction!(sender_transitions, m)?)?;
     m.add_function(wrap_pyfunction!(drill::run_drill, m)?)?;
@@ -679,9 +681,5 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(profiles, m)?)?;
     m.add_function(wrap_pyfunction!(settings, m)?)?;
     m.add_function(wrap_pyfunction!(run_handoff, m)?)?;
-    m.add_function(wrap_pyfunction!(one_run::run_trace, m)?)?;
-    m.add_function(wrap_pyfunction!(one_run::run_capture, m)?)?;
-    m.add_function(wrap_pyfunction!(capture_flow, m)?)?;
-    m.add_function(wrap_pyfunction!(capture_node, m)?)?;
     Ok(())
 }

@@ -1,20 +1,18 @@
-//! `Radio`, `LongFlow`, `run_long_flows` and `trace_long_flow`.
+//! `Radio`, `LongFlow` and `run_long_flows`.
 
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    capture_long_flow, read_loss, read_reordering, run_long_flows, trace_long_flow, Cause,
-    CrossTraffic, Execution, FlowRow, FlowRun, Handover,
+    read_loss, read_reordering, run_long_flows, Cause, CrossTraffic, Execution, FlowRow, FlowRun,
+    Handover,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use crate::setup::Setup;
 use crate::table::Table;
-use crate::{
-    captures, fates, interruptible, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN,
-};
+use crate::{fates, link, refuse, with_progress, Fate, Link};
 
 /// The last hop while a mobile node is in a network, the same both ways.
 ///
@@ -136,6 +134,12 @@ impl LongFlow {
         };
         Ok(Self { flow })
     }
+
+    /// Return the run of a number.
+    #[pyo3(signature = (run = 0))]
+    pub(crate) fn setup(&self, run: u64) -> PyResult<Setup> {
+        self.flow.setup(run).map(Setup::plain).map_err(refuse)
+    }
 }
 
 /// Run long-lived flows; one table for each, with one row for each run and interval.
@@ -225,54 +229,4 @@ fn flow_table(flow: &midflight_study::LongFlow, runs: &[FlowRun]) -> PyResult<Ta
     let digest = |place: usize| runs[place / intervals].digest.to_string();
     t.text("digest", (0..rows.len()).map(digest).collect());
     t.build()
-}
-
-/// Return the events of the flow in one run: `time_ns`, `event`, `value`, `detail`.
-///
-/// Those from `from_ns` up to `until_ns` are listed, by default to the end of the run; only those
-/// of the names in `events`, if there are any.
-#[pyfunction(name = "trace_long_flow")]
-#[pyo3(signature = (flow, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments of a Python function"
-)]
-pub(crate) fn trace_flow(
-    py: Python<'_>,
-    flow: &Bound<'_, LongFlow>,
-    run: u64,
-    from_ns: u64,
-    until_ns: Option<u64>,
-    events: Vec<String>,
-) -> PyResult<Table> {
-    let flow = flow.get().flow.clone();
-    let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
-    let until = until_ns.map_or(end, Instant::from_nanos);
-    let from = Instant::from_nanos(from_ns);
-    let (rows, digest) = interruptible(py, &[], |go_on| {
-        trace_long_flow(&flow, run, from, until, &events, go_on)
-    })?;
-    trace_table(&rows, &digest)
-}
-
-/// Return what the flow looks like on the wire in one run, as `capture` does.
-///
-/// The places are "sender", "receiver" and "radio", where the radio link begins. The capture ends
-/// at `until_ns`, by default at the end of the run.
-#[pyfunction(name = "capture_long_flow")]
-#[pyo3(signature = (flow, *, run = 0, until_ns = None, snaplen = SNAPLEN))]
-pub(crate) fn capture_flow<'py>(
-    py: Python<'py>,
-    flow: &Bound<'py, LongFlow>,
-    run: u64,
-    until_ns: Option<u64>,
-    snaplen: u32,
-) -> PyResult<Bound<'py, PyDict>> {
-    let flow = flow.get().flow.clone();
-    let end = flow.marks.last().copied().unwrap_or(Instant::ZERO);
-    let until = until_ns.map_or(end, Instant::from_nanos);
-    let (seen, _) = interruptible(py, &[], |go_on| {
-        capture_long_flow(&flow, run, until, snaplen, go_on)
-    })?;
-    captures(py, seen)
 }

@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    capture_roaming, read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck,
-    Forgery, Handovers, RoamingRow, RoamingRun, SignalFate, StudyError,
+    read_loss, run_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers, RoamingRow,
+    RoamingRun, SignalFate, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
+use crate::setup::Setup;
 use crate::table::Table;
-use crate::{
-    captures, fates, interruptible, link, refuse, trace_table, with_progress, Fate, Link, SNAPLEN,
-};
+use crate::{fates, link, refuse, with_progress, Fate, Link};
 
 /// A mobile node that changes its base station: one run for each number in `runs`.
 ///
@@ -180,6 +178,12 @@ impl Roaming {
         };
         Ok(Self { roaming })
     }
+
+    /// Return the run of a number.
+    #[pyo3(signature = (run = 0))]
+    pub(crate) fn setup(&self, run: u64) -> PyResult<Setup> {
+        self.roaming.setup(run).map(Setup::plain).map_err(refuse)
+    }
 }
 
 /// Run mobile nodes; one table for each, with one row for each run, interval and node.
@@ -247,55 +251,4 @@ fn table(numbers: &[u64], runs: &[RoamingRun]) -> PyResult<Table> {
     let digests = rows.iter().map(|(_, run, _)| run.digest.to_string());
     t.text("digest", digests.collect());
     t.build()
-}
-
-/// Return the events of the mobile node's flow in one run, as `trace_long_flow` does.
-///
-/// An ACK with a handover mark has the mark's number in `detail`, one with a zero window says so.
-/// Forged ACKs are among them.
-#[pyfunction(name = "trace_roaming")]
-#[pyo3(signature = (roaming, *, run = 0, from_ns = 0, until_ns = None, events = vec![]))]
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments of a Python function"
-)]
-pub(crate) fn trace_node(
-    py: Python<'_>,
-    roaming: &Bound<'_, Roaming>,
-    run: u64,
-    from_ns: u64,
-    until_ns: Option<u64>,
-    events: Vec<String>,
-) -> PyResult<Table> {
-    let roaming = roaming.get().roaming.clone();
-    let until = until_ns.map_or(roaming.end, Instant::from_nanos);
-    let from = Instant::from_nanos(from_ns);
-    let (rows, digest) = interruptible(py, &[], |go_on| {
-        trace_roaming(&roaming, run, from, until, &events, go_on)
-    })?;
-    trace_table(&rows, &digest)
-}
-
-/// Return what one run looks like on the wire, as `capture` does.
-///
-/// The places are "sender", "receiver" (the mobile node), and "station0", "station1" ... for the
-/// base stations, where the fixed nodes' packets are seen too. A handover mark is a TCP option for
-/// experiments (kind 253, RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it
-/// was sent in ms (4 bytes). The capture ends at `until_ns`, by default at the end of the run.
-/// Forged ACKs are seen at the sender, as no node sent them.
-#[pyfunction(name = "capture_roaming")]
-#[pyo3(signature = (roaming, *, run = 0, until_ns = None, snaplen = SNAPLEN))]
-pub(crate) fn capture_node<'py>(
-    py: Python<'py>,
-    roaming: &Bound<'py, Roaming>,
-    run: u64,
-    until_ns: Option<u64>,
-    snaplen: u32,
-) -> PyResult<Bound<'py, PyDict>> {
-    let roaming = roaming.get().roaming.clone();
-    let until = until_ns.map_or(roaming.end, Instant::from_nanos);
-    let (seen, _) = interruptible(py, &[], |go_on| {
-        capture_roaming(&roaming, run, until, snaplen, go_on)
-    })?;
-    captures(py, seen)
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use midflight_study::{run_startups, Execution, StartupRow};
 use midflight_units::{Duration, Instant};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::setup::Setup;
 use crate::table::Table;
-use crate::{acked_window, link, nanos, with_progress, Link};
+use crate::{acked_window, link, nanos, refuse, with_progress, Link};
 
 /// The start of connections over one access link: one run for each scheme.
 ///
@@ -69,6 +71,18 @@ impl Startup {
             end: Instant::from_nanos(end_ns),
         };
         Ok(Self { startup })
+    }
+
+    /// Return the run of the scheme at a place in the list.
+    #[pyo3(signature = (place = 0))]
+    pub(crate) fn setup(&self, place: usize) -> PyResult<Setup> {
+        let setups = self.startup.setups().map_err(refuse)?;
+        let schemes = setups.len();
+        let setup = setups.into_iter().nth(place).map(Setup::plain);
+        setup.ok_or_else(|| {
+            let why = format!("there is no scheme {place}: there are {schemes}, numbered from 0");
+            PyIndexError::new_err(why)
+        })
     }
 }
 

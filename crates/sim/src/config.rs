@@ -1,8 +1,9 @@
 //! What a world is made of and what can be done to it.
 
 use midflight_control::policy::Policy;
+use midflight_control::signal::HandoverMark;
 use midflight_control::{Notice, StartNotice};
-use midflight_tcp::{Ack, ReceiverConfig, SenderConfig};
+use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig};
 use midflight_units::Instant;
 
 use crate::link::LinkId;
@@ -81,12 +82,53 @@ pub enum Action {
     /// The receiver of a flow has found out that it is on another link. Of what
     /// it sends to tell the sender the network delivers so many copies.
     Attached(FlowId, u8),
-    /// An ACK that no receiver sent reaches the sender of a flow.
-    Forge(FlowId, Ack),
+    /// An ACK with a handover mark of this number, which no receiver sent, reaches the sender of a flow.
+    /// What it acknowledges depends on the sender at that instant.
+    Forge(FlowId, ForgedAck, u32),
     /// Record that the old link breaks.
     MarkBreak,
     /// Record that the new route is in use.
     MarkMake,
+}
+
+/// What a forged ACK acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForgedAck {
+    /// One segment less than SND.UNA.
+    Old,
+    /// SND.UNA.
+    Current,
+    /// One segment more than SND.MAX.
+    Unsent,
+}
+
+impl ForgedAck {
+    /// All kinds with their names.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("old", Self::Old),
+        ("current", Self::Current),
+        ("unsent", Self::Unsent),
+    ];
+
+    /// The ACK that reaches a sender.
+    pub(crate) fn of(self, sender: &Sender, number: u32) -> Ack {
+        let view = sender.view();
+        let ack = match self {
+            Self::Old => view.snd_una.saturating_sub(1),
+            Self::Current => view.snd_una,
+            Self::Unsent => view.snd_max + 1,
+        };
+        Ack {
+            ack,
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent: view.now,
+            says: Says::Moved(HandoverMark {
+                number,
+                sent: view.now,
+            }),
+        }
+    }
 }
 
 /// A flow between two nodes.

@@ -25,11 +25,11 @@ mod special;
 mod timeline;
 mod world;
 
-pub use config::{Action, FlowConfig, FlowId, NodeId, WorldError};
+pub use config::{Action, FlowConfig, FlowId, ForgedAck, NodeId, WorldError};
 pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use impairment::{Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::Router;
-pub use world::{NextEvent, World};
+pub use world::{Endpoints, NextEvent, World};

@@ -32,7 +32,7 @@ impl LinkId {
 }
 
 /// The parameters of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Name for traces and errors.
     pub name: Cow<'static, str>,

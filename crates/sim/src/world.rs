@@ -105,6 +105,25 @@ pub struct World<O> {
     error: Option<WorldError>,
 }
 
+/// The senders and links of a world, to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoints<'a> {
+    flows: &'a [Flow],
+    links: &'a [Link],
+}
+
+impl<'a> Endpoints<'a> {
+    /// The senders, in the order of their flows.
+    pub fn senders(self) -> impl Iterator<Item = &'a Sender> {
+        self.flows.iter().map(|flow| &flow.sender)
+    }
+
+    /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
+    pub fn link_counts(self, link: LinkId) -> LinkCounts {
+        self.links[link.index()].counts()
+    }
+}
+
 /// An event that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct NextEvent {
@@ -358,9 +377,13 @@ impl<O: Observer> World<O> {
         self.observer
     }
 
-    /// Who watches, beside the sender of a flow to look at.
-    pub fn watch(&mut self, flow: FlowId) -> (&mut O, &Sender) {
-        (&mut self.observer, &self.flows[flow.index()].sender)
+    /// Who watches, beside what there is to look at.
+    pub fn watch(&mut self) -> (&mut O, Endpoints<'_>) {
+        let ends = Endpoints {
+            flows: &self.flows,
+            links: &self.links,
+        };
+        (&mut self.observer, ends)
     }
 
     /// A copy of the world as it is now, with another observer. What happens in it is the same.
@@ -568,7 +591,10 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
-            Action::Forge(flow, ack) => self.deliver_ack(flow, &ack),
+            Action::Forge(flow, forged, number) => {
+                let ack = forged.of(&self.flows[flow.index()].sender, number);
+                self.deliver_ack(flow, &ack);
+            }
             Action::MarkBreak => self.observer.record(now, flow0, &Event::Break),
             Action::MarkMake => self.observer.record(now, flow0, &Event::Make),
         }

@@ -6,7 +6,6 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
 
 use midflight_sim::{Observer, World};
 use midflight_units::Instant;
-use rayon::prelude::*;
 
 use crate::error::StudyError;
 
@@ -83,47 +82,6 @@ pub(crate) fn in_parallel<T: Send>(
     })
 }
 
-/// Makes side by side every run that `items` ask for, each by its number; for
-/// each item its runs in that order. `run` gets the item's place and the number,
-/// and so many runs are done then as `at_once` says of the item.
-///
-/// # Errors
-/// What `run` says; [`StudyError::Interrupted`] when told to stop.
-pub(crate) fn each_run<T, R: Send>(
-    items: &[T],
-    numbers: impl Fn(&T) -> &[u64],
-    at_once: impl Fn(&T) -> usize,
-    how: Execution,
-    go_on: impl FnMut(usize, usize) -> bool,
-    run: impl Fn(usize, u64, &Progress) -> Result<R, StudyError> + Sync,
-) -> Result<Vec<Vec<R>>, StudyError> {
-    let of_item = |(place, item): (usize, &T)| {
-        let runs = at_once(item);
-        let each = numbers(item).iter();
-        each.map(move |&number| (place, number, runs))
-            .collect::<Vec<_>>()
-    };
-    let jobs: Vec<(usize, u64, usize)> = items.iter().enumerate().flat_map(of_item).collect();
-    if jobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let total = jobs.iter().map(|&(_, _, runs)| runs).sum();
-    let runs: Vec<R> = in_parallel(total, how.threads, go_on, |progress| {
-        let each = jobs
-            .par_iter()
-            .with_max_len(1)
-            .map(|&(place, number, runs)| {
-                let made = run(place, number, progress)?;
-                progress.done(runs);
-                Ok(made)
-            });
-        each.collect()
-    })?;
-    let mut runs = runs.into_iter();
-    let of_item = |item| runs.by_ref().take(numbers(item).len()).collect();
-    Ok(items.iter().map(of_item).collect())
-}
-
 /// Between those who run and the caller.
 pub(crate) struct Progress<'a> {
     stop: &'a AtomicBool,
@@ -142,23 +100,11 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// Everything that happens in a world before `until`.
-    ///
-    /// # Errors
-    /// The world's; [`StudyError::Interrupted`] when told to stop.
-    pub(crate) fn play<O: Observer>(
-        &self,
-        world: &mut World<O>,
-        until: Instant,
-    ) -> Result<(), StudyError> {
-        self.advance(world, until, |_, _| false)
-    }
-
     /// Everything that happens in a world before `until`, or before `enough` is
     /// seen by who watches; it is asked when no event before the instant is left.
     ///
     /// # Errors
-    /// As [`Self::play`].
+    /// The world's; [`StudyError::Interrupted`] when told to stop.
     pub(crate) fn advance<O: Observer>(
         &self,
         world: &mut World<O>,

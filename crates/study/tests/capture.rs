@@ -6,13 +6,18 @@ use std::time::Duration as Since;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use midflight_control::LinkInfo;
 use midflight_study::{
-    capture, capture_long_flow, capture_roaming, read_loss, trace, trace_long_flow, trace_roaming,
-    Capture, CrossTraffic, Flows, Foresight, Handoff, HandoffKind, Handover, Handovers, LongFlow,
-    Radio, Roaming, SignalFate, TraceRow, TraceRun, REFERENCE_FIXED,
+    read_loss, Capture, CrossTraffic, Flows, Foresight, Handoff, HandoffKind, Handover, Handovers,
+    LongFlow, Radio, Roaming, SignalFate, TraceRow, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
+
+mod one_run;
+
+use one_run::{
+    capture, capture_long_flow, capture_roaming, trace, trace_long_flow, trace_roaming, TraceRun,
+};
 
 /// A packet as a reader of the file sees it.
 #[derive(Clone, Debug)]

@@ -6,11 +6,15 @@
 use midflight_control::policy::POLICIES;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme,
-    StudyError, Sweep, TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme, StudyError,
+    Sweep, REFERENCE_FIXED,
 };
 use midflight_tcp::PROFILES;
 use midflight_units::{parse_instants, Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{trace, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use midflight_control::LinkInfo;
-use midflight_study::{
-    trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Sweep, TraceRun, REFERENCE_FIXED,
-};
+use midflight_study::{Execution, Flows, Handoff, HandoffKind, HandoffRow, Sweep, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{trace, TraceRun};
 
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
 /// The reference prints times with five decimals.

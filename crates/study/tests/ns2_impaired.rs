@@ -9,8 +9,12 @@ use std::path::PathBuf;
 use flate2::read::GzDecoder;
 use midflight_control::LinkInfo;
 use midflight_sim::Scripted;
-use midflight_study::{trace_long_flow, CrossTraffic, LongFlow, Radio, TraceRow};
+use midflight_study::{CrossTraffic, LongFlow, Radio, TraceRow};
 use midflight_units::{Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::trace_long_flow;
 
 type Row = BTreeMap<String, String>;
 

@@ -3,12 +3,13 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::{
-    capture, trace, trace_long_flow, CrossTraffic, Flows, Handoff, HandoffKind, LongFlow, Radio,
-    TraceRow, TraceRun,
-};
+use midflight_study::{CrossTraffic, Flows, Handoff, HandoffKind, LongFlow, Radio, TraceRow};
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::{Block, PcapNgReader};
+
+mod one_run;
+
+use one_run::{capture, trace, trace_long_flow, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

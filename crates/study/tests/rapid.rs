@@ -4,10 +4,14 @@
 
 use midflight_control::LinkInfo;
 use midflight_study::{
-    run_probes, run_startups, trace, Execution, Flows, Handoff, HandoffKind, Knobs, Probe, Startup,
-    TraceRow, TraceRun,
+    run_probes, run_startups, Execution, Flows, Handoff, HandoffKind, Knobs, Probe, Startup,
+    TraceRow,
 };
 use midflight_units::{Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{trace, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {

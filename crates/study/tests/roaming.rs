@@ -5,10 +5,14 @@
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    capture_roaming, read_loss, run_roaming, trace_roaming, Execution, Foresight, ForgedAck,
-    Forgery, Handovers, Roaming, RoamingRow, SignalFate, StudyError, TraceRow,
+    read_loss, run_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers, Roaming,
+    RoamingRow, SignalFate, StudyError, TraceRow,
 };
 use midflight_units::{Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{capture_roaming, trace_roaming};
 
 fn seconds(s: f64) -> Instant {
     Instant::from_nanos((s * 1e9) as u64)

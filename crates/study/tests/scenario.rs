@@ -2,11 +2,13 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::scenario::{
-    capture_scenario, read_scenario, run_scenarios, trace_scenario, Origin, Plan, ScenarioRun,
-};
-use midflight_study::{trace, Execution, Flows, Handoff, HandoffKind, TraceRun, REFERENCE_FIXED};
+use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan, ScenarioRun};
+use midflight_study::{Execution, Flows, Handoff, HandoffKind, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant};
+
+mod one_run;
+
+use one_run::{capture_scenario, trace, trace_scenario, TraceRun};
 
 fn read(text: &str, sets: &[(&str, &str)]) -> Result<Plan, String> {
     let sets: Vec<_> = sets.iter().map(|&(k, v)| (k.into(), v.into())).collect();
@@ -408,7 +410,7 @@ fn a_link_changes_its_rate() {
     let [before, after] = &run.flows[0].phases[..] else {
         panic!("{:?}", run.flows[0].phases);
     };
-    let rate = |p: &midflight_study::scenario::Phase| {
+    let rate = |p: &midflight_study::Phase| {
         let seconds = p.counts.until.since(p.counts.from).as_secs_f64();
         p.counts.acked as f64 * 12_000.0 / seconds
     };
@@ -568,7 +570,7 @@ fn a_gap_of_none_is_no_gap() {
     let with_gap = PAPER.replace("to = \"new\"", "to = \"new\"\ngap = \"2 s\"");
     assert_ne!(with_gap, PAPER);
     let again = plan(&with_gap, &[("handoffs.0.gap", "none")]);
-    let breaks = |plan: &Plan| plan.occasions().iter().any(|one| one.breaks);
+    let breaks = |plan: &Plan| plan.path_changes().iter().any(|one| one.breaks);
     assert!(!breaks(&again));
     assert!(breaks(&plan(PAPER, &[("handoffs.0.gap", "2 s")])));
     let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
@@ -648,7 +650,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
 /// flow that opens after a handoff has nothing to recover from.
 #[test]
 fn phases_are_of_the_mobile_nodes_links() {
-    use midflight_study::scenario::Beginning;
+    use midflight_study::Beginning;
 
     let others = [
         ("links.third.preset", "lte"),

@@ -5,10 +5,14 @@
 use std::path::Path;
 
 use midflight_study::scenario::{
-    count_pasts, read_scenario, run_scenarios, run_some, Origin, Plan, ScenarioRun,
+    read_scenario, run_scenarios, run_some, Origin, Plan, ScenarioRun,
 };
-use midflight_study::{schemes, Execution};
+use midflight_study::{scenario, schemes, Execution};
 use midflight_units::{Duration, Instant};
+
+fn count_pasts(plans: &[Plan]) -> usize {
+    scenario::count_pasts(plans).unwrap_or_else(|e| panic!("{e}"))
+}
 
 /// Names and texts of the starters.
 fn starters() -> Vec<(String, String)> {

@@ -6,10 +6,14 @@
 use midflight_control::LinkInfo;
 use midflight_sim::{Digest, Event, FlowId, LinkId, Observer};
 use midflight_study::{
-    run_sweeps, schemes, trace, Execution, Flows, Handoff, HandoffKind, HandoffRow, Scheme,
-    StudyError, Sweep, TraceRow, TraceRun, REFERENCE_FIXED,
+    run_sweeps, schemes, Execution, Flows, Handoff, HandoffKind, HandoffRow, Setup, StudyError,
+    Sweep, TraceRow, REFERENCE_FIXED,
 };
 use midflight_units::{parse_instants, Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{trace, TraceRun};
 
 fn link(kbps: u64, ms: u64) -> LinkInfo {
     LinkInfo {
@@ -106,21 +110,32 @@ fn forks_and_threads_change_nothing() {
     }
 }
 
+/// A handoff at 5 s with one scheme for all flows.
+fn setup(handoff: Handoff, scheme: &str, knobs: &[(&str, &str)]) -> Result<Setup, StudyError> {
+    let knobs = knobs.iter().map(|(k, v)| ((*k).into(), (*v).into()));
+    let sweep = Sweep {
+        at: vec![Instant::from_nanos(5_000_000_000)],
+        schemes: vec![scheme.into()],
+        resident_scheme: scheme.into(),
+        knobs: knobs.collect(),
+        ..sweep(handoff)
+    };
+    Ok(sweep.setups()?.remove(0))
+}
+
 /// What passes nodes without an event there arrives as it would with one, that of
 /// residents, which leaves the way halfway and comes back from there, too.
 #[test]
 fn routes_that_hold_change_nothing() {
-    let built = Scheme::named("sack").and_then(|s| s.build("ns2", &[]));
-    let built = built.unwrap_or_else(|e| panic!("{e}"));
     for kind in KINDS {
         for flows in company() {
             let run = |hold: bool| {
-                let handoff = handoff(kind, flows);
-                let mut world = handoff.world(&built, &built, Digest::default())?;
-                handoff.plan(&mut world, Instant::from_nanos(5_000_000_000))?;
-                if hold {
-                    world.hold_routes_until(Instant::NEVER);
-                }
+                let setup = setup(handoff(kind, flows), "sack", &[])?;
+                let mut world = if hold {
+                    setup.world(Digest::default())?
+                } else {
+                    setup.world_by_events(Digest::default())?
+                };
                 world.run_before(Instant::from_nanos(30_000_000_000))?;
                 Ok::<_, StudyError>(*world.observer())
             };
@@ -150,16 +165,6 @@ impl Observer for EveryLink {
 /// Routers see packets that pass without an event as they would see them with one.
 #[test]
 fn routers_answer_the_same_ahead_of_time() {
-    let built = |routers: &str| {
-        // Short, so that it matters when a router sees a packet.
-        let knobs = [
-            ("quick_start_routers", routers),
-            ("quick_start_interval", "3ms"),
-        ];
-        let knobs = knobs.map(|(name, value)| (name.into(), value.into()));
-        let built = Scheme::named("vho-qs").and_then(|s| s.build("ns2", &knobs));
-        built.unwrap_or_else(|e| panic!("{e}"))
-    };
     for kind in KINDS {
         for flows in company() {
             let flows = Flows {
@@ -173,17 +178,18 @@ fn routers_answer_the_same_ahead_of_time() {
                     ..handoff(kind, flows)
                 };
                 let until = Instant::from_nanos(30_000_000_000);
-                let at = Instant::from_nanos(5_000_000_000);
-                let built = built(routers);
+                // Short, so that it matters when a router sees a packet.
+                let knobs = [
+                    ("quick_start_routers", routers),
+                    ("quick_start_interval", "3ms"),
+                ];
+                let setup = setup(handoff, "vho-qs", &knobs)?;
                 if every_link {
-                    let mut world = handoff.world(&built, &built, EveryLink::default())?;
-                    handoff.plan(&mut world, at)?;
+                    let mut world = setup.world_by_events(EveryLink::default())?;
                     world.run_before(until)?;
                     return Ok(world.observer().0);
                 }
-                let mut world = handoff.world(&built, &built, Digest::default())?;
-                handoff.plan(&mut world, at)?;
-                world.hold_routes_until(Instant::NEVER);
+                let mut world = setup.world(Digest::default())?;
                 world.run_before(until)?;
                 Ok::<_, StudyError>(*world.observer())
             };
@@ -476,5 +482,5 @@ fn a_flow_that_the_run_has_not_cannot_be_traced() {
         end: sweep.end,
     };
     let refused = trace(&run, &mut || true);
-    assert!(matches!(refused, Err(StudyError::Range { .. })));
+    assert!(matches!(refused, Err(StudyError::UnknownFlow { .. })));
 }

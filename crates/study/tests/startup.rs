@@ -4,10 +4,14 @@
 
 use midflight_control::LinkInfo;
 use midflight_study::{
-    run_startups, trace, Execution, Flows, Handoff, HandoffKind, Startup, StartupRow, TraceRow,
-    TraceRun, REFERENCE_FIXED,
+    run_startups, Execution, Flows, Handoff, HandoffKind, Startup, StartupRow, TraceRow,
+    REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
+
+mod one_run;
+
+use one_run::{trace, TraceRun};
 
 const LINK: LinkInfo = LinkInfo {
     rate: Rate::from_mbps(20),

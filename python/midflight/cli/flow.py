@@ -379,8 +379,8 @@ def flow(
         request.schemes,
         request.segment_bits,
         lambda progress: _core.run_long_flows(flows, threads=thread_count, progress=progress),
-        lambda: _core.trace_long_flow(flows[0]),
-        lambda snaplen: _core.capture_long_flow(flows[0], snaplen=snaplen),
+        lambda: flows[0].setup().trace(),
+        lambda snaplen: flows[0].setup().capture(snaplen=snaplen),
         summary=lambda tables: summary(request, tables),
         values=lambda tables: as_values(request, tables),
     )

@@ -71,7 +71,7 @@ COUNTS = (
     ("retransmissions", "rexmits"),
 )
 # What a sweep is told and a single run is not.
-OF_MANY_RUNS = {"at_ns", "schemes", "window_ns", "end_ns", "threads"}
+OF_MANY_RUNS = {"at_ns", "schemes", "threads"}
 KINDS = {"mbb": "make-before-break", "bbm": "break-before-make"}
 
 
@@ -238,13 +238,8 @@ def first_capture(request: dict[str, Any], snaplen: int) -> Mapping[str, bytes]:
     from midflight import _core
 
     shared = {key: value for key, value in request.items() if key not in OF_MANY_RUNS}
-    return _core.capture(
-        **shared,
-        at_ns=request["at_ns"][0],
-        scheme=request["schemes"][0],
-        until_ns=request["end_ns"],
-        snaplen=snaplen,
-    )
+    setup = _core.Setup.handoff(**shared, at_ns=request["at_ns"][0], scheme=request["schemes"][0])
+    return setup.capture(snaplen=snaplen)
 
 
 def warnings(request: dict[str, Any], *, gap_given: bool) -> Iterator[str]:

@@ -270,8 +270,8 @@ def roam(
         request.schemes,
         request.segment_bits,
         lambda progress: _core.run_roaming(nodes, threads=thread_count, progress=progress),
-        lambda: _core.trace_roaming(nodes[0]),
-        lambda snaplen: _core.capture_roaming(nodes[0], snaplen=snaplen),
+        lambda: nodes[0].setup().trace(),
+        lambda snaplen: nodes[0].setup().capture(snaplen=snaplen),
         summary=lambda tables: summary(request, tables),
         values=lambda tables: as_values(request, tables),
     )

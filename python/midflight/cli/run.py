@@ -179,7 +179,7 @@ def run(
         figure_file(plot) as figure,
         result_folder(qlog, option="--qlog") as qlogs,
     ):
-        captures.write(lambda bytes_kept: plan.capture(run=number, flow=flow, snaplen=bytes_kept))
+        captures.write(lambda bytes_kept: plan.setup(number).capture(flow=flow, snaplen=bytes_kept))
         with ExitStack() as files:
             summary, unmet = RunSummary(), UnmetRuns(plan)
             found = Found() if as_json else None
@@ -302,7 +302,7 @@ def write_traces(folder: Path, plan: Plan, run: int) -> None:
     names = [one["name"] for one in plan.flows]
     for name in names:
         with open_result(folder / f"{name}.csv") as file:
-            write_trace(plan.trace(run=run, flow=name), file)
+            write_trace(plan.setup(run).trace(flow=name), file)
     note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
 
 

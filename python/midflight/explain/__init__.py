@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from midflight.explain.events import Copy, History, Row, Stall, widening
+from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
 from midflight.explain.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
 
 if TYPE_CHECKING:
-    from midflight._core import Plan
+    from midflight._core import Plan, Setup
 
 __all__ = ["CHOICES", "STALL", "Explanation", "Step", "chain", "choose", "explain", "explain_stall"]
 
@@ -120,7 +120,7 @@ class Explanation:
 
 
 def explain(
-    plan: Plan,
+    source: Setup | Plan,
     *,
     at_ns: int,
     run: int = 0,
@@ -129,21 +129,22 @@ def explain(
 ) -> Explanation | None:
     """Explain the most telling event at or just before an instant; None if there is none.
 
-    `at_ns` is counted from the start of the run, `run` is the number of the run from 0, `flow` the
-    name of a flow (default: the first). `what` takes the last event of one kind, one of `CHOICES`.
-    Raises `MidflightError` for a flow that there is not.
+    `source` is a setup, or a plan with the number `run` of its run from 0. `at_ns` is counted from
+    the start of the run, `flow` is the name of a flow (default: the first). `what` takes the last
+    event of one kind, one of `CHOICES`. Raises `MidflightError` for a flow that there is not.
     """
     find = None if what is None else ALIASES.get(what, what)
+    setup = setup_of(source, run)
 
     def look(size: int) -> Explanation | None:
-        history = History(plan, run=run, flow=flow, near_ns=at_ns, size=size, find=find)
+        history = History(setup, flow=flow, near_ns=at_ns, size=size, find=find)
         ended_ns = history.ended_ns
         if find is not None and history.found is not None:
             index, time_ns = history.found
             if index < history.first + len(history) // 4 and history.first > 0:
                 # It is long before that instant.
                 history = History(
-                    plan, run=run, flow=flow, near_ns=time_ns, size=size, digest=history.digest
+                    setup, flow=flow, near_ns=time_ns, size=size, digest=history.digest
                 )
             found = history.row(index), f"the last {find} at or before {clock(at_ns)}"
         elif find is not None:
@@ -174,15 +175,18 @@ def opening(history: History, at_ns: int) -> Step:
     return Step(at_ns, text, None)
 
 
-def explain_stall(plan: Plan, *, run: int = 0, flow: str | None = None) -> Explanation | None:
+def explain_stall(
+    source: Setup | Plan, *, run: int = 0, flow: str | None = None
+) -> Explanation | None:
     """Explain the longest time in which nothing new was acknowledged; None if nothing was sent."""
-    told = plan.stall(run=run, flow=flow)
+    setup = setup_of(source, run)
+    told = setup.stall(flow=flow)
     if told is None:
         return None
     begin_ns, end_ns, digest = told["from_ns"], told["until_ns"], told["digest"]
 
     def look(size: int) -> Explanation:
-        history = History(plan, run=run, flow=flow, near_ns=end_ns, size=size, digest=digest)
+        history = History(setup, flow=flow, near_ns=end_ns, size=size, digest=digest)
         stall = history.stall(begin_ns, end_ns)
         why = (
             f"the longest time without progress: {number(stall.length_ns / 1e9)} s from "

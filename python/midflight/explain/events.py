@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from midflight._core import Events, Occasion, Plan
+    from midflight._core import Events, Occasion, Plan, Setup
 
 __all__ = [
     "SENT",
@@ -135,7 +135,7 @@ class History:
 
     def __init__(
         self,
-        plan: Plan,
+        source: Setup | Plan,
         *,
         run: int = 0,
         flow: str | None = None,
@@ -149,11 +149,10 @@ class History:
         `find` is the name of an event, the last one of which up to that instant is looked for. With
         a digest that is known already the run ends with the window.
         """
-        self.plan, self.run = plan, run
-        self.flow = flow if flow is not None else plan.flows[0]["name"]
-        self.occasions: list[Occasion] = plan.occasions
-        self.events: Events = plan.events(
-            run=run,
+        self.setup = setup = setup_of(source, run)
+        self.flow = flow if flow is not None else setup.flows[0]["name"]
+        self.occasions: list[Occasion] = setup.occasions
+        self.events: Events = setup.events(
             flow=flow,
             at_ns=near_ns,
             before=size,
@@ -365,9 +364,16 @@ class History:
         return dict(self.events.sender(at_ns))
 
 
+def setup_of(source: Setup | Plan, run: int) -> Setup:
+    """Return a setup, or the run of a plan."""
+    from midflight import _core
+
+    return source if isinstance(source, _core.Setup) else source.setup(run)
+
+
 def listed(
-    plan: Plan, name: str, *, run: int = 0, flow: str | None = None
+    source: Setup | Plan, name: str, *, run: int = 0, flow: str | None = None
 ) -> tuple[list[Row], str]:
     """Return all events of a name in the order of time, and the digest of the run."""
-    events = plan.events(run=run, flow=flow, name=name)
+    events = setup_of(source, run).events(flow=flow, name=name)
     return [Row(*told) for told in events.rows()], events.digest or ""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from midflight.explain import Step, chain
-from midflight.explain.events import History, Row, widening
+from midflight.explain.events import History, Row, setup_of, widening
 
 if TYPE_CHECKING:
-    from midflight._core import PartedTold, Plan
+    from midflight._core import PartedTold, Plan, Setup
 
 __all__ = ["Comparison", "Parting", "Side", "compare"]
 
@@ -77,18 +77,22 @@ class Comparison:
         return self.digests[0] == self.digests[1]
 
 
-def compare(a: Plan, b: Plan, *, run: int = 0, flow: str | None = None) -> Comparison:
-    """Compare a run of two plans: of one flow, or of all that they have in common.
+def compare(
+    a: Setup | Plan, b: Setup | Plan, *, run: int = 0, flow: str | None = None
+) -> Comparison:
+    """Compare two runs: one flow of them, or all that they have in common.
 
-    `run` is the number of the run from 0. Raises `MidflightError` for a flow that there is not.
+    Of plans `run` is the number of the run from 0. Raises `MidflightError` for a flow that there is
+    not.
     """
-    named = [[one["name"] for one in plan.flows] for plan in (a, b)]
+    setups = setup_of(a, run), setup_of(b, run)
+    named = [[one["name"] for one in setup.flows] for setup in setups]
     names = [flow] if flow is not None else [name for name in named[0] if name in named[1]]
     only = (
         [name for name in named[0] if name not in named[1]],
         [name for name in named[1] if name not in named[0]],
     )
-    (first, second), flows = a.compare(b, names, run=run)
+    (first, second), flows = setups[0].compare(setups[1], names)
     same = {name: common for name, (common, _) in zip(names, flows, strict=True)}
     parted = [(told["at_ns"], place) for place, (_, told) in enumerate(flows) if told is not None]
     parting = None
@@ -96,17 +100,16 @@ def compare(a: Plan, b: Plan, *, run: int = 0, flow: str | None = None) -> Compa
         _, place = min(parted)
         common, told = flows[place]
         assert told is not None
-        parting = part((a, b), (first, second), names[place], common, told, run)
+        parting = part(setups, (first, second), names[place], common, told)
     return Comparison((first, second), same, only, parting, flow)
 
 
 def part(
-    plans: tuple[Plan, Plan],
+    setups: tuple[Setup, Setup],
     digests: tuple[str, str],
     flow: str,
     common: int,
     told: PartedTold,
-    run: int,
 ) -> Parting:
     """Return what there is to say of a parting after so many common events."""
     time_ns, last = told["at_ns"], told["last"]
@@ -114,8 +117,7 @@ def part(
     def look(place: int, size: int) -> tuple[Side, list[Row]]:
         event = told["events"][place]
         history = History(
-            plans[place],
-            run=run,
+            setups[place],
             flow=flow,
             near_ns=time_ns if event is None else event[1],
             size=size,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -114,10 +113,10 @@ class Steps:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        links = json.loads(history.plan.canonical)["links"]
+        links = history.setup.places
         ends = {f"{name}-mobile": name for name in links}
         self.names = {**ends, **{f"mobile-{name}": name for name in links}}
-        said = next(one for one in history.plan.flows if one["name"] == history.flow)
+        said = next(one for one in history.setup.flows if one["name"] == history.flow)
         self.node_sends_acks = said["moves"] and said["direction"] == "down"
         #: The handoffs and changes that were told in full, by when they began.
         self.named: set[int] = set()

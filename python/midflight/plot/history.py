@@ -262,7 +262,7 @@ def histories(
     key = flow_key(values["flows"], flow)
     found = []
     for scheme, one in planned(plan, key, schemes, policies):
-        found.append(History(scheme, one.trace(run=run, flow=flow), moments, **how))
+        found.append(History(scheme, one.setup(run).trace(flow=flow), moments, **how))
     return found
 
 

@@ -541,35 +541,31 @@ class Runs:
     def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
         if job not in self._traces and isinstance(job, FlowTrace):
-            roams = isinstance(job.flow, Roaming)
-            trace = self.core.trace_roaming if roams else self.core.trace_long_flow
+            setup = job.flow.core(self.core).setup(job.run)
             self._traces[job] = EventLog.from_table(
-                trace(
-                    job.flow.core(self.core),
-                    run=job.run,
+                setup.trace(
                     from_ns=to_ns(job.from_s),
                     until_ns=None if job.until_s is None else to_ns(job.until_s),
-                    events=list(job.events),
+                    only=list(job.events),
                 )
             )
         elif job not in self._traces:
             assert isinstance(job, Trace)
             self._traces[job] = EventLog.from_table(
-                self.core.trace(
+                self.core.Setup.handoff(
                     old=job.cell.old.core,
                     new=job.cell.new.core,
                     kind=job.cell.kind,
                     at_ns=None if job.at_s is None else to_ns(job.at_s),
                     scheme=job.scheme,
                     packets=WITHOUT_END,
-                    until_ns=to_ns(job.until_s),
+                    end_ns=to_ns(job.until_s),
                     knobs=dict(job.knobs),
                     flows=job.flows,
-                    flow=job.flow,
                     fixed=fixed_link(job.fixed_delay_ms),
                     start_notice=job.start_notice,
                     gap_ns=to_ns(job.gap_s),
-                )
+                ).trace(flow=f"flow-{job.flow}")
             )
         return self._traces[job]
 

@@ -1,59 +1,23 @@
 //! Access links in both directions: what presets leave, and what changes make of them.
 
-use midflight_sim::{CrossTraffic, LossModel, Reordering};
-use midflight_units::{Duration, Rate};
+use midflight_units::Duration;
 
 use super::file::{ChangeFile, Direction, LinkFile, WayFile};
 use super::plan::{find, problem, Problem};
 use super::presets::{self, Preset};
 use super::written::{Queue, Written};
+use crate::network::cell::{Access, Way, Ways};
 
 /// Most packets of cross traffic that a link may have to expect in a run.
 const MOST_CROSS_PACKETS: f64 = 1e9;
 
-/// One direction of an access link.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Way {
-    pub(super) rate: Rate,
-    pub(super) delay: Duration,
-    pub(super) limit: u32,
-    pub(super) loss: Option<LossModel>,
-    pub(super) reordering: Option<Reordering>,
-    /// Without its seed, which goes by the run.
-    pub(super) cross: Option<CrossTraffic>,
-}
-
-/// Both directions.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ways {
-    pub(super) down: Way,
-    pub(super) up: Way,
-}
-
 impl Ways {
+    /// One of the two.
     pub(super) fn of(&self, direction: Direction) -> &Way {
         match direction {
             Direction::Down => &self.down,
             Direction::Up => &self.up,
         }
-    }
-}
-
-/// An access link.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Access {
-    pub(super) name: String,
-    /// At the start, then after each of its changes.
-    pub(super) settings: Vec<Ways>,
-}
-
-impl Access {
-    /// Whether anything on the link is random.
-    pub(super) fn has_chance(&self) -> bool {
-        let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
-        let is_random =
-            |way: &Way| way.loss.is_some() || way.reordering.is_some() || way.cross.is_some();
-        ways.into_iter().any(is_random)
     }
 }
 

@@ -5,28 +5,21 @@
 //! checked plan ([`Plan`]), to a world, to what is measured of it ([`run_scenarios`]).
 
 mod access;
+mod compile;
 mod file;
 mod foreign;
 mod many;
-mod network;
-mod one_run;
 mod plan;
 mod presets;
 mod read;
-mod run;
 mod written;
 
 pub use file::{
     ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
     WayFile, WiredFile,
 };
-pub use many::{count_pasts, run_scenarios, run_some};
-pub use one_run::{
-    capture_scenario, compare_scenarios, explain_scenario, sender_of, stall_of, trace_scenario,
-    Compared, Explained, Parted, SenderThen, Stall,
-};
-pub use plan::{FlowTold, Occasion, Plan, Problem};
+pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
+pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
-pub use run::{Beginning, FlowOutcome, Phase, ScenarioRun};
 pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};

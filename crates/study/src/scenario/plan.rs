@@ -1,6 +1,5 @@
 //! What a scenario says, checked and with everything that it leaves out.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midflight_control::policy::{ForeignPolicy, Policy};
@@ -8,16 +7,17 @@ use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways, Access};
+use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways};
+use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
 use super::foreign::{add_policies, known_part};
 use super::many::MOST_ROWS;
-use super::network::{self, Prospects};
-use super::run::Beginning;
 use super::written::Size;
-use crate::capture::payload_bytes;
 use crate::error::{nearest, StudyError};
+use crate::network::cell::{link_names, Access, MayHappen};
 use crate::scheme::{Built, Knobs, Scheme};
+use crate::setup::{Beginning, FlowSetup, FlowTold, Part, PathChange};
+use crate::watch::payload_bytes;
 use crate::MODEL_VERSION;
 
 /// Most access links.
@@ -51,9 +51,9 @@ pub(super) fn problem<T>(key: impl Into<String>, why: impl Into<String>) -> Resu
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) name: String,
-    pub(super) scheme: String,
+    pub(super) scheme: Arc<str>,
     /// What it is made of, as the place in the plan's list.
-    pub(super) built: usize,
+    pub(super) part: usize,
     pub(super) direction: Direction,
     /// The access link of a node that stays; none for the mobile node's.
     pub(super) on: Option<usize>,
@@ -70,21 +70,6 @@ pub(super) struct Telling {
     pub(super) lost: f64,
     pub(super) rate: Option<Rate>,
     pub(super) says_delay: Option<Duration>,
-}
-
-/// What a reader of results needs to know of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowTold<'a> {
-    /// Its name; several alike are numbered.
-    pub name: &'a str,
-    /// Its scheme.
-    pub scheme: &'a str,
-    /// Which way its data go.
-    pub direction: Direction,
-    /// It is the mobile node's.
-    pub moves: bool,
-    /// Bytes of data in a full segment.
-    pub payload_bytes: u32,
 }
 
 /// The mobile node goes from one link to another.
@@ -118,25 +103,6 @@ pub(super) struct Change {
     pub(super) telling: Option<Telling>,
 }
 
-/// A handoff or a change of the mobile node's link, as it was planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occasion {
-    /// A link changes; otherwise the mobile node changes its link.
-    pub is_change: bool,
-    /// The links before and after.
-    pub links: (String, String),
-    /// When it begins.
-    pub at: Instant,
-    /// When the new link is in use, or the changed one again.
-    pub make: Instant,
-    /// There is a time in between without a link.
-    pub breaks: bool,
-    /// When senders hear of it that are told and that the notice reaches.
-    pub told: Option<Instant>,
-    /// The notice says another rate or delay than the new link has.
-    pub told_wrong: bool,
-}
-
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -146,10 +112,12 @@ pub struct Plan {
     pub(super) start: usize,
     pub(super) flows: Vec<Flow>,
     /// Senders and receivers, one for each entry of the file's flows.
-    pub(super) built: Vec<Built>,
+    pub(super) parts: Vec<Arc<Part>>,
+    /// The flows as every run has them.
+    pub(super) flow_setups: Arc<[FlowSetup]>,
     pub(super) moves: Vec<Move>,
     pub(super) changes: Vec<Change>,
-    pub(super) prospects: Vec<Prospects>,
+    pub(super) may_happen: Vec<MayHappen>,
     remarks: Vec<String>,
 }
 
@@ -194,7 +162,7 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
         let why = format!("a link cannot be called \"{name}\": captures have a place of that name; accepted is another");
         return problem("links", why);
     }
-    let mut made: Vec<String> = network::link_names(file.links.keys().map(String::as_str));
+    let mut made: Vec<String> = link_names(file.links.keys().map(String::as_str));
     made.sort_unstable();
     if let Some([twice, ..]) = made.windows(2).find(|pair| pair[0] == pair[1]) {
         let why = format!("the links' names give two of them the name \"{twice}\" in traces; accepted are names that do not go on like others");
@@ -254,22 +222,24 @@ impl Plan {
             Some(name) => find("start", name, "link", file.links.keys().map(String::as_str))?,
             None => 0,
         };
-        let (flows, built) = Self::flows(&file, policies)?;
+        let (flows, parts) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let (changes, remarks) = Self::changes(&file, &mut access, &moves)?;
         check_cross_traffic(&access, end)?;
-        let plan = Self {
+        let mut plan = Self {
             wired_limit,
-            prospects: Prospects::of(access.len(), &moves, &changes),
+            may_happen: what_may_happen(access.len(), &moves, &changes),
             access,
             start,
             flows,
-            built,
+            parts,
+            flow_setups: Arc::default(),
             moves,
             changes,
             remarks,
             file,
         };
+        plan.flow_setups = plan.flow_setups();
         plan.check_rows()?;
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
@@ -311,19 +281,19 @@ impl Plan {
                 .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
             || self.changes.iter().any(|change| is_lost(&change.telling))
             // Nobody knows what code from elsewhere draws.
-            || self.built.iter().any(|built| built.policies.iter().any(foreign))
+            || self.parts.iter().any(|part| part.built.policies.iter().any(foreign))
     }
 
     fn flows(
         file: &ScenarioFile,
         policies: &[Arc<dyn ForeignPolicy>],
-    ) -> Result<(Vec<Flow>, Vec<Built>), Problem> {
+    ) -> Result<(Vec<Flow>, Vec<Arc<Part>>), Problem> {
         let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
         if total == 0 || total > MOST_FLOWS as u64 {
             let why = format!("{total} flows were given; accepted are 1 to {MOST_FLOWS}");
             return problem("flows", why);
         }
-        let (mut flows, mut all_built): (Vec<Flow>, Vec<Built>) = (Vec::new(), Vec::new());
+        let (mut flows, mut parts): (Vec<Flow>, Vec<Arc<Part>>) = (Vec::new(), Vec::new());
         for (name, flow) in &file.flows {
             let key = format!("flows.{name}");
             let built = Self::built(file, &key, flow, policies)?;
@@ -347,6 +317,7 @@ impl Plan {
                     Some(1 + bytes.div_ceil(u64::from(payload)))
                 }
             };
+            let scheme: Arc<str> = Arc::from(flow.scheme.as_str());
             for number in 0..flow.count {
                 let opens =
                     Instant::ZERO + flow.start.value + flow.stagger.value * u64::from(number);
@@ -359,8 +330,8 @@ impl Plan {
                         1 => name.clone(),
                         _ => format!("{name}-{number}"),
                     },
-                    scheme: flow.scheme.clone(),
-                    built: all_built.len(),
+                    scheme: Arc::clone(&scheme),
+                    part: parts.len(),
                     direction: flow.direction,
                     on,
                     opens,
@@ -368,7 +339,7 @@ impl Plan {
                     start_notice: flow.start_notice,
                 });
             }
-            all_built.push(built);
+            parts.push(Arc::new(Part::new(built)));
         }
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
         names.sort_unstable();
@@ -376,7 +347,7 @@ impl Plan {
             let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so accepted is another name");
             return problem("flows", why);
         }
-        Ok((flows, all_built))
+        Ok((flows, parts))
     }
 
     fn built(
@@ -610,13 +581,7 @@ impl Plan {
 
     /// Its flows, in the order of their numbers.
     pub fn flows_told(&self) -> impl Iterator<Item = FlowTold<'_>> {
-        self.flows.iter().map(|flow| FlowTold {
-            name: &flow.name,
-            scheme: &flow.scheme,
-            direction: flow.direction,
-            moves: flow.on.is_none(),
-            payload_bytes: payload_bytes(&self.built[flow.built].profile).unwrap_or(0),
-        })
+        self.flow_setups.iter().map(FlowSetup::told)
     }
 
     /// What is accepted and perhaps not meant, a sentence each.
@@ -624,39 +589,13 @@ impl Plan {
         &self.remarks
     }
 
-    /// What a break or a make is in the comments of a capture, where it is no handoff to another
-    /// link: by when, and whether it is a break.
-    pub(super) fn marks_in_words(&self) -> BTreeMap<(Instant, bool), String> {
-        let mut words = BTreeMap::new();
-        for one in self.occasions() {
-            let (from, to) = &one.links;
-            let (begins, ends) = match (one.is_change, one.breaks) {
-                (true, true) => (
-                    format!("{to} pauses for a change of its parameters"),
-                    format!("{to} resumes with its new parameters"),
-                ),
-                (true, false) => (String::new(), format!("the parameters of {to} change")),
-                (false, _) if from == to => (
-                    format!("the mobile node loses {to}"),
-                    format!("the mobile node is on {to} again"),
-                ),
-                (false, _) => continue,
-            };
-            if one.breaks {
-                words.insert((one.at, true), begins);
-            }
-            words.insert((one.make, false), ends);
-        }
-        words
-    }
-
     /// The handoffs, and the changes of the link that the mobile node is on, in the
     /// order in which they begin.
-    pub fn occasions(&self) -> Vec<Occasion> {
+    pub fn path_changes(&self) -> Vec<PathChange> {
         let name = |link: usize| self.access[link].name.clone();
         let wrong = |t: Telling| t.rate.is_some() || t.says_delay.is_some();
-        let occasion =
-            |at: Instant, make: Instant, (from, to), telling: Option<Telling>| Occasion {
+        let path_change =
+            |at: Instant, make: Instant, (from, to), telling: Option<Telling>| PathChange {
                 is_change: false,
                 links: (name(from), name(to)),
                 at,
@@ -665,15 +604,15 @@ impl Plan {
                 told: telling.map(|t| make + t.delay),
                 told_wrong: telling.is_some_and(wrong),
             };
-        let moves = self.moves.iter().map(|m| Occasion {
+        let moves = self.moves.iter().map(|m| PathChange {
             breaks: m.gap.is_some(),
-            ..occasion(m.at, m.make(), (m.from, m.to), m.telling)
+            ..path_change(m.at, m.make(), (m.from, m.to), m.telling)
         });
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
-        let changes = self.changes.iter().filter(on).map(|c| Occasion {
+        let changes = self.changes.iter().filter(on).map(|c| PathChange {
             is_change: true,
             breaks: c.pause > Duration::ZERO,
-            ..occasion(c.at, c.at + c.pause, (c.link, c.link), c.telling)
+            ..path_change(c.at, c.at + c.pause, (c.link, c.link), c.telling)
         });
         let mut all: Vec<_> = moves.chain(changes).collect();
         all.sort_by_key(|one| one.at);

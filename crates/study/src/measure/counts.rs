@@ -2,9 +2,12 @@
 
 use educe::Educe;
 use midflight_control::loss::LossCause;
-use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
+use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, Observer, Payload};
 use midflight_tcp::SenderEvent;
 use midflight_units::{Instant, Ring, Seq};
+
+use super::Measure;
+use crate::setup::{link_id, Mark, Setup};
 
 /// Why a sender came to suspect a loss, or what it took the suspicion for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,12 +191,40 @@ impl FlowMetrics {
     }
 }
 
-impl Observer for FlowMetrics {
+/// Measures the first flow, interval by interval, and what all hand to the wired link.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+pub(crate) struct Intervals {
+    flow: FlowMetrics,
+}
+
+impl Observer for Intervals {
     #[inline(always)]
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         if flow.index() == WATCHED {
-            self.note(now, event);
+            self.flow.note(now, event);
         }
+    }
+}
+
+impl Measure for Intervals {
+    type Rows = (Digest, Vec<FlowRow>);
+
+    fn new(_setup: &Setup) -> Self {
+        Self::default()
+    }
+
+    fn mark(&mut self, _mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        self.end(at, now);
+    }
+
+    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
+        let counts = now.link_counts(link_id(WIRED as u16));
+        self.flow.close(at, counts.offered, counts.dropped_queue);
+    }
+
+    fn rows(&mut self, _setup: &Setup, digest: Digest) -> Self::Rows {
+        (digest, self.flow.take_rows())
     }
 }
 

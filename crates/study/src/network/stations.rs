@@ -6,20 +6,16 @@
 //! that is down.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{
-    random, Action, FlowConfig, Impairments, LinkConfig, LinkId, LossModel, NodeId, Observer,
-    Scripted, World,
-};
-use midflight_units::{Duration, Instant, Rate};
+use midflight_sim::{random, Action, Impairments, LinkConfig, LinkId, LossModel, NodeId, Scripted};
+use midflight_units::{Duration, Rate};
 
-use super::{Roaming, MOST_STATIONS};
-use crate::capture::Place;
-use crate::error::StudyError;
-use crate::scheme::{Built, Scheme};
+use crate::question::{Roaming, MOST_STATIONS};
+use crate::setup::{link_id, Network};
+use crate::watch::Place;
 
 /// Names of the links in the order of their numbers: two of the backbone and
 /// one nowhere, then seven for each station.
-pub(super) const LINK_NAMES: [&str;
+pub(crate) const LINK_NAMES: [&str;
     FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize] = {
     let mut names = [""; FIRST as usize + PER_STATION as usize * MOST_STATIONS as usize];
     names[BACKBONE as usize] = "backbone";
@@ -61,16 +57,16 @@ const IN_RANGE_BACK: u16 = 5;
 const LEFT: u16 = 6;
 const PER_STATION: u16 = 7;
 
-const SENDER: NodeId = NodeId(0);
+pub(crate) const SENDER: NodeId = NodeId(0);
 const ROUTER: NodeId = NodeId(1);
-const MOBILE: NodeId = NodeId(2);
+pub(crate) const MOBILE: NodeId = NodeId(2);
 
 /// Rate of the links that take no time.
 const AIR: Rate = Rate::from_mbps(1_000_000);
 
 /// The place of captures at a station: a packet is about to be queued for its
 /// wireless link, or has come from there.
-pub(super) fn place_of(station: u8) -> Place {
+pub(crate) fn place_of(station: u8) -> Place {
     Place {
         name: format!("station{station}"),
         links: [WIRELESS, ACCESS_BACK]
@@ -84,7 +80,7 @@ fn base_station(station: u8) -> NodeId {
     NodeId(3 + 2 * u16::from(station))
 }
 
-fn air(station: u8) -> NodeId {
+pub(crate) fn air(station: u8) -> NodeId {
     NodeId(4 + 2 * u16::from(station))
 }
 
@@ -92,47 +88,26 @@ fn number(station: u8, kind: u16) -> u16 {
     FIRST + PER_STATION * u16::from(station) + kind
 }
 
-fn link_id(number: u16) -> LinkId {
-    World::<()>::link_id(number)
-}
-
 fn of_station(station: u8, kind: u16) -> LinkId {
     link_id(number(station, kind))
 }
 
 /// The network of one run.
-pub(super) struct Network<'a> {
-    pub(super) roaming: &'a Roaming,
-    pub(super) run: u64,
+pub(crate) struct Stations<'a> {
+    pub(crate) roaming: &'a Roaming,
+    pub(crate) run: u64,
 }
 
-impl Network<'_> {
-    pub(super) fn world<O: Observer>(
-        &self,
-        built: &Built,
-        observer: O,
-    ) -> Result<World<O>, StudyError> {
-        let roaming = self.roaming;
-        let flow = |to, of: &Built| FlowConfig {
-            from: SENDER,
-            to,
-            sender: of.profile.sender,
-            receiver: of.profile.receiver,
-            policies: of.policies.clone(),
-        };
-        let plain = Scheme::named("sack")?.build(&roaming.profile, &roaming.knobs)?;
-        let mut flows = vec![flow(MOBILE, built)];
-        flows.extend(roaming.fixed_stations().map(|s| flow(air(s), &plain)));
-        let nodes = 3 + 2 * usize::from(roaming.stations);
-        let world = World::new(
-            nodes,
-            self.links(),
-            &self.routes(),
-            &self.alternatives(),
-            flows,
-            observer,
-        )?;
-        Ok(world)
+impl Stations<'_> {
+    /// The network.
+    pub(crate) fn network(&self) -> Network {
+        Network {
+            nodes: 3 + 2 * usize::from(self.roaming.stations),
+            links: self.links(),
+            routes: self.routes(),
+            alternatives: self.alternatives(),
+            places: (0..self.roaming.stations).map(place_of).collect(),
+        }
     }
 
     fn links(&self) -> Vec<LinkConfig> {
@@ -249,17 +224,14 @@ impl Network<'_> {
     }
 
     /// Takes the links down that lead nowhere.
-    pub(super) fn go_nowhere<O: Observer>(&self, world: &mut World<O>) -> Result<(), StudyError> {
+    pub(crate) fn go_nowhere(&self) -> impl Iterator<Item = Action> {
         let left = (0..self.roaming.stations).map(|s| of_station(s, LEFT));
-        for link in left.chain([link_id(NOWHERE)]) {
-            world.schedule(Instant::ZERO, Action::Down(link))?;
-        }
-        Ok(())
+        left.chain([link_id(NOWHERE)]).map(Action::Down)
     }
 }
 
 /// The mobile node leaves a station.
-pub(super) fn leave(station: u8) -> [Action; 2] {
+pub(crate) fn leave(station: u8) -> [Action; 2] {
     [
         Action::Route {
             node: air(station),
@@ -275,7 +247,7 @@ pub(super) fn leave(station: u8) -> [Action; 2] {
 }
 
 /// The mobile node can hear a station, and be heard.
-pub(super) fn attach(station: u8) -> [Action; 2] {
+pub(crate) fn attach(station: u8) -> [Action; 2] {
     [
         Action::Route {
             node: air(station),
@@ -292,7 +264,7 @@ pub(super) fn attach(station: u8) -> [Action; 2] {
 
 /// What the agent lets by after the registration is at the router, and goes
 /// on to this station.
-pub(super) fn switch(station: u8) -> Action {
+pub(crate) fn switch(station: u8) -> Action {
     Action::Route {
         node: ROUTER,
         to: MOBILE,

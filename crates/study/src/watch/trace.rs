@@ -1,20 +1,15 @@
 //! One run as a complete list of events.
 
-use std::borrow::Cow;
-
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
-use midflight_sim::{Digest, DropCause, Event, FlowId, LinkId, Observer, Payload, World};
+use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
 use midflight_tcp::{Ack, Profile, Says, Segment, SegmentOption, SenderEvent};
-use midflight_units::{Instant, Seq};
+use midflight_units::Instant;
 
-use crate::capture::{Capture, Capturing};
+use super::{play, GoOn, LinkNames, Watching};
 use crate::error::StudyError;
-use crate::flow_metrics::WATCHED;
-use crate::handoff::{Handoff, LINK_NAMES};
-use crate::scheme::{Built, Knobs, Scheme};
-use crate::sweep::check_handoff;
+use crate::setup::Setup;
 
 /// Most events of a trace: a few gigabytes of memory.
 const MOST_EVENTS: usize = 20_000_000;
@@ -32,77 +27,6 @@ pub struct TraceRow {
     pub detail: String,
 }
 
-/// What to trace.
-#[derive(Clone, Debug)]
-pub struct TraceRun {
-    /// The handoff.
-    pub handoff: Handoff,
-    /// When it starts; none for a run without handoff.
-    pub at: Option<Instant>,
-    /// Name of the scheme.
-    pub scheme: String,
-    /// Name of the residents' scheme.
-    pub resident_scheme: String,
-    /// Number of the flow to trace: those that move from 0, then the residents.
-    pub flow: u32,
-    /// Name of the profile.
-    pub profile: String,
-    /// Settings that differ from the defaults.
-    pub knobs: Knobs,
-    /// With a handoff the run ends when this many segments never sent before the make are acknowledged.
-    pub packets: u64,
-    /// The run ends here at the latest.
-    pub end: Instant,
-}
-
-/// Who watches a run that is played to tell of it.
-pub(crate) trait Watching: Observer {
-    /// Whether it has seen enough.
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    /// Whether there is more until `end` than it can keep.
-    ///
-    /// # Errors
-    /// [`StudyError::TooLong`].
-    fn check_length(&self, end: Instant) -> Result<(), StudyError>;
-}
-
-/// How much of a handoff is to be seen: until so many segments never sent
-/// before the make are acknowledged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Goal {
-    packets: Option<u64>,
-    una: Seq,
-    max: Seq,
-    target: Option<Seq>,
-}
-
-impl Goal {
-    /// So many segments; none for the whole run.
-    pub(crate) fn new(packets: Option<u64>) -> Self {
-        Self {
-            packets,
-            ..Self::default()
-        }
-    }
-
-    /// Takes an event of the watched flow.
-    pub(crate) fn note(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Sent(s) => self.max = self.max.max(s.seq + 1),
-            Event::AckArrived(a) => self.una = self.una.max(a.ack),
-            Event::Make => self.target = self.packets.map(|packets| self.max + packets),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn is_reached(&self) -> bool {
-        self.target.is_some_and(|target| self.una >= target)
-    }
-}
-
 /// Lists the events of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
@@ -113,7 +37,6 @@ pub(crate) struct Recorder {
     from: Instant,
     /// Events that are listed; all if empty.
     only: Vec<String>,
-    goal: Goal,
     /// The sender has opinions on losses and timeouts worth telling.
     opinions: bool,
     /// Rows of timeouts that await their judgement.
@@ -122,31 +45,16 @@ pub(crate) struct Recorder {
     closed: bool,
 }
 
-/// Names of a network's links, by their numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct LinkNames(Vec<Cow<'static, str>>);
-
-impl LinkNames {
-    pub(crate) fn new<N: Into<Cow<'static, str>>>(names: impl IntoIterator<Item = N>) -> Self {
-        Self(names.into_iter().map(Into::into).collect())
-    }
-
-    pub(crate) fn of(&self, link: LinkId) -> &str {
-        self.0.get(link.index()).map_or("", |name| name)
-    }
-}
-
 impl Recorder {
-    /// Lists what happens from then on to a sender of this profile.
-    pub(crate) fn new(profile: &Profile, links: LinkNames, from: Instant, only: &[String]) -> Self {
+    /// Lists what happens from then on to a flow.
+    pub(crate) fn new(setup: &Setup, flow: usize, from: Instant, only: &[String]) -> Self {
         Self {
             rows: Vec::new(),
-            flow: WATCHED,
-            links,
+            flow,
+            links: LinkNames::new(setup),
             from,
             only: only.to_vec(),
-            goal: Goal::default(),
-            opinions: has_opinions(profile),
+            opinions: has_opinions(&setup.flows[flow].part.built.profile),
             timeouts: Vec::new(),
             closed: false,
         }
@@ -158,11 +66,6 @@ impl Recorder {
             opinions: true,
             ..self
         }
-    }
-
-    /// The same with the flow of this number watched.
-    pub(crate) fn of(self, flow: usize) -> Self {
-        Self { flow, ..self }
     }
 
     /// What was listed.
@@ -217,10 +120,6 @@ impl Recorder {
 }
 
 impl Watching for Recorder {
-    fn is_done(&self) -> bool {
-        self.goal.is_reached()
-    }
-
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         let (what, most) = ("events", MOST_EVENTS);
         if self.rows.len() > most {
@@ -325,7 +224,6 @@ impl Observer for Recorder {
         if flow.index() != self.flow && !of_all {
             return;
         }
-        self.goal.note(event);
         if self.closed && !matches!(event, Event::TimeoutJudged { .. }) {
             return;
         }
@@ -424,125 +322,20 @@ impl Observer for Recorder {
     }
 }
 
-/// Events between two questions whether to go on.
-const EVENTS_AT_A_TIME: usize = 10_000;
-
-/// Asked now and then whether to go on.
-pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
-
-/// Plays a world until then, or until it has been watched enough.
+/// Every event of a flow of a run from `from` on, the first flow's if none is named, or only those of
+/// these names; and the digest of the run. `go_on` may answer that it is enough.
 ///
 /// # Errors
-/// [`StudyError::TooLong`], [`StudyError::Interrupted`] when told to stop, or the world's.
-pub(crate) fn play_on<W: Watching>(
-    world: &mut World<(Digest, W)>,
-    until: Instant,
+/// [`StudyError::UnknownFlow`]; [`StudyError::TooLong`] when there is too much;
+/// [`StudyError::Interrupted`] when told to stop.
+pub fn trace(
+    setup: &Setup,
+    flow: Option<&str>,
+    from: Instant,
+    only: &[String],
     go_on: GoOn<'_>,
-) -> Result<(), StudyError> {
-    loop {
-        for _ in 0..EVENTS_AT_A_TIME {
-            let next = world.next_event();
-            let watching = &world.observer().1;
-            if next.at() >= until || watching.is_done() {
-                return Ok(());
-            }
-            watching.check_length(until)?;
-            world.process(next)?;
-        }
-        if !go_on() {
-            return Err(StudyError::Interrupted);
-        }
-    }
-}
-
-/// The same to the end of a world; who watched, and the digest.
-///
-/// # Errors
-/// As [`play_on`].
-pub(crate) fn play<W: Watching>(
-    mut world: World<(Digest, W)>,
-    until: Instant,
-    go_on: GoOn<'_>,
-) -> Result<(W, String), StudyError> {
-    play_on(&mut world, until, go_on)?;
-    let (digest, watching) = world.into_observer();
-    Ok((watching, digest.to_string()))
-}
-
-impl TraceRun {
-    /// Its world before anything has happened, its whole timeline planned.
-    /// `observer` is told what the flow is that is looked at.
-    fn world<O: Observer>(
-        &self,
-        observer: impl FnOnce(&Built) -> Result<O, StudyError>,
-    ) -> Result<World<O>, StudyError> {
-        let flows = self.handoff.flows;
-        flows.check()?;
-        if self.flow as usize >= flows.count() {
-            return Err(StudyError::Range {
-                what: "the flow to trace",
-                value: self.flow.to_string(),
-                accepted: "the number of one that the run has, from 0",
-            });
-        }
-        let build = |scheme| Scheme::named(scheme)?.build(&self.profile, &self.knobs);
-        let (moving, resident) = (build(&self.scheme)?, build(&self.resident_scheme)?);
-        let traced = if self.flow < flows.moving {
-            &moving
-        } else {
-            &resident
-        };
-        let observer = observer(traced)?;
-        let mut world = self.handoff.world(&moving, &resident, observer)?;
-        if let Some(at) = self.at {
-            check_handoff(&self.handoff, at, self.end)?;
-            self.handoff.foresee(&mut world, at, &moving.profile)?;
-            self.handoff.plan(&mut world, at)?;
-        }
-        world.hold_routes_until(Instant::NEVER);
-        Ok(world)
-    }
-}
-
-/// Runs once and returns every event in order, with the digest of the run. `go_on` may answer that
-/// it is enough.
-///
-/// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
-pub fn trace(run: &TraceRun, go_on: GoOn<'_>) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let world = run.world(|traced| {
-        let names = LinkNames::new(LINK_NAMES);
-        let recorder = Recorder {
-            goal: Goal::new(Some(run.packets)),
-            ..Recorder::new(&traced.profile, names, Instant::ZERO, &[])
-        };
-        Ok((Digest::default(), recorder.of(run.flow as usize)))
-    })?;
-    let (recorder, digest) = play(world, run.end, go_on)?;
-    Ok((recorder.into_rows(), digest))
-}
-
-/// Runs once and returns what is seen of it at the flow's sender and receiver and
-/// at the base stations, of each packet at most the first `snap` bytes (0 for
-/// all), with the digest of the run. `go_on` is as for [`trace`].
-///
-/// # Errors
-/// As [`trace`].
-pub fn capture(
-    run: &TraceRun,
-    snap: u32,
-    go_on: GoOn<'_>,
-) -> Result<(Vec<Capture>, String), StudyError> {
-    let world = run.world(|traced| {
-        let capturing = Capturing::new(
-            (&traced.profile, snap),
-            Handoff::stations(),
-            LinkNames::new(LINK_NAMES),
-            Goal::new(Some(run.packets)),
-        )?;
-        Ok((Digest::default(), capturing.of(run.flow as usize)))
-    })?;
-    let (capturing, digest) = play(world, run.end, go_on)?;
-    let about = format!("{} on profile {}", run.scheme, run.profile);
-    Ok((capturing.develop(&about, &digest)?, digest))
+) -> Result<(Vec<TraceRow>, String), StudyError> {
+    let flow = setup.flow_of_name(flow)?;
+    let (recorder, digest) = play(setup, Recorder::new(setup, flow, from, only), go_on)?;
+    Ok((recorder.rows, digest))
 }

@@ -1,37 +1,12 @@
-//! One run of a scenario, and what is measured of each flow.
+//! What is measured of each flow of a scenario, from one handoff or change to the next.
 
 use educe::Educe;
-use midflight_sim::{Digest, Event, FlowId, Observer, World};
+use midflight_sim::{Digest, Endpoints, Event, FlowId, Observer};
 use midflight_units::{Duration, Instant, Seq};
 
-use super::file::Stop;
-use super::plan::Plan;
-use crate::error::StudyError;
-use crate::execution::Progress;
-use crate::flow_metrics::{FlowMetrics, FlowRow};
-
-/// What a phase begins with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Beginning {
-    /// The run.
-    #[default]
-    Start,
-    /// A handoff.
-    Handoff,
-    /// A change of the mobile node's link.
-    Change,
-}
-
-impl Beginning {
-    /// Its name in columns.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Handoff => "handoff",
-            Self::Change => "change",
-        }
-    }
-}
+use super::counts::{FlowMetrics, FlowRow};
+use super::{Measure, Measured};
+use crate::setup::{Beginning, FlowSetup, Mark, Setup};
 
 /// What is measured of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,7 +15,7 @@ pub struct Phase {
     pub counts: FlowRow,
     /// What it begins with.
     pub kind: Beginning,
-    /// The link that the flow is on, or comes to.
+    /// Name of the link that the flow is on, or comes to.
     pub link: String,
     /// From the start of the phase until the first segment is acknowledged that was never sent before
     /// the new link was in use.
@@ -64,17 +39,6 @@ pub struct FlowOutcome {
     pub stalled_at: Instant,
     /// From the start of the run to the first handoff or change, and so on.
     pub phases: Vec<Phase>,
-}
-
-/// One run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScenarioRun {
-    /// Its number.
-    pub run: u64,
-    /// Digest of its events.
-    pub digest: Digest,
-    /// Flows in the order of the scenario.
-    pub flows: Vec<FlowOutcome>,
 }
 
 impl FlowOutcome {
@@ -175,7 +139,7 @@ impl FlowWatch {
 /// Knows when a run is over before its end.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
-pub(super) struct Ends {
+struct Ends {
     /// One past the last segment of each flow; none for those that are there, or have no end.
     flows: Vec<Option<Seq>>,
     /// Flows that are not there yet; none if no flow has an end.
@@ -190,7 +154,8 @@ pub(super) struct Ends {
 #[educe(Clone)]
 struct Timing {
     packets: u64,
-    /// Handoffs and changes that are to come.
+    /// Makes so far, and in all.
+    made: usize,
     makes: usize,
     flows: Vec<Timed>,
     /// Flows whose timing is not over.
@@ -210,9 +175,9 @@ struct Timed {
 }
 
 impl Timing {
-    fn of(plan: &Plan) -> Self {
-        let timed = |flow: &super::plan::Flow| Timed {
-            moves: flow.on.is_none(),
+    fn of(setup: &Setup, packets: u64) -> Self {
+        let timed = |flow: &FlowSetup| Timed {
+            moves: flow.stays.is_none(),
             opens: flow.opens,
             end: flow.end.unwrap_or(Seq::MAX),
             una: 0,
@@ -220,9 +185,10 @@ impl Timing {
             until: 0,
         };
         Self {
-            packets: plan.file.packets,
-            makes: plan.makes(),
-            flows: plan.flows.iter().map(timed).collect(),
+            packets,
+            made: 0,
+            makes: usize::MAX,
+            flows: setup.flows.iter().map(timed).collect(),
             left: 0,
         }
     }
@@ -236,7 +202,7 @@ impl Timing {
                 one.una = ack.ack;
             }
             Event::Make => {
-                self.makes = self.makes.saturating_sub(1);
+                self.made += 1;
                 let open = |flow: &&mut Timed| flow.moves && flow.opens <= now;
                 for flow in self.flows.iter_mut().filter(open) {
                     flow.until = (flow.max + self.packets).min(flow.end);
@@ -249,30 +215,23 @@ impl Timing {
     }
 
     fn is_done(&self) -> bool {
-        self.makes == 0 && self.left == 0
+        self.made == self.makes && self.left == 0
     }
 }
 
 impl Ends {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let flows: Vec<Option<Seq>> = plan.flows.iter().map(|f| f.end).collect();
+    fn new(setup: &Setup, packets: Option<u64>) -> Self {
+        let flows: Vec<Option<Seq>> = setup.flows.iter().map(|f| f.end).collect();
         let left = flows.iter().flatten().count();
         Self {
             flows,
             left: (left > 0).then_some(left),
-            timing: (plan.file.stop == Stop::Measured).then(|| Timing::of(plan)),
+            timing: packets.map(|packets| Timing::of(setup, packets)),
             over: None,
         }
     }
 
-    /// The handoffs and changes that are to come are those of this plan, which has the same past.
-    fn go_on_with(&mut self, plan: &Plan) {
-        if let Some(timing) = &mut self.timing {
-            timing.makes = plan.makes();
-        }
-    }
-
-    pub(super) fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+    fn note(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         if let Some(timing) = &mut self.timing {
             timing.note(now, flow, event);
             if timing.is_done() {
@@ -292,51 +251,24 @@ impl Ends {
         }
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.over.is_some()
     }
 }
 
-/// Watches all flows.
+/// Measures all flows.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
-pub(super) struct Watch {
-    digest: Digest,
+pub(crate) struct Phases {
     flows: Vec<FlowWatch>,
-    pub(super) ends: Ends,
+    ends: Ends,
+    /// What each phase but the first begins with.
+    begun: Vec<Mark>,
+    until: Instant,
 }
 
-impl Watch {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let flow = |flow: &super::plan::Flow| FlowWatch {
-            metrics: FlowMetrics::default(),
-            moves: flow.on.is_none(),
-            una: 0,
-            max: 0,
-            end: flow.end,
-            opened: flow.opens,
-            finished: None,
-            advanced: flow.opens,
-            stall: Duration::ZERO,
-            stalled_at: flow.opens,
-            packets: plan.file.packets,
-            from: Instant::ZERO,
-            new_from: None,
-            first_new: None,
-            all_new: None,
-            phases: Vec::new(),
-        };
-        Self {
-            digest: Digest::default(),
-            flows: plan.flows.iter().map(flow).collect(),
-            ends: Ends::new(plan),
-        }
-    }
-}
-
-impl Observer for Watch {
+impl Observer for Phases {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        self.digest.record(now, flow, event);
         self.ends.note(now, flow, event);
         if matches!(event, Event::Make) {
             let open = |flow: &&mut FlowWatch| flow.moves && flow.opened <= now;
@@ -349,48 +281,104 @@ impl Observer for Watch {
     }
 }
 
-impl Plan {
-    /// Plays what is left of a run, whose world is at its start or before anything was planned.
-    pub(super) fn finish(
-        &self,
-        world: &mut World<Watch>,
-        run: u64,
-        progress: &Progress,
-    ) -> Result<ScenarioRun, StudyError> {
-        self.timeline(world, run)?;
-        world.watch(FlowId::default()).0.ends.go_on_with(self);
-        let marks = self.marks();
-        let mut until = Instant::ZERO;
-        for at in marks.iter().map(|mark| mark.0).chain([self.end()]) {
-            progress.advance(world, at, |watch, _| watch.ends.is_done())?;
-            let (watch, _) = world.watch(FlowId::default());
-            until = watch.ends.over.unwrap_or(at);
-            for flow in &mut watch.flows {
-                flow.close(until);
-            }
-            if watch.ends.is_done() {
-                break;
-            }
+impl Phases {
+    /// The same of a run that is measured otherwise, and that this does not end.
+    pub(crate) fn watching(setup: &Setup) -> Self {
+        let mut phases = Self::new(setup);
+        phases.ends = Ends {
+            timing: None,
+            ..phases.ends
+        };
+        phases
+    }
+
+    /// A phase ends. The run is over where its last flow is.
+    pub(crate) fn close(&mut self, at: Instant) {
+        let at = self.ends.over.unwrap_or(at);
+        self.until = at;
+        for flow in &mut self.flows {
+            flow.close(at);
         }
-        let (watch, _) = world.watch(FlowId::default());
-        let flows = self.flows.iter().zip(&mut watch.flows);
-        let outcome = |(plan, flow): (&super::plan::Flow, &mut FlowWatch)| {
+    }
+}
+
+impl Measure for Phases {
+    type Rows = (Digest, Vec<FlowOutcome>);
+
+    fn new(setup: &Setup) -> Self {
+        let (packets, ends_run) = match *setup.measured {
+            Measured::Phases { packets, ends_run } => (packets, ends_run),
+            _ => (1, false),
+        };
+        let flow = |flow: &FlowSetup| FlowWatch {
+            metrics: FlowMetrics::default(),
+            moves: flow.stays.is_none(),
+            una: 0,
+            max: 0,
+            end: flow.end,
+            opened: flow.opens,
+            finished: None,
+            advanced: flow.opens,
+            stall: Duration::ZERO,
+            stalled_at: flow.opens,
+            packets,
+            from: Instant::ZERO,
+            new_from: None,
+            first_new: None,
+            all_new: None,
+            phases: Vec::new(),
+        };
+        Self {
+            flows: setup.flows.iter().map(flow).collect(),
+            ends: Ends::new(setup, ends_run.then_some(packets)),
+            begun: Vec::new(),
+            until: Instant::ZERO,
+        }
+    }
+
+    fn expect(&mut self, makes: usize) {
+        if let Some(timing) = &mut self.ends.timing {
+            timing.makes = makes;
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark, at: Instant, _now: Endpoints<'_>) {
+        self.close(at);
+        self.begun.push(*mark);
+    }
+
+    fn is_done(&self, _next: Instant) -> bool {
+        self.ends.is_done()
+    }
+
+    fn end(&mut self, at: Instant, _now: Endpoints<'_>) {
+        self.close(at);
+    }
+
+    fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows {
+        let until = self.until;
+        let start = Mark {
+            kind: Beginning::Start,
+            make: Instant::ZERO,
+            place: setup.start,
+        };
+        let name = |place: u16| {
+            let place = setup.network.places.get(usize::from(place));
+            place.map_or(String::new(), |place| place.name.clone())
+        };
+        let begun = || std::iter::once(&start).chain(&self.begun);
+        let outcome = |(of, flow): (&FlowSetup, &mut FlowWatch)| {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }
             let rows = flow.metrics.take_rows();
-            let phases = rows.into_iter().zip(&flow.phases);
-            let kinds = std::iter::once(Beginning::Start).chain(marks.iter().map(|mark| mark.1));
-            let phases = phases.zip(kinds);
-            let phase = |((counts, &(first_new, all_new)), kind): ((FlowRow, _), _)| {
-                let link = plan.on.unwrap_or_else(|| self.mobile_is_on(counts.from));
-                Phase {
-                    kind,
-                    link: self.access[link].name.clone(),
-                    counts,
-                    first_new,
-                    all_new,
-                }
+            let phases = rows.into_iter().zip(&flow.phases).zip(begun());
+            let phase = |((counts, &(first_new, all_new)), mark): ((FlowRow, _), &Mark)| Phase {
+                kind: mark.kind,
+                link: name(of.stays.unwrap_or(mark.place)),
+                counts,
+                first_new,
+                all_new,
             };
             FlowOutcome {
                 opened: flow.opened,
@@ -401,10 +389,7 @@ impl Plan {
                 phases: phases.map(phase).collect(),
             }
         };
-        Ok(ScenarioRun {
-            run,
-            flows: flows.map(outcome).collect(),
-            digest: watch.digest,
-        })
+        let flows = setup.flows.iter().zip(&mut self.flows);
+        (digest, flows.map(outcome).collect())
     }
 }

@@ -15,24 +15,20 @@
 //! registration go to the new station. Packets on their way to the old one are
 //! lost.
 
-mod metrics;
-mod network;
+use std::sync::Arc;
 
-use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
+use midflight_control::signal::AnyHandoverSignal;
 use midflight_control::LinkInfo;
-use midflight_sim::{random, Action, Digest, FlowId, LossModel, Observer, Scripted, World};
-use midflight_tcp::{Ack, SackBlocks, Says};
+use midflight_sim::{random, Action, Digest, ForgedAck, LossModel, Scripted};
 use midflight_units::{Duration, Instant};
 
-pub use self::metrics::RoamingRow;
-
-use self::metrics::RoamingMetrics;
-use self::network::Network;
-use crate::capture::{Capture, Capturing};
 use crate::error::StudyError;
-use crate::execution::{each_run, Execution, Progress};
+use crate::execution::Execution;
+use crate::measure::{Measured, RoamingRow, Stays};
+use crate::network::stations::{self as network, Stations};
+use crate::run::run_numbered;
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::trace::{play_on, GoOn, Goal, LinkNames, Recorder, TraceRow, Watching};
+use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,26 +75,6 @@ pub struct Forgery {
     pub ack: ForgedAck,
     /// Time between two of them.
     pub every: Duration,
-}
-
-/// The ACK number of a forged ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForgedAck {
-    /// Below SND.UNA.
-    Old,
-    /// SND.UNA.
-    Current,
-    /// Of a segment that was never sent.
-    Unsent,
-}
-
-impl ForgedAck {
-    /// All kinds with their names.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("old", Self::Old),
-        ("current", Self::Current),
-        ("unsent", Self::Unsent),
-    ];
 }
 
 /// A mobile node and its network under one scheme: one run for each seed.
@@ -335,204 +311,108 @@ impl Roaming {
         (0..self.stations).flat_map(|s| std::iter::repeat_n(s, usize::from(self.fixed_at(s))))
     }
 
-    /// The world of a run before anything has happened, its whole timeline planned.
-    fn world<O: Observer>(
-        &self,
-        built: &Built,
-        moves: &[Move],
-        run: u64,
-        observer: O,
-    ) -> Result<World<O>, StudyError> {
-        let network = Network { roaming: self, run };
-        let mut world = network.world(built, observer)?;
-        world.schedule(Instant::ZERO, Action::Open(FlowId::default()))?;
+    /// One of its runs.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
+        let moving = Arc::new(Part::new(self.check()?));
+        let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
+        Ok(self.compile(&moving, &Arc::new(Part::new(plain)), run))
+    }
+
+    fn compile(&self, moving: &Arc<Part>, plain: &Arc<Part>, run: u64) -> Setup {
+        let stations = Stations { roaming: self, run };
+        let mut timeline = Timeline::default();
+        let mobile = flow_id(0);
+        let mut flows = vec![FlowSetup {
+            name: "mobile".into(),
+            scheme: Arc::from(self.scheme.as_str()),
+            from: network::SENDER,
+            to: network::MOBILE,
+            part: Arc::clone(moving),
+            end: None,
+            opens: Instant::ZERO,
+            stays: None,
+            up: false,
+        }];
+        timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
-        for flow in 1..world.flows() {
+        let sack: Arc<str> = Arc::from("sack");
+        for (station, number) in self.fixed_stations().zip(1..) {
             let ns = starts.next_f64() * FIXED_START.as_nanos() as f64;
-            let at = Instant::from_nanos(ns as u64);
-            world.schedule(at, Action::Open(World::<O>::flow_id(flow)))?;
+            let opens = Instant::from_nanos(ns as u64);
+            timeline.act(opens, Action::Open(flow_id(number)));
+            flows.push(FlowSetup {
+                name: format!("fixed-{number}").into(),
+                scheme: Arc::clone(&sack),
+                from: network::SENDER,
+                to: network::air(station),
+                part: Arc::clone(plain),
+                end: None,
+                opens,
+                stays: Some(station.into()),
+                up: false,
+            });
         }
-        network.go_nowhere(&mut world)?;
-        let flow = FlowId::default();
-        for m in moves {
+        for action in stations.go_nowhere() {
+            timeline.act(Instant::ZERO, action);
+        }
+        let mut path_changes = Vec::new();
+        for m in self.moves(&moving.built.profile.receiver.signal, run) {
+            path_changes.push(PathChange {
+                is_change: false,
+                links: (format!("station{}", m.from), format!("station{}", m.to)),
+                at: m.at,
+                make: m.detected + self.switch_delay(),
+                breaks: true,
+                told: None,
+                told_wrong: false,
+            });
             if let Some(warning) = m.warning {
-                world.schedule(warning, Action::Foresee(flow))?;
+                timeline.act(warning, Action::Foresee(mobile));
             }
-            world.schedule(m.at, Action::MarkBreak)?;
+            let switched = m.detected + self.switch_delay();
+            let mark = Mark {
+                kind: Beginning::Handoff,
+                make: switched,
+                place: m.to.into(),
+            };
+            timeline.mark(m.at, mark);
+            timeline.act(m.at, Action::MarkBreak);
             for route in network::leave(m.from) {
-                world.schedule(m.at, route)?;
+                timeline.act(m.at, route);
             }
             for route in network::attach(m.to) {
-                world.schedule(m.detected, route)?;
+                timeline.act(m.detected, route);
             }
-            world.schedule(m.signal, Action::Attached(flow, m.copies))?;
-            let switched = m.detected + self.switch_delay();
-            world.schedule(switched, network::switch(m.to))?;
-            world.schedule(switched, Action::MarkMake)?;
+            timeline.act(m.signal, Action::Attached(mobile, m.copies));
+            timeline.act(switched, network::switch(m.to));
+            timeline.act(switched, Action::MarkMake);
         }
-        world.hold_routes_until(Instant::NEVER);
-        Ok(world)
-    }
-
-    /// Plays a run until then for somebody who watches it; who watched, and the digest.
-    fn watched<W: Watching>(
-        &self,
-        built: &Built,
-        run: u64,
-        until: Instant,
-        watching: W,
-        go_on: GoOn<'_>,
-    ) -> Result<(W, String), StudyError> {
-        let moves = self.moves(&built.profile.receiver.signal, run);
-        let mut world = self.world(built, &moves, run, (Digest::default(), watching))?;
-        let mut forged = Forger::new(self.forgery, self.end);
-        forged.play(&mut world, until, |world, at| {
-            play_on(world, at, &mut *go_on)
-        })?;
-        let (digest, watching) = world.into_observer();
-        Ok((watching, digest.to_string()))
-    }
-
-    fn run(&self, built: &Built, run: u64, progress: &Progress) -> Result<RoamingRun, StudyError> {
-        let moves = self.moves(&built.profile.receiver.signal, run);
-        let metrics = RoamingMetrics::new(self.fixed_stations());
-        let watch = (Digest::default(), metrics);
-        let mut world = self.world(built, &moves, run, watch)?;
-        let mut forged = Forger::new(self.forgery, self.end);
-        let mut station = 0;
-        for (mark, next) in moves.iter().map(|m| (m.at, m.to)).chain([(self.end, 0)]) {
-            forged.play(&mut world, mark, |world, at| progress.play(world, at))?;
-            let acked: Vec<_> = (0..world.flows())
-                .map(|f| world.sender(World::<()>::flow_id(f)).view().snd_una)
-                .collect();
-            let ((_, metrics), _) = world.watch(FlowId::default());
-            metrics.close(mark, station, &acked);
-            station = next;
+        if let Some(Forgery { ack, every }) = self.forgery {
+            let mut at = Instant::ZERO + every;
+            // As if each came after all that the node may have sent.
+            for number in u32::MAX / 2 + 1.. {
+                if at >= self.end {
+                    break;
+                }
+                timeline.act(at, Action::Forge(mobile, ack, number));
+                at += every;
+            }
         }
-        let ((digest, metrics), _) = world.watch(FlowId::default());
-        Ok(RoamingRun {
-            rows: metrics.take_rows(),
-            digest: *digest,
-        })
-    }
-}
-
-/// Makes forged ACKs.
-struct Forger {
-    forgery: Option<Forgery>,
-    next: Instant,
-    made: u32,
-}
-
-impl Forger {
-    fn new(forgery: Option<Forgery>, end: Instant) -> Self {
-        Self {
-            forgery,
-            next: forgery.map_or(end, |f| Instant::ZERO + f.every),
-            made: 0,
+        Setup {
+            network: Arc::new(stations.network()),
+            flows: flows.into(),
+            timeline: timeline.finish(),
+            measured: Arc::new(Measured::Stays),
+            end: self.end,
+            profile: Arc::from(self.profile.as_str()),
+            start: 0,
+            run: Some(run),
+            path_changes: path_changes.into(),
         }
     }
-
-    /// The instant of the next one, if that is before `mark`.
-    fn due_before(&mut self, mark: Instant) -> Option<Instant> {
-        let forgery = self.forgery?;
-        let at = self.next;
-        if at >= mark {
-            return None;
-        }
-        self.next = at + forgery.every;
-        Some(at)
-    }
-
-    /// Plays a world until then, with forged ACKs where they are due.
-    fn play<O: Observer>(
-        &mut self,
-        world: &mut World<O>,
-        until: Instant,
-        mut play: impl FnMut(&mut World<O>, Instant) -> Result<(), StudyError>,
-    ) -> Result<(), StudyError> {
-        while let Some(at) = self.due_before(until) {
-            play(world, at)?;
-            let ack = self.ack(world.sender(FlowId::default()));
-            world.schedule(at, Action::Forge(FlowId::default(), ack))?;
-        }
-        play(world, until)
-    }
-
-    fn ack(&mut self, sender: &midflight_tcp::Sender) -> Ack {
-        let view = sender.view();
-        self.made += 1;
-        let ack = match self.forgery.map(|f| f.ack) {
-            Some(ForgedAck::Old) => view.snd_una.saturating_sub(1),
-            Some(ForgedAck::Unsent) => view.snd_max + 1,
-            Some(ForgedAck::Current) | None => view.snd_una,
-        };
-        Ack {
-            ack,
-            sack: SackBlocks::default(),
-            echo: None,
-            cause_sent: view.now,
-            says: Says::Moved(HandoverMark {
-                // As if it came after all that the node may have sent.
-                number: u32::MAX / 2 + self.made,
-                sent: view.now,
-            }),
-        }
-    }
-}
-
-/// Every event of the mobile node's flow in one run from `from` to `until`, or
-/// only those of these names, and the digest of the run up to there. Forged ACKs are among them.
-/// `go_on` may answer that it is enough.
-///
-/// # Errors
-/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
-pub fn trace_roaming(
-    roaming: &Roaming,
-    run: u64,
-    from: Instant,
-    until: Instant,
-    only: &[String],
-    go_on: GoOn<'_>,
-) -> Result<(Vec<TraceRow>, String), StudyError> {
-    let built = roaming.check()?;
-    let recorder = Recorder::new(
-        &built.profile,
-        LinkNames::new(network::LINK_NAMES),
-        from,
-        only,
-    );
-    let (recorder, digest) = roaming.watched(&built, run, until, recorder, go_on)?;
-    Ok((recorder.into_rows(), digest))
-}
-
-/// What is seen of one of its runs until then at the sender, at the mobile node
-/// and at each base station; of each packet at most the first `snap` bytes (0 for
-/// all). With the digest of the run up to there. Forged ACKs are seen at the sender alone. `go_on` is
-/// as for [`trace_roaming`].
-///
-/// # Errors
-/// As [`trace_roaming`].
-pub fn capture_roaming(
-    roaming: &Roaming,
-    run: u64,
-    until: Instant,
-    snap: u32,
-    go_on: GoOn<'_>,
-) -> Result<(Vec<Capture>, String), StudyError> {
-    let built = roaming.check()?;
-    let stations = (0..roaming.stations).map(network::place_of).collect();
-    let goal = Goal::default();
-    let capturing = Capturing::new(
-        (&built.profile, snap),
-        stations,
-        LinkNames::new(network::LINK_NAMES),
-        goal,
-    )?;
-    let (capturing, digest) = roaming.watched(&built, run, until, capturing, go_on)?;
-    let (scheme, profile) = (&roaming.scheme, &roaming.profile);
-    let about = format!("{scheme} on profile {profile}, run {run}");
-    Ok((capturing.develop(&about, &digest)?, digest))
 }
 
 /// Runs mobile nodes side by side; for each its runs, in the order of their
@@ -545,8 +425,20 @@ pub fn run_roaming(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<RoamingRun>>, StudyError> {
-    let built: Vec<Built> = nodes.iter().map(Roaming::check).collect::<Result<_, _>>()?;
-    let run =
-        |place: usize, run, progress: &Progress| nodes[place].run(&built[place], run, progress);
-    each_run(nodes, |node| &node.runs, |_| 1, how, go_on, run)
+    let part = |node: &Roaming| Ok::<_, StudyError>(Arc::new(Part::new(node.check()?)));
+    let moving: Vec<Arc<Part>> = nodes.iter().map(part).collect::<Result<_, _>>()?;
+    let plain = |node: &Roaming| {
+        let built = Scheme::named("sack")?.build(&node.profile, &node.knobs)?;
+        Ok::<_, StudyError>(Arc::new(Part::new(built)))
+    };
+    let plain: Vec<Arc<Part>> = nodes.iter().map(plain).collect::<Result<_, _>>()?;
+    let all = nodes
+        .iter()
+        .map(|node| node.runs.as_slice())
+        .collect::<Vec<_>>();
+    let setup = |place: usize, run| Ok(nodes[place].compile(&moving[place], &plain[place], run));
+    let tables = run_numbered::<Stays>(&all, setup, how, go_on)?;
+    let run = |(digest, rows)| RoamingRun { rows, digest };
+    let table = |runs: Vec<_>| runs.into_iter().map(run).collect();
+    Ok(tables.into_iter().map(table).collect())
 }

@@ -13,11 +13,13 @@
 use std::collections::VecDeque;
 
 use midflight_sim::{Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, Profile, SenderEvent};
+use midflight_tcp::{Ack, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
+use super::trace::{Recorder, TraceRow};
+use super::Watching;
 use crate::error::StudyError;
-use crate::trace::{LinkNames, Recorder, TraceRow, Watching};
+use crate::setup::Setup;
 
 /// The sender before an event, as far as the events tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,12 +161,11 @@ pub(crate) struct Causes {
 }
 
 impl Causes {
-    /// Lists what happens to the flow of this number, whose sender and receiver have this profile.
-    pub(crate) fn new(profile: &Profile, links: LinkNames, flow: usize, keep: Keep) -> Self {
+    /// Lists what happens to the flow of this number.
+    pub(crate) fn new(setup: &Setup, flow: usize, keep: Keep) -> Self {
+        let profile = &setup.flows[flow].part.built.profile;
         Self {
-            recorder: Recorder::new(profile, links, Instant::ZERO, &[])
-                .with_opinions()
-                .of(flow),
+            recorder: Recorder::new(setup, flow, Instant::ZERO, &[]).with_opinions(),
             of: Vec::new(),
             places: Vec::new(),
             flow,
@@ -456,10 +457,6 @@ impl Observer for Causes {
 }
 
 impl Watching for Causes {
-    fn is_done(&self) -> bool {
-        self.recorder.is_done()
-    }
-
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         self.recorder.check_length(end)
     }

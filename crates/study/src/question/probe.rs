@@ -14,17 +14,19 @@
 //! one even stream, started at random they are an irregular one of the same mean. What they took in
 //! truth is measured.
 
-use midflight_control::estimate::Estimate;
-use midflight_control::{LinkInfo, Measure, StartNotice};
-use midflight_sim::{
-    random, Action, Digest, Event, FlowConfig, FlowId, LinkConfig, NodeId, Observer, Payload, World,
-};
-use midflight_tcp::Segment;
+use std::sync::Arc;
+
+use midflight_control::{LinkInfo, StartNotice};
+use midflight_sim::{random, Action};
 use midflight_units::{Duration, Instant, Rate};
 
 use crate::error::StudyError;
-use crate::execution::{each_run, Execution, Progress};
+use crate::execution::Execution;
+use crate::measure::{Measured, ProbeRun, Trains};
+use crate::network::bottleneck;
+use crate::run::run_numbered;
 use crate::scheme::{Built, Knobs, Scheme};
+use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
 
 /// A path and what measures it.
 #[derive(Clone, Debug)]
@@ -56,55 +58,18 @@ pub struct Probe {
     pub runs: Vec<u64>,
 }
 
-/// A train, what was reported of it, and the truth.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrainRow {
-    /// Number of the train.
-    pub train: u16,
-    /// What it was to find out.
-    pub measure: Measure,
-    /// Segments.
-    pub segments: u16,
-    /// When its first segment left, from the first SYN on.
-    pub sent: Duration,
-    /// When the report reached the sender, if it did.
-    pub told: Option<Duration>,
-    /// What was reported; none also where a segment was missing.
-    pub estimate: Option<Rate>,
-    /// The rates of its first and its last gap, in bit/s; zero for none.
-    pub low: u64,
-    /// See above.
-    pub high: u64,
-}
-
-/// The measurements of one run.
-#[derive(Clone, Debug)]
-pub struct ProbeRun {
-    /// One for each train that was to be measured.
-    pub trains: Vec<TrainRow>,
-    /// The threshold that the flow ended with, in segments.
-    pub ssthresh: f64,
-    /// Data packets of the flow that were lost.
-    pub drops: u64,
-    /// From the SYN to the ACK of the last segment; none if it did not end.
-    pub duration: Option<Duration>,
-    /// What cross traffic took while the flow lasted, in bit/s.
-    pub cross: f64,
-    /// Digest of the run.
-    pub digest: Digest,
-}
-
-const SENDER: NodeId = NodeId(0);
-const GATEWAY: NodeId = NodeId(1);
-const RECEIVER: NodeId = NodeId(2);
-const CROSS: NodeId = NodeId(3);
-const NODES: usize = 4;
-
 /// Round trip of the cross traffic at least.
 const CROSS_ROUND_TRIP: Duration = Duration::from_millis(200);
 /// Bytes of its segments and ACKs.
 const CROSS_BYTES: u64 = 1500;
 const CROSS_ACK_BYTES: u64 = 40;
+const CROSS_SETTINGS: [(&str, &str); 5] = [
+    ("initial_window", "1"),
+    ("receiver_window", "1"),
+    ("delayed_ack", "off"),
+    ("segment_bytes", "1500"),
+    ("rtt_sampling", "one-per-window"),
+];
 /// Most flows that it is made of.
 const MOST_CROSS_FLOWS: u64 = 20_000;
 /// A flow that has not ended by then has stalled.
@@ -186,84 +151,46 @@ impl Probe {
         Cross::new(&self.bottleneck, self.access, self.share)
     }
 
-    fn links(&self, cross: Cross) -> Vec<LinkConfig> {
-        let LinkInfo { rate, delay } = self.bottleneck;
-        let access = self.access;
-        let local = |name, from, to, delay| LinkConfig::new(name, (from, to), access, delay, None);
-        vec![
-            LinkConfig::new(
-                "bottleneck",
-                (GATEWAY, RECEIVER),
-                rate,
-                delay,
-                Some(self.limit),
-            ),
-            LinkConfig::new("back", (RECEIVER, GATEWAY), rate, delay, None),
-            local("access", SENDER, GATEWAY, Duration::ZERO),
-            local("access-back", GATEWAY, SENDER, Duration::ZERO),
-            local("cross", CROSS, GATEWAY, cross.delay),
-            local("cross-back", GATEWAY, CROSS, cross.delay),
-        ]
+    /// One of its runs.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
+        Ok(self.compile(
+            &Arc::new(Part::new(self.check()?)),
+            &Self::cross_part()?,
+            run,
+        ))
     }
 
-    /// Whether two probes have the same runs, and in each the same until their flow opens.
-    fn shares_past_with(&self, other: &Self) -> bool {
-        let path = |p: &Self| {
-            (
-                p.bottleneck,
-                p.limit,
-                p.access,
-                p.share,
-                p.irregular,
-                p.seed,
-            )
-        };
-        path(self) == path(other) && self.runs == other.runs
+    /// What makes the cross traffic.
+    fn cross_part() -> Result<Arc<Part>, StudyError> {
+        let settings = CROSS_SETTINGS.map(|(k, v)| (k.into(), v.into())).to_vec();
+        let built = Scheme::named("sack")?.build("rfc", &settings)?;
+        Ok(Arc::new(Part::new(built)))
     }
 
-    /// The world of a run before anything has happened, and when its flow is to open: until
-    /// then it has the parameters of the others.
-    fn world(&self, run: u64) -> Result<(World<Watch>, Instant), StudyError> {
+    fn compile(&self, part: &Arc<Part>, other: &Arc<Part>, run: u64) -> Setup {
         let cross = self.cross();
-        let link = |number: u16| World::<()>::link_id(number);
-        let routes = [
-            (SENDER, RECEIVER, link(2)),
-            (CROSS, RECEIVER, link(4)),
-            (GATEWAY, RECEIVER, link(0)),
-            (RECEIVER, SENDER, link(1)),
-            (RECEIVER, CROSS, link(1)),
-            (GATEWAY, SENDER, link(3)),
-            (GATEWAY, CROSS, link(5)),
-        ];
-        let one_at_a_time = [
-            ("initial_window", "1"),
-            ("receiver_window", "1"),
-            ("delayed_ack", "off"),
-            ("segment_bytes", "1500"),
-            ("rtt_sampling", "one-per-window"),
-        ];
-        let settings = one_at_a_time.map(|(name, value)| (name.into(), value.into()));
-        let other = Scheme::named("sack")?.build("rfc", &settings)?;
-        let flow = |from| FlowConfig {
-            from,
-            to: RECEIVER,
-            sender: other.profile.sender,
-            receiver: other.profile.receiver,
-            policies: Vec::new(),
-        };
-        let mut flows = vec![flow(SENDER)];
-        flows.resize(1 + cross.flows as usize, flow(CROSS));
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
         // The SYN and two segments of each have gone by then.
         let opens = Instant::ZERO
             + cross.round_trip * 3
             + Duration::from_nanos((phase.next_f64() * cross.round_trip.as_nanos() as f64) as u64);
-        let watch = Watch {
+        let mut flows = vec![FlowSetup {
+            name: "flow".into(),
+            scheme: Arc::from(self.scheme.as_str()),
+            from: bottleneck::SENDER,
+            to: bottleneck::RECEIVER,
+            part: Arc::clone(part),
+            end: Some(self.segments + 1),
             opens,
-            ..Watch::default()
-        };
-        let mut world = World::new(NODES, self.links(cross), &routes, &[], flows, watch)?;
+            stays: None,
+            up: false,
+        }];
+        let mut timeline = Timeline::default();
+        let sack: Arc<str> = Arc::from("sack");
         for number in 0..cross.flows {
             let part = if self.irregular {
                 starts.next_f64()
@@ -271,144 +198,41 @@ impl Probe {
                 number as f64 / cross.flows as f64
             };
             let at = (part * cross.round_trip.as_nanos() as f64) as u64;
-            let flow = World::<()>::flow_id(number as u32 + 1);
-            world.schedule(Instant::from_nanos(at), Action::Open(flow))?;
+            let at = Instant::from_nanos(at);
+            timeline.act(at, Action::Open(flow_id(number as u32 + 1)));
+            flows.push(FlowSetup {
+                name: format!("cross-{}", number + 1).into(),
+                scheme: Arc::clone(&sack),
+                from: bottleneck::CROSS,
+                to: bottleneck::RECEIVER,
+                part: Arc::clone(other),
+                end: None,
+                opens: at,
+                stays: None,
+                up: false,
+            });
         }
-        world.hold_routes_until(Instant::NEVER);
-        Ok((world, opens))
-    }
-
-    /// The flow gets its own sender and receiver, and will open.
-    fn open(&self, world: &mut World<Watch>, built: &Built, at: Instant) -> Result<(), StudyError> {
-        let flow = FlowId::default();
-        let Built { profile, policies } = built;
-        world.refit(flow, &profile.sender, profile.receiver, policies.clone())?;
-        world.sender_mut(flow).set_end(self.segments + 1);
         let notice = StartNotice {
             link: self.bottleneck,
             flows: self.told_flows,
         };
-        world.schedule(at, Action::NotifyStart(flow, notice))?;
-        world.schedule(at, Action::Open(flow))?;
-        Ok(())
-    }
-
-    /// Runs to the end, in a world that stands right before `opens`.
-    fn run(
-        &self,
-        world: &mut World<Watch>,
-        built: &Built,
-        opens: Instant,
-        progress: &Progress,
-    ) -> Result<ProbeRun, StudyError> {
-        self.open(world, built, opens)?;
-        let last = opens + LONGEST;
-        let step = Duration::from_millis(20);
-        let mut until = opens;
-        while until < last && !world.sender(FlowId::default()).is_done() {
-            until += step;
-            progress.play(world, until)?;
-        }
-        let (watch, sender) = world.watch(FlowId::default());
-        let done = sender.is_done();
-        let lasted = watch.acked.since(opens);
-        let span = until.since(opens).as_secs_f64();
-        Ok(ProbeRun {
-            ssthresh: sender.view().ssthresh,
-            drops: watch.drops,
-            duration: done.then_some(lasted),
-            cross: if span > 0.0 {
-                watch.cross_bytes as f64 * 8.0 / span
-            } else {
-                0.0
-            },
-            digest: watch.digest,
-            trains: std::mem::take(&mut watch.trains),
-        })
-    }
-}
-
-/// Probes with the same runs until their flow opens.
-struct Past<'a> {
-    first: &'a Probe,
-    /// The places of all of them.
-    probes: Vec<usize>,
-}
-
-/// Watches the flow, and counts the others.
-#[derive(Clone, Debug, Default)]
-struct Watch {
-    digest: Digest,
-    opens: Instant,
-    trains: Vec<TrainRow>,
-    /// When a segment of a train left last.
-    left: Instant,
-    acked: Instant,
-    drops: u64,
-    cross_bytes: u64,
-}
-
-impl Watch {
-    fn sent(&mut self, now: Instant, segment: &Segment) {
-        let Some(mark) = segment.train() else {
-            return;
-        };
-        if mark.index == 0 {
-            self.trains.push(TrainRow {
-                train: mark.number,
-                measure: mark.measure,
-                segments: mark.segments,
-                sent: now.since(self.opens),
-                told: None,
-                estimate: None,
-                low: 0,
-                high: 0,
-            });
-        } else if let Some(row) = self.trains.last_mut() {
-            let gap = now.since(self.left).as_nanos();
-            let rate = 8_000_000_000 * u64::from(segment.bytes);
-            row.high = rate.checked_div(gap).unwrap_or(0);
-            if mark.index == 1 {
-                row.low = row.high;
-            }
-        }
-        self.left = now;
-    }
-
-    fn told(&mut self, now: Instant, estimate: Estimate) {
-        let told = now.since(self.opens);
-        let mut rows = self.trains.iter_mut();
-        if let Some(row) = rows.find(|row| row.train == estimate.train) {
-            row.told = Some(told);
-            row.estimate = estimate.rate;
-        }
-    }
-}
-
-impl Observer for Watch {
-    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
-        self.digest.record(now, flow, event);
-        if flow.index() > 0 {
-            if let Event::Arrived { segment, .. } = event {
-                if now >= self.opens {
-                    self.cross_bytes += u64::from(segment.bytes);
-                }
-            }
-            return;
-        }
-        match event {
-            Event::Sent(segment) => self.sent(now, segment),
-            Event::AckArrived(ack) => {
-                self.acked = now;
-                if let Some(estimate) = ack.says.measured() {
-                    self.told(now, estimate);
-                }
-            }
-            Event::Dropped {
-                payload: Payload::Data(_),
-                ..
-            } => self.drops += 1,
-            _ => {}
+        timeline.act(opens, Action::NotifyStart(flow_id(0), notice));
+        timeline.act(opens, Action::Open(flow_id(0)));
+        Setup {
+            network: Arc::new(bottleneck::network(
+                &self.bottleneck,
+                self.limit,
+                self.access,
+                cross.delay,
+            )),
+            flows: flows.into(),
+            timeline: timeline.finish(),
+            measured: Arc::new(Measured::Trains),
+            end: opens + LONGEST,
+            profile: Arc::from(self.profile.as_str()),
+            start: 0,
+            run: Some(run),
+            path_changes: Arc::default(),
         }
     }
 }
@@ -423,42 +247,23 @@ pub fn run_probes(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<ProbeRun>>, StudyError> {
-    let built: Vec<Built> = probes.iter().map(Probe::check).collect::<Result<_, _>>()?;
-    let mut pasts: Vec<Past> = Vec::new();
-    for (place, probe) in probes.iter().enumerate() {
-        let shares = |past: &&mut Past| how.fork && past.first.shares_past_with(probe);
-        match pasts.iter_mut().find(shares) {
-            Some(past) => past.probes.push(place),
-            None => pasts.push(Past {
-                first: probe,
-                probes: vec![place],
-            }),
-        }
-    }
-    let run = |place: usize, number, progress: &Progress| {
-        let past: &Past = &pasts[place];
-        let (mut world, opens) = past.first.world(number)?;
-        progress.play(&mut world, opens)?;
-        let worlds = std::iter::repeat_n(world, past.probes.len());
-        let each = past.probes.iter().zip(worlds).map(|(&probe, mut world)| {
-            probes[probe].run(&mut world, &built[probe], opens, progress)
-        });
-        each.collect::<Result<Vec<_>, _>>()
-    };
-    let runs = |past: &Past| past.probes.len();
-    let made = each_run(&pasts, |past| &past.first.runs, runs, how, go_on, run)?;
-    let mut tables = vec![Vec::new(); probes.len()];
-    for (past, runs) in pasts.iter().zip(made) {
-        for (&probe, made) in runs.into_iter().flat_map(|run| past.probes.iter().zip(run)) {
-            tables[probe].push(made);
-        }
-    }
-    Ok(tables)
+    let part = |probe: &Probe| Ok::<_, StudyError>(Arc::new(Part::new(probe.check()?)));
+    let parts: Vec<Arc<Part>> = probes.iter().map(part).collect::<Result<_, _>>()?;
+    let other = Probe::cross_part()?;
+    let all = probes
+        .iter()
+        .map(|probe| probe.runs.as_slice())
+        .collect::<Vec<_>>();
+    let setup = |place: usize, run| Ok(probes[place].compile(&parts[place], &other, run));
+    run_numbered::<Trains>(&all, setup, how, go_on)
 }
 
 #[cfg(test)]
 mod tests {
+    use midflight_sim::Digest;
+
     use super::*;
+    use crate::measure::Measure;
 
     fn probe(mbps: u64, ms: u64, share: f64, knobs: &[(&str, &str)]) -> Probe {
         Probe {
@@ -586,24 +391,26 @@ mod tests {
                 segments: 300,
                 ..probe(50, 40, share, &[])
             };
-            let built = probe.check().unwrap_or_else(|_| unreachable!());
+            let setup = probe.setup(3).unwrap_or_else(|_| unreachable!());
+            let opens = setup.flows[0].opens;
             let start = || {
-                let (mut world, opens) = probe.world(3).unwrap_or_else(|_| unreachable!());
-                assert!(probe.open(&mut world, &built, opens).is_ok());
-                (world, opens)
+                let observer = (Digest::default(), Trains::new(&setup));
+                setup.world(observer).unwrap_or_else(|_| unreachable!())
             };
-            let (mut world, opens) = start();
+            let mut world = start();
             let end = opens + Duration::from_secs(2);
             assert!(world.run_before(end).is_ok());
-            let whole = world.observer().digest;
-            assert!(world.observer().trains.len() >= trains);
-            let (mut past, _) = start();
+            let (whole, measure) = world.observer();
+            let of = measure.clone().rows(&setup, *whole);
+            assert!(of.trains.len() >= trains);
+            let whole = *whole;
+            let mut past = start();
             for ms in (0..500).step_by(7) {
                 let at = opens + Duration::from_millis(ms);
                 assert!(past.run_before(at).is_ok());
                 let mut copy = past.clone();
                 assert!(copy.run_before(end).is_ok());
-                assert_eq!(copy.observer().digest, whole, "from {ms} ms on");
+                assert_eq!(copy.observer().0, whole, "from {ms} ms on");
             }
         }
     }

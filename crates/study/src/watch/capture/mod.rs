@@ -12,14 +12,14 @@ mod wire;
 use std::collections::BTreeMap;
 
 use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload};
-use midflight_tcp::{Ack, Profile, Says, SenderEvent};
+use midflight_tcp::{Ack, Says, SenderEvent};
 use midflight_units::Instant;
 
 pub(crate) use self::wire::payload_bytes;
 use self::wire::{AckSent, Wire};
+use super::{play, GoOn, LinkNames, Watching};
 use crate::error::StudyError;
-use crate::flow_metrics::WATCHED;
-use crate::trace::{Goal, LinkNames, Watching};
+use crate::setup::{PathChange, Setup};
 
 /// Most bytes of a run's captures together, and what a packet takes beside its own.
 const MOST_BYTES: u64 = 4_000_000_000;
@@ -40,13 +40,39 @@ pub struct Capture {
 }
 
 /// A place in a network where there is a capture, beside sender and receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) name: String,
     /// What enters these links is seen.
     pub(crate) links: Vec<LinkId>,
     /// Only the watched flow's packets.
     pub(crate) watched_only: bool,
+}
+
+/// What a break or a make is in comments, where it is no handoff to another link: by when, and whether it
+/// is a break.
+fn in_words(changes: &[PathChange]) -> BTreeMap<(Instant, bool), String> {
+    let mut words = BTreeMap::new();
+    for one in changes {
+        let (from, to) = &one.links;
+        let (begins, ends) = match (one.is_change, one.breaks) {
+            (true, true) => (
+                format!("{to} pauses for a change of its parameters"),
+                format!("{to} resumes with its new parameters"),
+            ),
+            (true, false) => (String::new(), format!("the parameters of {to} change")),
+            (false, _) if from == to => (
+                format!("the mobile node loses {to}"),
+                format!("the mobile node is on {to} again"),
+            ),
+            (false, _) => continue,
+        };
+        if one.breaks {
+            words.insert((one.at, true), begins);
+        }
+        words.insert((one.make, false), ends);
+    }
+    words
 }
 
 const SENDER: usize = 0;
@@ -91,29 +117,23 @@ pub(crate) struct Capturing {
     bytes: u64,
     links: LinkNames,
     wire: Wire,
-    goal: Goal,
     /// Words on a break or a make, where they are not the usual ones.
     marks: BTreeMap<(Instant, bool), String>,
 }
 
 impl Capturing {
-    /// Captures at these places, beside sender and receiver, of senders and receivers
-    /// of this profile; of each packet at most the first `snap` bytes, 0 for all.
+    /// Captures at the places of a setup, beside sender and receiver of a flow; of each packet at most
+    /// the first `snap` bytes, 0 for all.
     ///
     /// # Errors
     /// [`StudyError::Range`] for segments that no packet can hold, or without room for data.
-    pub(crate) fn new(
-        (profile, snap): (&Profile, u32),
-        places: Vec<Place>,
-        links: LinkNames,
-        goal: Goal,
-    ) -> Result<Self, StudyError> {
+    fn new(setup: &Setup, flow: usize, snap: u32) -> Result<Self, StudyError> {
+        let places = setup.network.places.clone();
         let all = FIRST_PLACE + places.len();
         Ok(Self {
-            flow: WATCHED,
-            wire: Wire::new(profile)?,
-            goal,
-            marks: BTreeMap::new(),
+            flow,
+            wire: Wire::new(&setup.flows[flow].part.built.profile)?,
+            marks: in_words(&setup.path_changes),
             places,
             shots: vec![Vec::new(); all],
             flows: Vec::new(),
@@ -121,19 +141,8 @@ impl Capturing {
             pending: vec![Vec::new(); all],
             snap,
             bytes: 0,
-            links,
+            links: LinkNames::new(setup),
         })
-    }
-
-    /// The same with other words on what begins or ends a time without a link, by when and
-    /// whether it begins it.
-    pub(crate) fn with_marks(self, marks: BTreeMap<(Instant, bool), String>) -> Self {
-        Self { marks, ..self }
-    }
-
-    /// The same with the flow of this number watched.
-    pub(crate) fn of(self, flow: usize) -> Self {
-        Self { flow, ..self }
     }
 
     fn known(&mut self, flow: FlowId) -> &mut Known {
@@ -252,7 +261,7 @@ impl Capturing {
     ///
     /// # Errors
     /// [`StudyError::Capture`].
-    pub(crate) fn develop(&self, about: &str, digest: &str) -> Result<Vec<Capture>, StudyError> {
+    fn develop(&self, about: &str, digest: &str) -> Result<Vec<Capture>, StudyError> {
         let about = format!("{about}; digest {digest}");
         let fixed = ["sender", "receiver"].map(String::from);
         let names = fixed
@@ -297,11 +306,27 @@ impl Capturing {
     }
 }
 
-impl Watching for Capturing {
-    fn is_done(&self) -> bool {
-        self.goal.is_reached()
-    }
+/// What is seen of a flow of a run, the first one if none is named, at its sender, its receiver and the
+/// places of its network, of each packet at most the first `snap` bytes (0 for all); and the digest of
+/// the run. `go_on` is as for [`super::trace`].
+///
+/// # Errors
+/// As [`super::trace`].
+pub fn capture(
+    setup: &Setup,
+    flow: Option<&str>,
+    snap: u32,
+    go_on: GoOn<'_>,
+) -> Result<(Vec<Capture>, String), StudyError> {
+    let flow = setup.flow_of_name(flow)?;
+    let (capturing, digest) = play(setup, Capturing::new(setup, flow, snap)?, go_on)?;
+    let (scheme, profile) = (&setup.flows[flow].scheme, &setup.profile);
+    let run = setup.run.map(|run| format!(", run {run}"));
+    let about = format!("{scheme} on profile {profile}{}", run.unwrap_or_default());
+    Ok((capturing.develop(&about, &digest)?, digest))
+}
 
+impl Watching for Capturing {
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         if self.bytes > MOST_BYTES {
             return Err(StudyError::TooLong {
@@ -321,9 +346,6 @@ impl Observer for Capturing {
 
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         let watched = flow.index() == self.flow;
-        if watched || matches!(event, Event::Break | Event::Make) {
-            self.goal.note(event);
-        }
         let just_now = AckSent {
             at: now,
             syn: false,

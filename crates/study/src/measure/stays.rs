@@ -1,8 +1,11 @@
 //! What is measured of a roaming node and of fixed ones, interval by interval.
 
-use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
+use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, Observer, Payload};
 use midflight_tcp::SenderEvent;
 use midflight_units::{Instant, Seq};
+
+use super::Measure;
+use crate::setup::{FlowSetup, Mark, Setup};
 
 /// The measurements of one node's flow in one interval of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,39 +43,22 @@ pub struct RoamingRow {
 
 /// Measures all flows.
 #[derive(Clone, Debug)]
-pub(super) struct RoamingMetrics {
+pub(crate) struct Stays {
     /// The interval at hand, a row for each node.
     now: Vec<RoamingRow>,
     /// Up to where each was acknowledged when it began.
     acked: Vec<Seq>,
     done: Vec<RoamingRow>,
-    nodes: usize,
+    /// Where the mobile node is.
+    station: u8,
 }
 
-impl RoamingMetrics {
-    /// Of a mobile node and of fixed nodes at these stations.
-    pub(super) fn new(fixed: impl Iterator<Item = u8>) -> Self {
-        let mobile = RoamingRow::default();
-        let fixed = fixed.zip(1..).map(|(station, node)| RoamingRow {
-            node,
-            station,
-            ..RoamingRow::default()
-        });
-        let now: Vec<_> = std::iter::once(mobile).chain(fixed).collect();
-        Self {
-            // The SYN is no data.
-            acked: vec![1; now.len()],
-            done: Vec::new(),
-            nodes: now.len(),
-            now,
-        }
-    }
-
-    /// The interval ends; the mobile node was at `station`, and flows were
-    /// acknowledged up to `acked`.
-    pub(super) fn close(&mut self, until: Instant, station: u8, acked: &[Seq]) {
-        self.now[0].station = station;
-        for (place, &una) in acked.iter().enumerate().take(self.nodes) {
+impl Stays {
+    /// The interval ends.
+    fn close(&mut self, until: Instant, now: Endpoints<'_>) {
+        self.now[0].station = self.station;
+        for (place, sender) in now.senders().enumerate() {
+            let una = sender.view().snd_una;
             let row = &mut self.now[place];
             row.until = until;
             row.acked = una.saturating_sub(self.acked[place]);
@@ -88,10 +74,6 @@ impl RoamingMetrics {
         }
     }
 
-    pub(super) fn take_rows(&mut self) -> Vec<RoamingRow> {
-        std::mem::take(&mut self.done)
-    }
-
     /// The row of the interval in which a timeout was.
     fn row_at(&mut self, node: usize, at: Instant) -> &mut RoamingRow {
         if at >= self.now[node].from {
@@ -103,7 +85,7 @@ impl RoamingMetrics {
     }
 }
 
-impl Observer for RoamingMetrics {
+impl Observer for Stays {
     #[inline(always)]
     fn record(&mut self, _now: Instant, flow: FlowId, event: &Event<'_>) {
         let node = flow.index();
@@ -129,5 +111,38 @@ impl Observer for RoamingMetrics {
             } => self.row_at(node, *at).spurious_timeouts += 1,
             _ => {}
         }
+    }
+}
+
+impl Measure for Stays {
+    type Rows = (Digest, Vec<RoamingRow>);
+
+    fn new(setup: &Setup) -> Self {
+        let row = |(node, flow): (u32, &FlowSetup)| RoamingRow {
+            node,
+            station: flow.stays.unwrap_or_default() as u8,
+            ..RoamingRow::default()
+        };
+        let now: Vec<_> = (0..).zip(setup.flows.iter()).map(row).collect();
+        Self {
+            // The SYN is no data.
+            acked: vec![1; now.len()],
+            done: Vec::new(),
+            station: 0,
+            now,
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        self.close(at, now);
+        self.station = mark.place as u8;
+    }
+
+    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
+        self.close(at, now);
+    }
+
+    fn rows(&mut self, _setup: &Setup, digest: Digest) -> Self::Rows {
+        (digest, std::mem::take(&mut self.done))
     }
 }

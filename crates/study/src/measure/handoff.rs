@@ -2,11 +2,15 @@
 //! data: `docs/ns2-behaviour.md`, section "Columns".
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use educe::Educe;
-use midflight_sim::{Digest, DropCause, Event, FlowId, Observer, Payload};
+use midflight_sim::{Digest, DropCause, Endpoints, Event, FlowId, Observer, Payload};
 use midflight_tcp::{Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
+
+use super::{Measure, Measured};
+use crate::setup::{Mark, Setup};
 
 /// Counting stops at the first of these intervals after the make that sees the run complete.
 const POLL: Duration = Duration::from_millis(20);
@@ -133,19 +137,6 @@ pub struct HandoffRow {
     pub digest: Digest,
 }
 
-/// What is asked of every flow of a run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
-    /// Segments whose transfer is timed.
-    pub(crate) packets: u64,
-    /// Further counts of segments to time.
-    pub(crate) extra: &'a [u64],
-    /// How long after the handoff acknowledged segments are counted; none if they are not.
-    pub(crate) window: Option<Duration>,
-    /// When the new route is in use.
-    pub(crate) make_at: Instant,
-}
-
 /// A set of sequence numbers that forgets what is below a rising edge.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
@@ -268,7 +259,7 @@ struct After {
 /// Watches one flow through a handoff.
 #[derive(Educe, Debug, Default)]
 #[educe(Clone)]
-pub(crate) struct HandoffMetrics {
+struct HandoffMetrics {
     una: Seq,
     max: Seq,
     stalled: bool,
@@ -282,13 +273,15 @@ pub(crate) struct HandoffMetrics {
 
 impl HandoffMetrics {
     /// The handoff starts now, with the sender in this state.
-    pub(crate) fn begin(&mut self, question: Question, sender: &Sender, at: Instant) {
-        let Question {
+    fn begin(&mut self, measured: &Measured, mark: &Mark, sender: &Sender, at: Instant) {
+        let Measured::Handoff {
             packets,
             extra,
             window,
-            make_at,
-        } = question;
+        } = measured
+        else {
+            return;
+        };
         let view = sender.view();
         let phase = if view.in_rto_recovery {
             Phase::RtoRecovery
@@ -325,11 +318,11 @@ impl HandoffMetrics {
         self.begun = true;
         let after = &mut self.after;
         after.row = row;
-        after.packets = packets;
+        after.packets = *packets;
         after.extra.clear();
         after.extra.extend_from_slice(extra);
         after.window = window.unwrap_or(Duration::ZERO);
-        after.make_at = make_at;
+        after.make_at = mark.make;
         after.made = false;
         after.max_at_make = 0;
         after.stalled_at_make = false;
@@ -341,7 +334,7 @@ impl HandoffMetrics {
     }
 
     /// Whether everything has been measured once no event before `next` is left.
-    pub(crate) fn finished(&self, next: Instant) -> bool {
+    fn finished(&self, next: Instant) -> bool {
         let after = &self.after;
         self.begun
             && next >= after.freeze
@@ -350,7 +343,7 @@ impl HandoffMetrics {
     }
 
     /// What was measured. The watch is over.
-    pub(crate) fn take_row(&mut self) -> HandoffRow {
+    fn take_row(&mut self) -> HandoffRow {
         self.begun = false;
         self.after.row.t_newpath = self.after.newpath_time();
         let (losses, waits) = self.after.loss_waits;
@@ -549,6 +542,108 @@ impl Observer for HandoffMetrics {
             },
             _ => {}
         }
+    }
+}
+
+/// Measures a run with one flow, as most have: nothing asks which flow an event is of.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct OneHandoff {
+    measured: Arc<Measured>,
+    flow: HandoffMetrics,
+}
+
+/// Measures a run with several flows.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct EachHandoff {
+    measured: Arc<Measured>,
+    flows: Vec<HandoffMetrics>,
+}
+
+impl Observer for OneHandoff {
+    // Inlined for the same reason as its parts.
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.flow.record(now, flow, event);
+    }
+}
+
+impl Observer for EachHandoff {
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if matches!(event, Event::Make) {
+            // Flow 0 reports it, and it concerns all.
+            for metrics in &mut self.flows {
+                metrics.record(now, flow, event);
+            }
+        } else {
+            self.flows[flow.index()].record(now, flow, event);
+        }
+    }
+}
+
+/// The row of a flow.
+fn row(setup: &Setup, digest: Digest, flow: usize, metrics: &mut HandoffMetrics) -> HandoffRow {
+    HandoffRow {
+        flow: flow as u32,
+        resident: setup.flows[flow].stays.is_some(),
+        digest,
+        ..metrics.take_row()
+    }
+}
+
+impl Measure for OneHandoff {
+    type Rows = Vec<HandoffRow>;
+
+    fn new(setup: &Setup) -> Self {
+        Self {
+            measured: setup.measured.clone(),
+            flow: HandoffMetrics::default(),
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        for sender in now.senders() {
+            self.flow.begin(&self.measured, mark, sender, at);
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self, next: Instant) -> bool {
+        self.flow.finished(next)
+    }
+
+    fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows {
+        vec![row(setup, digest, 0, &mut self.flow)]
+    }
+}
+
+impl Measure for EachHandoff {
+    type Rows = Vec<HandoffRow>;
+
+    fn new(setup: &Setup) -> Self {
+        Self {
+            measured: setup.measured.clone(),
+            flows: vec![HandoffMetrics::default(); setup.flows.len()],
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        for (flow, sender) in self.flows.iter_mut().zip(now.senders()) {
+            flow.begin(&self.measured, mark, sender, at);
+        }
+    }
+
+    fn is_done(&self, next: Instant) -> bool {
+        self.flows.iter().all(|flow| flow.finished(next))
+    }
+
+    fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows {
+        let flows = self.flows.iter_mut().enumerate();
+        flows
+            .map(|(number, metrics)| row(setup, digest, number, metrics))
+            .collect()
     }
 }
 

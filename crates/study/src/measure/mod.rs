@@ -1,0 +1,144 @@
+//! What is measured of a run. Each kind of measure is one file: it sees every event, is told of the marks
+//! of the timeline, and says when it has seen enough, which ends the run.
+
+mod counts;
+mod handoff;
+mod phases;
+mod starts;
+mod stays;
+mod trains;
+
+use midflight_sim::{Digest, Endpoints, Event, FlowId, Observer};
+use midflight_units::{Duration, Instant};
+
+pub(crate) use self::counts::Intervals;
+pub use self::counts::{Cause, FlowRow};
+pub(crate) use self::handoff::{EachHandoff, OneHandoff};
+pub use self::handoff::{HandoffRow, Phase as SenderPhase};
+pub(crate) use self::phases::Phases;
+pub use self::phases::{FlowOutcome, Phase};
+pub(crate) use self::starts::Starts;
+pub use self::starts::StartupRow;
+pub use self::stays::RoamingRow;
+pub(crate) use self::stays::Stays;
+pub(crate) use self::trains::Trains;
+pub use self::trains::{ProbeRun, TrainRow};
+use crate::setup::{Mark, Setup};
+
+/// What is measured of a setup, with what the measure needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Measured {
+    /// A handoff: how long so many packets take from it on.
+    Handoff {
+        packets: u64,
+        extra: Vec<u64>,
+        window: Option<Duration>,
+    },
+    /// What each flow does from one handoff or change to the next, and how long so many packets
+    /// take after each. The run may end when that is known after the last.
+    Phases { packets: u64, ends_run: bool },
+    /// The first flow, interval by interval.
+    Intervals,
+    /// Every flow, from one handover of the first one's node to the next.
+    Stays,
+    /// How flows start: how long so many packets take.
+    Starts {
+        counts: Vec<u64>,
+        window: Option<Duration>,
+        /// Flows from this number on were there before.
+        residents: usize,
+        /// When the first of the others opens.
+        start: Instant,
+    },
+    /// The trains of the first flow.
+    Trains,
+}
+
+/// A measure of one kind.
+pub(crate) trait Measure: Observer + Clone + Send + Sync {
+    /// What it gives of a run.
+    type Rows: Send;
+
+    /// Before anything has happened. Setups with a common past give the same.
+    fn new(setup: &Setup) -> Self;
+
+    /// The run has so many makes in all.
+    fn expect(&mut self, _makes: usize) {}
+
+    /// A mark of the timeline is reached.
+    fn mark(&mut self, _mark: &Mark, _at: Instant, _now: Endpoints<'_>) {}
+
+    /// Whether everything is measured once no event before `next` is left.
+    fn is_done(&self, _next: Instant) -> bool {
+        false
+    }
+
+    /// The run is over.
+    fn end(&mut self, _at: Instant, _now: Endpoints<'_>) {}
+
+    /// What was measured of a run of this setup.
+    fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows;
+}
+
+/// A measure of any kind, for a run that is watched for something else: it ends when it would end anyway.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyMeasure {
+    Handoff(Box<EachHandoff>),
+    Phases(Phases),
+    Intervals(Box<Intervals>),
+    Stays(Stays),
+    Starts(Starts),
+    Trains(Trains),
+}
+
+macro_rules! each {
+    ($of:expr, $measure:ident => $do:expr) => {
+        match $of {
+            AnyMeasure::Handoff($measure) => $do,
+            AnyMeasure::Phases($measure) => $do,
+            AnyMeasure::Intervals($measure) => $do,
+            AnyMeasure::Stays($measure) => $do,
+            AnyMeasure::Starts($measure) => $do,
+            AnyMeasure::Trains($measure) => $do,
+        }
+    };
+}
+
+impl Observer for AnyMeasure {
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        each!(self, measure => measure.record(now, flow, event));
+    }
+}
+
+impl Measure for AnyMeasure {
+    type Rows = ();
+
+    fn new(setup: &Setup) -> Self {
+        match *setup.measured {
+            Measured::Handoff { .. } => Self::Handoff(Box::new(Measure::new(setup))),
+            Measured::Phases { .. } => Self::Phases(Measure::new(setup)),
+            Measured::Intervals => Self::Intervals(Box::new(Measure::new(setup))),
+            Measured::Stays => Self::Stays(Measure::new(setup)),
+            Measured::Starts { .. } => Self::Starts(Measure::new(setup)),
+            Measured::Trains => Self::Trains(Measure::new(setup)),
+        }
+    }
+
+    fn expect(&mut self, makes: usize) {
+        each!(self, measure => measure.expect(makes));
+    }
+
+    fn mark(&mut self, mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        each!(self, measure => measure.mark(mark, at, now));
+    }
+
+    fn is_done(&self, next: Instant) -> bool {
+        each!(self, measure => measure.is_done(next))
+    }
+
+    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
+        each!(self, measure => measure.end(at, now));
+    }
+
+    fn rows(&mut self, _setup: &Setup, _digest: Digest) {}
+}

@@ -1,0 +1,63 @@
+//! One bottleneck, which a host of cross traffic shares.
+//!
+//! ```text
+//! sender     --\
+//!               gateway  --bottleneck--  receiver
+//! cross host --/
+//! ```
+
+use midflight_control::LinkInfo;
+use midflight_sim::{LinkConfig, NodeId};
+use midflight_units::{Duration, Rate};
+
+use crate::setup::{link_id, Network};
+use crate::watch::Place;
+
+pub(crate) const SENDER: NodeId = NodeId(0);
+const GATEWAY: NodeId = NodeId(1);
+pub(crate) const RECEIVER: NodeId = NodeId(2);
+pub(crate) const CROSS: NodeId = NodeId(3);
+const NODES: usize = 4;
+
+/// The network, where `limit` is the most packets at the bottleneck, `access` the rate of the hosts'
+/// links, and `cross_delay` the delay of that of the cross host.
+pub(crate) fn network(
+    &LinkInfo { rate, delay }: &LinkInfo,
+    limit: u32,
+    access: Rate,
+    cross_delay: Duration,
+) -> Network {
+    let local = |name, from, to, delay| LinkConfig::new(name, (from, to), access, delay, None);
+    let bottleneck = (GATEWAY, RECEIVER);
+    let links = vec![
+        LinkConfig::new("bottleneck", bottleneck, rate, delay, Some(limit)),
+        LinkConfig::new("back", (RECEIVER, GATEWAY), rate, delay, None),
+        local("access", SENDER, GATEWAY, Duration::ZERO),
+        local("access-back", GATEWAY, SENDER, Duration::ZERO),
+        local("cross", CROSS, GATEWAY, cross_delay),
+        local("cross-back", GATEWAY, CROSS, cross_delay),
+    ];
+    let routes = [
+        (SENDER, RECEIVER, 2),
+        (CROSS, RECEIVER, 4),
+        (GATEWAY, RECEIVER, 0),
+        (RECEIVER, SENDER, 1),
+        (RECEIVER, CROSS, 1),
+        (GATEWAY, SENDER, 3),
+        (GATEWAY, CROSS, 5),
+    ];
+    let place = Place {
+        name: "bottleneck".into(),
+        links: vec![link_id(0), link_id(3)],
+        watched_only: true,
+    };
+    Network {
+        nodes: NODES,
+        links,
+        routes: routes
+            .map(|(node, to, link)| (node, to, link_id(link)))
+            .to_vec(),
+        alternatives: Vec::new(),
+        places: vec![place],
+    }
+}

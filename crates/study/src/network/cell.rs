@@ -1,0 +1,354 @@
+//! A mobile node with any number of access links: the network of Daniel & Kojo 2008, figure 1, and of
+//! every scenario.
+//!
+//! ```text
+//!                       BS1 ==link 1== Wir1
+//! server -- router --<  BS2 ==link 2== Wir2  >-- mobile node
+//!                       ...
+//! ```
+//!
+//! The interfaces of the mobile node (Wir) are nodes: nothing is lost between them and it but what a
+//! break takes. Flows of nodes that stay end at an interface.
+
+use std::borrow::Cow;
+
+use midflight_control::quick_start::Routers;
+use midflight_control::LinkInfo;
+use midflight_sim::{
+    random, CrossTraffic, Impairments, LinkConfig, LinkId, LinkSetting, LossModel, NodeId,
+    Reordering, Router,
+};
+use midflight_units::{Duration, Rate};
+
+use crate::setup::{link_id, Network};
+use crate::watch::Place;
+
+/// One direction of an access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Way {
+    pub(crate) rate: Rate,
+    pub(crate) delay: Duration,
+    pub(crate) limit: u32,
+    pub(crate) loss: Option<LossModel>,
+    pub(crate) reordering: Option<Reordering>,
+    /// Without its seed, which goes by the run.
+    pub(crate) cross: Option<CrossTraffic>,
+}
+
+/// Both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ways {
+    pub(crate) down: Way,
+    pub(crate) up: Way,
+}
+
+/// An access link.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Access {
+    pub(crate) name: String,
+    /// At the start, then after each of its changes.
+    pub(crate) settings: Vec<Ways>,
+}
+
+impl Access {
+    /// Whether anything on the link is random.
+    pub(crate) fn has_chance(&self) -> bool {
+        let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
+        let is_random =
+            |way: &Way| way.loss.is_some() || way.reordering.is_some() || way.cross.is_some();
+        ways.into_iter().any(is_random)
+    }
+}
+
+/// What the timeline may do to an access link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MayHappen {
+    pub(crate) breaks: bool,
+    pub(crate) returns: bool,
+    pub(crate) changes: bool,
+    pub(crate) is_entered: bool,
+}
+
+/// The mobile node's correspondent.
+pub(crate) const SERVER: NodeId = NodeId(0);
+const ROUTER: NodeId = NodeId(1);
+const FIRST_STATION: u16 = 2;
+
+/// Links from the server to the router and back, those of each station between.
+const OUT: u16 = 0;
+const FIRST: u16 = 1;
+const PER_WAY: u16 = 3;
+
+fn station(link: usize) -> NodeId {
+    NodeId(FIRST_STATION + link as u16)
+}
+
+/// The three links of a way over an access link, where those of all ways begin with `first`.
+fn way(first: u16, link: usize) -> [LinkId; 3] {
+    [0, 1, 2].map(|i| link_id(first + PER_WAY * link as u16 + i))
+}
+
+/// The nodes and links around so many access links.
+#[derive(Clone, Copy)]
+pub(crate) struct Map {
+    pub(crate) stations: u16,
+}
+
+impl Map {
+    pub(crate) fn interface(self, link: usize) -> NodeId {
+        NodeId(FIRST_STATION + self.stations + link as u16)
+    }
+
+    pub(crate) fn mobile(self) -> NodeId {
+        NodeId(FIRST_STATION + 2 * self.stations)
+    }
+
+    fn nodes(self) -> usize {
+        usize::from(self.mobile().0) + 1
+    }
+
+    /// The links of a way down: to the station, the access link, to the mobile node.
+    pub(crate) fn down(link: usize) -> [LinkId; 3] {
+        way(FIRST, link)
+    }
+
+    /// The links of a way up: to the interface, the access link, to the router.
+    pub(crate) fn up(self, link: usize) -> [LinkId; 3] {
+        way(FIRST + PER_WAY * self.stations, link)
+    }
+
+    fn back(self) -> LinkId {
+        link_id(FIRST + 2 * PER_WAY * self.stations)
+    }
+
+    /// The access link in either direction.
+    pub(crate) fn access(self, link: usize) -> [LinkId; 2] {
+        [Self::down(link)[1], self.up(link)[1]]
+    }
+
+    /// The mobile node's ends of an access link.
+    pub(crate) fn ends(self, link: usize) -> [LinkId; 2] {
+        [Self::down(link)[2], self.up(link)[0]]
+    }
+
+    /// The routes over a link that the mobile node may come to.
+    pub(crate) fn routes_over(self, link: usize) -> [(NodeId, NodeId, LinkId); 2] {
+        let mobile = self.mobile();
+        [
+            (ROUTER, mobile, Self::down(link)[0]),
+            (mobile, SERVER, self.up(link)[0]),
+        ]
+    }
+}
+
+/// Names of the network's links around access links of these names, by their numbers.
+pub(crate) fn link_names<'a>(access: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let down = access.clone().flat_map(|name| {
+        [
+            format!("router-{name}"),
+            name.to_string(),
+            format!("{name}-mobile"),
+        ]
+    });
+    let up = access.flat_map(|name| {
+        [
+            format!("mobile-{name}"),
+            format!("{name}-up"),
+            format!("{name}-router"),
+        ]
+    });
+    let first = std::iter::once("server-router".to_string());
+    let last = std::iter::once("router-server".to_string());
+    first.chain(down).chain(up).chain(last).collect()
+}
+
+/// The network, with everything that its links need to know.
+pub(crate) struct Cell<'a> {
+    /// Each link that is neither an access link nor an interface.
+    pub(crate) wired: LinkInfo,
+    pub(crate) wired_limit: u32,
+    /// Of all links, by their numbers.
+    pub(crate) names: &'a [Cow<'static, str>],
+    /// Of the places of captures at the stations.
+    pub(crate) places: Vec<String>,
+    pub(crate) access: &'a [Access],
+    pub(crate) may_happen: &'a [MayHappen],
+    /// A break does not take what is on the air or in the queue before it.
+    pub(crate) spares_uplink: bool,
+    /// Where the mobile node begins.
+    pub(crate) start: usize,
+    /// Access links of nodes that stay.
+    pub(crate) residences: Vec<usize>,
+    /// What answers rate requests of flows that go down, and of those that go up.
+    pub(crate) routers: [Option<Routers>; 2],
+    /// Seed of the random streams, and number of the run.
+    pub(crate) seed: (u64, u64),
+}
+
+impl Cell<'_> {
+    fn map(&self) -> Map {
+        Map {
+            stations: self.access.len() as u16,
+        }
+    }
+
+    /// The network.
+    pub(crate) fn network(&self) -> Network {
+        let map = self.map();
+        let entered = (0..self.access.len()).filter(|&link| self.may_happen[link].is_entered);
+        let place = |(link, name): (usize, &String)| Place {
+            name: name.clone(),
+            // A packet is about to be queued for the access link, or has come from there.
+            links: vec![Map::down(link)[1], map.up(link)[2]],
+            watched_only: false,
+        };
+        Network {
+            nodes: map.nodes(),
+            links: self.links(),
+            routes: self.routes(),
+            alternatives: entered.flat_map(|link| map.routes_over(link)).collect(),
+            places: self.places.iter().enumerate().map(place).collect(),
+        }
+    }
+
+    fn name(&self, id: LinkId) -> Cow<'static, str> {
+        self.names.get(id.index()).cloned().unwrap_or_default()
+    }
+
+    fn seed(&self, id: LinkId, purpose: &str) -> u64 {
+        let (seed, run) = self.seed;
+        random::seed(seed, run, &self.name(id), purpose)
+    }
+
+    fn router(&self, id: LinkId, routers: Option<Routers>, is_host: bool) -> Router {
+        match routers {
+            Some(routers) if is_host => Router::Host(routers, self.seed(id, "router")),
+            Some(routers) => Router::There(routers, self.seed(id, "router")),
+            None => Router::None,
+        }
+    }
+
+    /// A link behind the base stations.
+    fn fixed(&self, id: LinkId, ends: (NodeId, NodeId), router: Router) -> LinkConfig {
+        let LinkInfo { rate, delay } = self.wired;
+        LinkConfig {
+            router,
+            ..LinkConfig::new(self.name(id), ends, rate, delay, Some(self.wired_limit))
+        }
+    }
+
+    /// A link between an interface and the mobile node.
+    fn local(&self, id: LinkId, ends: (NodeId, NodeId), link: usize, router: Router) -> LinkConfig {
+        let MayHappen {
+            breaks, returns, ..
+        } = self.may_happen[link];
+        LinkConfig {
+            may_break: breaks,
+            may_return: returns,
+            router,
+            ..LinkConfig::new(self.name(id), ends, self.wired.rate, Duration::ZERO, None)
+        }
+    }
+
+    /// An access link in one direction.
+    fn access(&self, id: LinkId, ends: (NodeId, NodeId), link: usize, up: bool) -> LinkConfig {
+        let impairments = |number: usize, way: &Way| Impairments {
+            loss: way.loss,
+            reordering: way.reordering,
+            script: Vec::new(),
+            seed: match number {
+                0 => self.seed(id, "impairments"),
+                _ => self.seed(id, &format!("impairments {number}")),
+            },
+        };
+        let cross = |number: usize, way: &Way| {
+            way.cross.map(|cross| CrossTraffic {
+                seed: self.seed(id, &format!("cross traffic {number}")),
+                ..cross
+            })
+        };
+        let of = |ways: &'_ Ways| {
+            if up {
+                ways.up.clone()
+            } else {
+                ways.down.clone()
+            }
+        };
+        let settings = &self.access[link].settings;
+        let later = settings.iter().enumerate().skip(1).map(|(number, ways)| {
+            let way = of(ways);
+            LinkSetting {
+                rate: way.rate,
+                delay: way.delay,
+                limit: Some(way.limit),
+                impairments: impairments(number, &way),
+                cross: cross(number, &way),
+            }
+        });
+        let way = of(&settings[0]);
+        let MayHappen {
+            breaks, changes, ..
+        } = self.may_happen[link];
+        LinkConfig {
+            may_break: up && breaks && !self.spares_uplink,
+            impairments: impairments(0, &way),
+            cross: cross(0, &way),
+            settings: later.collect(),
+            may_pause: changes,
+            router: self.router(id, self.routers[usize::from(up)], false),
+            ..LinkConfig::new(self.name(id), ends, way.rate, way.delay, Some(way.limit))
+        }
+    }
+
+    fn links(&self) -> Vec<LinkConfig> {
+        let map = self.map();
+        let mobile = map.mobile();
+        let [asked_down, asked_up] = self.routers;
+        let out = link_id(OUT);
+        let mut links = vec![self.fixed(out, (SERVER, ROUTER), self.router(out, asked_down, true))];
+        for link in 0..self.access.len() {
+            let (station, interface) = (self::station(link), map.interface(link));
+            let [to_station, down, to_mobile] = Map::down(link);
+            let router = self.router(to_station, asked_down, false);
+            links.push(self.fixed(to_station, (ROUTER, station), router));
+            links.push(self.access(down, (station, interface), link, false));
+            links.push(self.local(to_mobile, (interface, mobile), link, Router::None));
+        }
+        for link in 0..self.access.len() {
+            let (station, interface) = (self::station(link), map.interface(link));
+            let [to_interface, up, to_router] = map.up(link);
+            let host = self.router(to_interface, asked_up, true);
+            links.push(self.local(to_interface, (mobile, interface), link, host));
+            links.push(self.access(up, (interface, station), link, true));
+            let router = self.router(to_router, asked_up, false);
+            links.push(self.fixed(to_router, (station, ROUTER), router));
+        }
+        let back = map.back();
+        links.push(self.fixed(back, (ROUTER, SERVER), self.router(back, asked_up, false)));
+        links
+    }
+
+    fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
+        let map = self.map();
+        let mobile = map.mobile();
+        let mut routes = vec![(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())];
+        routes.extend(map.routes_over(self.start));
+        for link in 0..self.access.len() {
+            let (station, interface) = (self::station(link), map.interface(link));
+            routes.push((station, mobile, Map::down(link)[1]));
+            routes.push((interface, mobile, Map::down(link)[2]));
+            routes.push((interface, SERVER, map.up(link)[1]));
+            routes.push((station, SERVER, map.up(link)[2]));
+        }
+        let mut residences = self.residences.clone();
+        residences.sort_unstable();
+        residences.dedup();
+        for link in residences {
+            let (station, interface) = (self::station(link), map.interface(link));
+            routes.push((SERVER, interface, link_id(OUT)));
+            routes.push((ROUTER, interface, Map::down(link)[0]));
+            routes.push((station, interface, Map::down(link)[1]));
+        }
+        routes
+    }
+}

@@ -1,0 +1,284 @@
+//! A long-lived flow to a mobile node that moves from one wireless network to
+//! another: the network of Lim & Jang 2009, figure 10.
+//!
+//! ```text
+//! sender     --\
+//!               gateway  --wired--  router  --radio--  mobile node
+//! cross host --/
+//! ```
+//!
+//! The wired link carries the flow and the cross traffic, TCP flows from one host
+//! that end at the router. Hosts take a random time over each packet, so that the
+//! flows do not fall into a phase at the wired queue. A sender that shares the
+//! wired link with nobody and takes no time over its packets is at the gateway
+//! itself. The handover is a pause of the radio link without loss, after
+//! which it has the other network's parameters and sends what it holds.
+
+use std::sync::Arc;
+
+use midflight_control::{LinkInfo, Notice};
+use midflight_sim::{random, Action, Digest};
+use midflight_units::{Duration, Instant};
+
+use crate::error::StudyError;
+use crate::execution::Execution;
+use crate::measure::{FlowRow, Intervals, Measured};
+use crate::network::relay::{radio_links, Relay, CROSS, MOBILE, ROUTER};
+use crate::radio::Radio;
+use crate::run::run_numbered;
+use crate::scheme::{Built, Knobs, Scheme};
+use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
+
+/// A pause of the radio link, after which it is another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handover {
+    /// When the link pauses.
+    pub at: Instant,
+    /// For how long.
+    pub pause: Duration,
+    /// The radio link after it.
+    pub second: Radio,
+    /// How long after the pause the sender is told; none if never.
+    pub notice_delay: Option<Duration>,
+}
+
+/// TCP flows over the wired link that go no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossTraffic {
+    /// How many.
+    pub flows: u32,
+    /// One-way delay between their host and the wired link.
+    pub delay: Duration,
+    /// Each run draws its delay uniformly from so much less to so much more. What a
+    /// drop-tail queue does depends on where in a packet's time arrivals fall, so
+    /// that one delay stands for itself only.
+    pub spread: Duration,
+}
+
+/// A long-lived flow under one scheme: one run for each seed.
+#[derive(Clone, Debug)]
+pub struct LongFlow {
+    /// Wired link.
+    pub wired: LinkInfo,
+    /// Most packets at the wired link in either direction, the one in transmission included.
+    pub wired_limit: u32,
+    /// Radio link at the start.
+    pub radio: Radio,
+    /// Handover to another one.
+    pub handover: Option<Handover>,
+    /// Cross traffic.
+    pub cross: CrossTraffic,
+    /// Longest random processing time of a host for a packet it sends.
+    pub overhead: Duration,
+    /// Name of the scheme of the flow.
+    pub scheme: String,
+    /// Name of the profile of the flow and of the cross traffic.
+    pub profile: String,
+    /// Settings that differ from the defaults. Those of the profile hold for the cross traffic too.
+    pub knobs: Knobs,
+    /// Of the random streams; they do not depend on the scheme, so that schemes meet the same radio.
+    pub seed: u64,
+    /// Numbers of the runs.
+    pub runs: Vec<u64>,
+    /// Ends of intervals that are measured apart, ascending; the run ends with the last.
+    pub marks: Vec<Instant>,
+}
+
+/// Most cross flows.
+const MOST_CROSS_FLOWS: u32 = 10_000;
+/// Cross flows start at random within this time.
+const CROSS_START: Duration = Duration::from_secs(1);
+
+/// The measurements of one run.
+#[derive(Clone, Debug)]
+pub struct FlowRun {
+    /// One row for each interval.
+    pub rows: Vec<FlowRow>,
+    /// Digest of the run.
+    pub digest: Digest,
+}
+
+impl LongFlow {
+    fn check(&self) -> Result<Built, StudyError> {
+        let refuse = |what, value: String, accepted| {
+            Err(StudyError::Range {
+                what,
+                value,
+                accepted,
+            })
+        };
+        if self.runs.is_empty() {
+            return Err(StudyError::Nothing { what: "run" });
+        }
+        let Some(&end) = self.marks.last() else {
+            return Err(StudyError::Nothing {
+                what: "end of the run",
+            });
+        };
+        if self.marks[0] == Instant::ZERO || self.marks.windows(2).any(|w| w[0] >= w[1]) {
+            let marks: Vec<_> = self.marks.iter().map(Instant::to_string).collect();
+            return refuse(
+                "the list of interval ends",
+                marks.join(", "),
+                "instants after the start, each later than the one before",
+            );
+        }
+        if self.cross.flows > MOST_CROSS_FLOWS {
+            let value = self.cross.flows.to_string();
+            return refuse("the number of cross flows", value, "0 to 10000");
+        }
+        let second = self.handover.iter().map(|h| &h.second);
+        for radio in std::iter::once(&self.radio).chain(second) {
+            if radio.limit == 0 || self.wired_limit == 0 {
+                return refuse("a queue limit of", "0".into(), "1 packet or more");
+            }
+        }
+        if let Some(handover) = &self.handover {
+            let told = handover.notice_delay.unwrap_or(Duration::ZERO);
+            let complete = handover.at + handover.pause + told;
+            if complete >= end {
+                return Err(StudyError::AfterEnd {
+                    at: handover.at,
+                    complete,
+                    end,
+                });
+            }
+        }
+        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+    }
+
+    /// The handover of which the sender is told, and how long after it.
+    fn notice(&self) -> Option<(&Handover, Duration)> {
+        let handover = self.handover.as_ref()?;
+        Some((handover, handover.notice_delay?))
+    }
+
+    /// One of its runs.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
+        let moving = Arc::new(Part::new(self.check()?));
+        let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
+        Ok(self.compile(&moving, &Arc::new(Part::new(plain)), run))
+    }
+
+    fn compile(&self, moving: &Arc<Part>, plain: &Arc<Part>, run: u64) -> Setup {
+        let relay = Relay { flow: self, run };
+        let mut timeline = Timeline::default();
+        let mut starts = random::stream(self.seed, run, "cross traffic", "start");
+        let mut flows = vec![FlowSetup {
+            name: "flow".into(),
+            scheme: Arc::from(self.scheme.as_str()),
+            from: relay.sender(),
+            to: MOBILE,
+            part: Arc::clone(moving),
+            end: None,
+            opens: Instant::ZERO,
+            stays: None,
+            up: false,
+        }];
+        timeline.act(Instant::ZERO, Action::Open(flow_id(0)));
+        let sack: Arc<str> = Arc::from("sack");
+        for number in 1..=self.cross.flows {
+            let ns = starts.next_f64() * CROSS_START.as_nanos() as f64;
+            let opens = Instant::from_nanos(ns as u64);
+            timeline.act(opens, Action::Open(flow_id(number)));
+            flows.push(FlowSetup {
+                name: format!("cross-{number}").into(),
+                scheme: Arc::clone(&sack),
+                from: CROSS,
+                to: ROUTER,
+                part: Arc::clone(plain),
+                end: None,
+                opens,
+                stays: Some(0),
+                up: false,
+            });
+        }
+        let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));
+        for &at in marks {
+            let mark = Mark {
+                kind: Beginning::Interval,
+                make: at,
+                place: 0,
+            };
+            timeline.mark(at, mark);
+        }
+        if let Some(handover) = &self.handover {
+            let again = handover.at + handover.pause;
+            timeline.act(handover.at, Action::MarkBreak);
+            timeline.act(again, Action::MarkMake);
+            if let Some(warning) = moving.built.profile.receiver.signal.warning() {
+                let told = handover.at.saturating_sub(warning);
+                timeline.act(told, Action::Foresee(flow_id(0)));
+            }
+            for link in radio_links() {
+                timeline.act(handover.at, Action::Pause(link));
+                let setting = Some(0);
+                timeline.act(again, Action::Resume { link, setting });
+            }
+            timeline.act(again, Action::Attached(flow_id(0), 1));
+        }
+        if let Some((handover, delay)) = self.notice() {
+            let notice = Notice {
+                old: self.radio.link,
+                new: handover.second.link,
+                flows: 1,
+            };
+            let told = handover.at + handover.pause + delay;
+            timeline.act(told, Action::Notify(flow_id(0), notice));
+        }
+        let path_changes = self.handover.iter().map(|handover| {
+            let make = handover.at + handover.pause;
+            PathChange {
+                is_change: false,
+                links: ("first-radio".into(), "second-radio".into()),
+                at: handover.at,
+                make,
+                breaks: true,
+                told: handover.notice_delay.map(|delay| make + delay),
+                told_wrong: false,
+            }
+        });
+        Setup {
+            network: Arc::new(relay.network()),
+            flows: flows.into(),
+            timeline: timeline.finish(),
+            measured: Arc::new(Measured::Intervals),
+            end,
+            profile: Arc::from(self.profile.as_str()),
+            start: 0,
+            run: Some(run),
+            path_changes: path_changes.collect(),
+        }
+    }
+}
+
+/// Runs flows side by side; for each flow its runs, in the order of their
+/// numbers. `go_on` is as for [`crate::run_sweeps`].
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn run_long_flows(
+    flows: &[LongFlow],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<FlowRun>>, StudyError> {
+    let part = |flow: &LongFlow| Ok::<_, StudyError>(Arc::new(Part::new(flow.check()?)));
+    let moving: Vec<Arc<Part>> = flows.iter().map(part).collect::<Result<_, _>>()?;
+    let plain = |flow: &LongFlow| {
+        let built = Scheme::named("sack")?.build(&flow.profile, &flow.knobs)?;
+        Ok::<_, StudyError>(Arc::new(Part::new(built)))
+    };
+    let plain: Vec<Arc<Part>> = flows.iter().map(plain).collect::<Result<_, _>>()?;
+    let all = flows
+        .iter()
+        .map(|flow| flow.runs.as_slice())
+        .collect::<Vec<_>>();
+    let setup = |place: usize, run| Ok(flows[place].compile(&moving[place], &plain[place], run));
+    let tables = run_numbered::<Intervals>(&all, setup, how, go_on)?;
+    let run = |(digest, rows)| FlowRun { rows, digest };
+    let table = |runs: Vec<_>| runs.into_iter().map(run).collect();
+    Ok(tables.into_iter().map(table).collect())
+}

@@ -1,0 +1,578 @@
+//! The network of Daniel & Kojo 2008, figure 1, and a handoff in it.
+//!
+//! ```text
+//!             BS1 ==old== Wir1
+//! CN -- R --<                  >-- MN
+//!             BS2 ==new== Wir2
+//! ```
+//!
+//! Wir1 and Wir2 are the mobile node's two interfaces: nothing is lost between
+//! them and MN but what a break takes. Several flows from CN to MN move together
+//! (Daniel, Järvinen & Kojo, poster on TCP with vertical handoffs; Daniel & Kojo,
+//! report on available bandwidth, section 4.2), and a notice says how many. Residents
+//! are flows of other nodes, which the new link has from the start: from CN too, they
+//! end at Wir2. No notice counts them, since the mobile node knows of its own only.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use midflight_control::quick_start::Routers;
+use midflight_control::{LinkInfo, Notice, StartNotice};
+use midflight_sim::Action;
+use midflight_units::{Duration, Instant, Rate};
+
+use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution};
+use crate::measure::{EachHandoff, HandoffRow, Measured, OneHandoff};
+use crate::network::cell::{Access, Cell, Map, MayHappen, Way, Ways, SERVER};
+use crate::run::run_setups;
+use crate::scheme::{Knobs, Scheme};
+use crate::setup::{
+    flow_id, Beginning, Entry, FlowSetup, Mark, Network, Part, PathChange, Setup, Timeline,
+};
+
+/// How the old and the new link relate in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoffKind {
+    /// Make before break: routes switch at an instant, what is in flight arrives.
+    MakeBeforeBreak,
+    /// Break before make: from the break on everything on the old link is
+    /// lost, and the routes switch after the gap.
+    BreakBeforeMake {
+        /// Time without a link.
+        gap: Duration,
+    },
+}
+
+/// Most flows of a kind.
+pub(crate) const MOST_FLOWS: u32 = 64;
+
+/// The flows of a run. They are numbered: the moving ones from 0, then the residents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// Bulk flows from CN to MN with the same scheme, which move together; 1 to 64.
+    pub moving: u32,
+    /// Bulk flows over the new link that do not move; 0 to 64.
+    pub residents: u32,
+    /// The moving flow `i` opens at `i` times this, and so does the resident `i`.
+    pub stagger: Duration,
+    /// Whether each moving flow is told of the old link before it opens.
+    pub start_notice: bool,
+}
+
+impl Flows {
+    /// One flow, and nobody else.
+    pub const ONE: Self = Self {
+        moving: 1,
+        residents: 0,
+        stagger: Duration::ZERO,
+        start_notice: false,
+    };
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        (self.moving + self.residents) as usize
+    }
+
+    /// When flow `i` of either kind opens.
+    pub(crate) fn opens(&self, i: u32) -> Instant {
+        Instant::ZERO + self.stagger * u64::from(i)
+    }
+
+    /// When all are open.
+    pub(crate) fn all_open(&self) -> Instant {
+        self.opens(self.moving.max(self.residents).saturating_sub(1))
+    }
+
+    /// Refuses what no run can hold.
+    pub(crate) fn check(&self) -> Result<(), StudyError> {
+        check_flows(self.moving, self.residents)
+    }
+}
+
+/// Refuses numbers of flows and of residents that no run can hold.
+pub(crate) fn check_flows(flows: u32, residents: u32) -> Result<(), StudyError> {
+    let (what, value, accepted) = if !(1..=MOST_FLOWS).contains(&flows) {
+        ("the number of flows", flows, "1 to 64")
+    } else if residents > MOST_FLOWS {
+        ("the number of residents", residents, "0 to 64")
+    } else {
+        return Ok(());
+    };
+    Err(StudyError::Range {
+        what,
+        value: value.to_string(),
+        accepted,
+    })
+}
+
+/// A handoff of bulk flows from CN to MN between two access links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    /// Access link before.
+    pub old: LinkInfo,
+    /// Access link after.
+    pub new: LinkInfo,
+    /// Make before break, or break before make.
+    pub kind: HandoffKind,
+    /// What the mobile node has handed to its old link before a break still passes, as in the papers'
+    /// ns-2, where the loss sits between the node and its queue; otherwise it is lost.
+    pub spares_uplink: bool,
+    /// How long after the handoff completes the senders learn of it; none if never.
+    pub notice_delay: Option<Duration>,
+    /// Each of the two fixed links CN-R and R-BS; the rate is also that of the
+    /// mobile node's interfaces.
+    pub fixed: LinkInfo,
+    /// Who moves, and who is there already.
+    pub flows: Flows,
+}
+
+/// Names of the links in the order of their numbers.
+pub const LINK_NAMES: [&str; 14] = [
+    "cn-r", "r-bs1", "bs1-wir1", "wir1-mn", "r-bs2", "bs2-wir2", "wir2-mn", "mn-wir1", "wir1-bs1",
+    "bs1-r", "mn-wir2", "wir2-bs2", "bs2-r", "r-cn",
+];
+/// The fixed links that the reference runs have.
+pub const REFERENCE_FIXED: LinkInfo = LinkInfo {
+    rate: Rate::from_mbps(100),
+    delay: Duration::from_millis(2),
+};
+/// The two access links, and the network around them.
+const OLD: usize = 0;
+const NEW: usize = 1;
+pub(crate) const MAP: Map = Map { stations: 2 };
+/// Queue of a fixed link, in packets.
+const FIXED_LIMIT: u32 = 10_000;
+/// Smallest queue of an access link, in packets (Daniel & Kojo 2008, section 4).
+const LEAST_LIMIT: u64 = 5;
+
+/// Queue limit of an access link: its BDP, rate x 2 delay, in 1500-byte
+/// packets rounded up, and at least five (Daniel & Kojo 2008, section 4).
+fn queue_limit(link: &LinkInfo) -> u32 {
+    let bits = u128::from(link.rate.as_bps()) * u128::from(link.delay.as_nanos()) * 2;
+    let packets = bits.div_ceil(12_000 * 1_000_000_000);
+    u32::try_from(packets)
+        .unwrap_or(u32::MAX)
+        .max(LEAST_LIMIT as u32)
+}
+
+impl Handoff {
+    /// When the new route is in use, for a handoff that starts at `at`.
+    pub fn make(&self, at: Instant) -> Instant {
+        match self.kind {
+            HandoffKind::MakeBeforeBreak => at,
+            HandoffKind::BreakBeforeMake { gap } => at + gap,
+        }
+    }
+
+    /// The network, with what answers rate requests if anything does.
+    pub(crate) fn network(&self, routers: Option<Routers>) -> Network {
+        let ways = |link: &LinkInfo| Way {
+            rate: link.rate,
+            delay: link.delay,
+            limit: queue_limit(link),
+            loss: None,
+            reordering: None,
+            cross: None,
+        };
+        let access = [("old", &self.old), ("new", &self.new)].map(|(name, link)| Access {
+            name: name.into(),
+            settings: vec![Ways {
+                down: ways(link),
+                up: ways(link),
+            }],
+        });
+        let may_happen = [
+            MayHappen {
+                breaks: true,
+                ..MayHappen::default()
+            },
+            MayHappen {
+                is_entered: true,
+                ..MayHappen::default()
+            },
+        ];
+        let residences = if self.flows.residents > 0 {
+            vec![NEW]
+        } else {
+            Vec::new()
+        };
+        Cell {
+            wired: self.fixed,
+            wired_limit: FIXED_LIMIT,
+            names: &LINK_NAMES.map(Cow::Borrowed),
+            places: ["bs1", "bs2"].map(String::from).to_vec(),
+            access: &access,
+            may_happen: &may_happen,
+            spares_uplink: self.spares_uplink,
+            start: OLD,
+            residences,
+            routers: [routers, None],
+            seed: (0, 0),
+        }
+        .network()
+    }
+
+    /// The flows: the moving ones, then the residents.
+    fn flows(
+        &self,
+        (name, moving): (&Arc<str>, &Arc<Part>),
+        resident: (&Arc<str>, &Arc<Part>),
+    ) -> Arc<[FlowSetup]> {
+        let flows = self.flows;
+        let flow =
+            |(scheme, part): (&Arc<str>, &Arc<Part>), name: String, to, i, stays| FlowSetup {
+                name: name.into(),
+                scheme: scheme.clone(),
+                from: SERVER,
+                to,
+                part: part.clone(),
+                end: None,
+                opens: flows.opens(i),
+                stays,
+                up: false,
+            };
+        let moving = (0..flows.moving)
+            .map(|i| flow((name, moving), format!("flow-{i}"), MAP.mobile(), i, None));
+        let residents = (0..flows.residents).map(|i| {
+            flow(
+                resident,
+                format!("resident-{i}"),
+                MAP.interface(NEW),
+                i,
+                Some(NEW as u16),
+            )
+        });
+        moving.chain(residents).collect()
+    }
+
+    /// Everything that happens until there is a handoff.
+    fn openings(&self) -> Timeline {
+        let mut timeline = Timeline::default();
+        let each = (0..self.flows.moving).map(|i| (i, true));
+        let each = each.chain((0..self.flows.residents).map(|i| (i, false)));
+        for ((i, moves), number) in each.zip(0..) {
+            let at = self.flows.opens(i);
+            if moves && self.flows.start_notice {
+                let notice = StartNotice {
+                    link: self.old,
+                    flows: self.flows.moving,
+                };
+                timeline.act(at, Action::NotifyStart(flow_id(number), notice));
+            }
+            timeline.act(at, Action::Open(flow_id(number)));
+        }
+        timeline
+    }
+
+    /// When the senders are told, for a handoff that starts at `at`.
+    fn notice(&self, at: Instant) -> Option<Instant> {
+        self.notice_delay.map(|delay| self.make(at) + delay)
+    }
+
+    /// A handoff at `at`.
+    fn path_change(&self, at: Instant) -> PathChange {
+        PathChange {
+            is_change: false,
+            links: ("old".into(), "new".into()),
+            at,
+            make: self.make(at),
+            breaks: matches!(self.kind, HandoffKind::BreakBeforeMake { .. }),
+            told: self.notice(at),
+            told_wrong: false,
+        }
+    }
+
+    /// Everything that happens, with a handoff at `at` if there is one, where the mobile node warns its
+    /// senders so long ahead of it if it does.
+    fn timeline(&self, at: Option<Instant>, warning: Option<Duration>) -> Arc<[Entry]> {
+        let mut timeline = self.openings();
+        let Some(at) = at else {
+            return timeline.finish();
+        };
+        let moving = || (0..self.flows.moving).map(flow_id);
+        if let Some(warning) = warning {
+            for (i, flow) in (0..).zip(moving()) {
+                // But not before there is a flow to say it to.
+                let told = at.saturating_sub(warning).max(self.flows.opens(i));
+                timeline.act(told, Action::Foresee(flow));
+            }
+        }
+        let make = self.make(at);
+        let mark = Mark {
+            kind: Beginning::Handoff,
+            make,
+            place: NEW as u16,
+        };
+        timeline.mark(at, mark);
+        if let HandoffKind::BreakBeforeMake { .. } = self.kind {
+            timeline.act(at, Action::MarkBreak);
+            for link in MAP.ends(OLD) {
+                timeline.act(at, Action::Down(link));
+            }
+            if !self.spares_uplink {
+                let [to_interface, up, _] = MAP.up(OLD);
+                for link in [to_interface, up] {
+                    let node = MAP.mobile();
+                    timeline.act(at, Action::Purge { link, node });
+                }
+            }
+        }
+        timeline.act(make, Action::MarkMake);
+        for (node, to, link) in MAP.routes_over(NEW) {
+            timeline.act(make, Action::Route { node, to, link });
+        }
+        for flow in moving() {
+            timeline.act(make, Action::Attached(flow, 1));
+        }
+        if let Some(told) = self.notice(at) {
+            let notice = Notice {
+                old: self.old,
+                new: self.new,
+                flows: self.flows.moving,
+            };
+            for flow in moving() {
+                timeline.act(told, Action::Notify(flow, notice));
+            }
+        }
+        timeline.finish()
+    }
+}
+
+/// What to run: one run for every scheme and instant, one row for every flow of it.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The handoff, without its instant.
+    pub handoff: Handoff,
+    /// When the handoff starts, one run each.
+    pub at: Vec<Instant>,
+    /// Names of schemes, of the flows that move.
+    pub schemes: Vec<String>,
+    /// Name of the residents' scheme.
+    pub resident_scheme: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// Settings that differ from the profile's and the policies' defaults.
+    pub knobs: Knobs,
+    /// Segments whose transfer is timed.
+    pub packets: u64,
+    /// Further counts of segments to time.
+    pub extra: Vec<u64>,
+    /// How long after the start of the handoff the segments are counted that are
+    /// newly acknowledged; none if they are not. Runs last at least so long.
+    pub window: Option<Duration>,
+    /// Runs end here, finished or not.
+    pub end: Instant,
+}
+
+/// Refuses handoffs that no run can hold.
+pub(crate) fn check_handoff(
+    handoff: &Handoff,
+    at: Instant,
+    end: Instant,
+) -> Result<(), StudyError> {
+    let complete = handoff.make(at) + handoff.notice_delay.unwrap_or(Duration::ZERO);
+    if complete >= end {
+        return Err(StudyError::AfterEnd { at, complete, end });
+    }
+    let open = handoff.flows.all_open();
+    if open > at {
+        return Err(StudyError::NotOpen { at, open });
+    }
+    Ok(())
+}
+
+/// Refuses what no run can time.
+pub(crate) fn check_packets(packets: u64) -> Result<(), StudyError> {
+    if !(1..=1_000_000_000).contains(&packets) {
+        return Err(StudyError::Range {
+            what: "the number of packets",
+            value: packets.to_string(),
+            accepted: "1 to 1000000000",
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a window from `from` on that is not over with the run.
+pub(crate) fn check_window(
+    window: Option<Duration>,
+    from: Instant,
+    end: Instant,
+) -> Result<(), StudyError> {
+    match window {
+        Some(window) if window == Duration::ZERO => Err(StudyError::Range {
+            what: "the window",
+            value: window.to_string(),
+            accepted: "a time longer than zero",
+        }),
+        Some(window) if from + window > end => {
+            Err(StudyError::WindowAfterEnd { window, from, end })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Sweep {
+    fn check(&self) -> Result<(), StudyError> {
+        if self.schemes.is_empty() {
+            return Err(StudyError::Nothing { what: "scheme" });
+        }
+        self.handoff.flows.check()?;
+        for &n in std::iter::once(&self.packets).chain(&self.extra) {
+            check_packets(n)?;
+        }
+        self.at.iter().try_for_each(|&at| {
+            check_handoff(&self.handoff, at, self.end)?;
+            check_window(self.window, at, self.end)
+        })
+    }
+
+    /// One run for each scheme and instant, in that order.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn setups(&self) -> Result<Vec<Setup>, StudyError> {
+        self.check()?;
+        let part = |name: &str| {
+            let built = Scheme::named(name)?.build(&self.profile, &self.knobs)?;
+            Ok::<_, StudyError>((Arc::<str>::from(name), Arc::new(Part::new(built))))
+        };
+        let resident = part(&self.resident_scheme)?;
+        let measured = Arc::new(Measured::Handoff {
+            packets: self.packets,
+            extra: self.extra.clone(),
+            window: self.window,
+        });
+        let profile: Arc<str> = Arc::from(self.profile.as_str());
+        let instants: Vec<Option<Instant>> = if self.at.is_empty() {
+            vec![None]
+        } else {
+            self.at.iter().copied().map(Some).collect()
+        };
+        let path_changes =
+            |at: &Option<Instant>| at.iter().map(|&at| self.handoff.path_change(at)).collect();
+        let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
+        // What schemes have in common is made once.
+        let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
+        let mut timelines: Vec<(Option<Duration>, Vec<Arc<[Entry]>>)> = Vec::new();
+        let mut setups = Vec::new();
+        for name in &self.schemes {
+            let moving = part(name)?;
+            let parts = [&moving, &resident];
+            let mut policies = parts.iter().flat_map(|(_, part)| &part.built.policies);
+            let routers = policies.find_map(|policy| policy.routers());
+            let network = known(&mut networks, routers, || {
+                Arc::new(self.handoff.network(routers))
+            });
+            let warning = moving.1.built.profile.receiver.signal.warning();
+            let each = known(&mut timelines, warning, || {
+                let timeline = |at| self.handoff.timeline(at, warning);
+                instants.iter().copied().map(timeline).collect()
+            });
+            let (name, part) = (&moving.0, &moving.1);
+            let flows = self.handoff.flows((name, part), (&resident.0, &resident.1));
+            let each = each.into_iter().zip(&path_changes);
+            setups.extend(each.map(|(timeline, path_changes)| Setup {
+                network: network.clone(),
+                flows: flows.clone(),
+                timeline,
+                measured: Arc::clone(&measured),
+                end: self.end,
+                profile: Arc::clone(&profile),
+                start: OLD as u16,
+                run: None,
+                path_changes: Arc::clone(path_changes),
+            }));
+        }
+        Ok(setups)
+    }
+
+    /// Runs everything. Rows come in the order scheme, instant, flow, as given.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn run(&self, how: Execution) -> Result<Vec<HandoffRow>, StudyError> {
+        let tables = run_sweeps(std::slice::from_ref(self), how, |_, _| true)?;
+        Ok(tables.into_iter().flatten().collect())
+    }
+}
+
+/// What a key stands for, which is made when it comes for the first time.
+fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {
+    if let Some((_, value)) = all.iter().find(|(k, _)| *k == key) {
+        return value.clone();
+    }
+    let value = make();
+    all.push((key, value.clone()));
+    value
+}
+
+/// Runs sweeps together; one table for each, with rows in the order scheme,
+/// instant, flow, as given. `go_on` is told now and then, on the calling thread, how
+/// many of how many runs are done, and may answer that it is enough; it is not
+/// asked again then.
+///
+/// # Errors
+/// [`StudyError::Interrupted`] when told to stop, or for input that is not accepted.
+pub fn run_sweeps(
+    sweeps: &[Sweep],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
+    let (mut single, mut several) = (Vec::new(), Vec::new());
+    for sweep in sweeps {
+        if sweep.at.is_empty() {
+            return Err(StudyError::Nothing {
+                what: "handoff instant",
+            });
+        }
+        let setups = sweep.setups()?;
+        if sweep.handoff.flows.count() == 1 {
+            single.extend(setups);
+        } else {
+            several.extend(setups);
+        }
+    }
+    let total = single.len() + several.len();
+    if total == 0 {
+        return Ok(Vec::new());
+    }
+    let (single, several) = in_parallel(total, how.threads, go_on, |progress| {
+        let single = run_setups::<OneHandoff>(&single, how.fork, progress)?;
+        let several = run_setups::<EachHandoff>(&several, how.fork, progress)?;
+        Ok((single, several))
+    })?;
+    let (mut single, mut several) = (single.into_iter(), several.into_iter());
+    let table = |sweep: &Sweep| {
+        let runs = if sweep.handoff.flows.count() == 1 {
+            &mut single
+        } else {
+            &mut several
+        };
+        runs.take(sweep.schemes.len() * sweep.at.len())
+            .flatten()
+            .collect()
+    };
+    Ok(sweeps.iter().map(table).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_queue_limits() {
+        let limit = |kbps: u64, ms| {
+            let rate = Rate::from_bps(kbps * 1000).unwrap_or(REFERENCE_FIXED.rate);
+            queue_limit(&LinkInfo {
+                rate,
+                delay: Duration::from_millis(ms),
+            })
+        };
+        let of = |kbps| [300, 150, 75, 37, 18, 9, 1].map(|ms| limit(kbps, ms));
+        assert_eq!(of(6400), [320, 160, 80, 40, 20, 10, 5]);
+        assert_eq!(of(1600), [80, 40, 20, 10, 5, 5, 5]);
+        assert_eq!(of(200), [10, 5, 5, 5, 5, 5, 5]);
+    }
+}

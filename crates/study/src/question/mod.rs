@@ -1,0 +1,16 @@
+//! The questions of the papers. Each compiles to setups, and says what is measured of them.
+
+mod flow;
+mod handoff;
+mod probe;
+mod roam;
+mod startup;
+
+pub use self::flow::{run_long_flows, CrossTraffic, FlowRun, Handover, LongFlow};
+pub use self::handoff::{
+    run_sweeps, Flows, Handoff, HandoffKind, Sweep, LINK_NAMES, REFERENCE_FIXED,
+};
+pub use self::probe::{run_probes, Probe};
+pub(crate) use self::roam::MOST_STATIONS;
+pub use self::roam::{run_roaming, Foresight, Forgery, Handovers, Roaming, RoamingRun, SignalFate};
+pub use self::startup::{run_startups, Startup};

@@ -1,0 +1,371 @@
+//! Runs of many setups, which share what they have in common.
+//!
+//! Setups that begin alike are one world until an instant at which they differ; there each goes on in a
+//! copy, and so again. Two setups are alike as long as the same things happen to them, and what
+//! these make use of is the same. So a policy counts from the first notice on, a link from the
+//! first route to it, and the sender of a flow from its opening.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use midflight_sim::{Digest, World};
+use midflight_units::Instant;
+use rayon::prelude::*;
+
+use crate::error::StudyError;
+use crate::execution::{in_parallel, Execution, Progress};
+use crate::measure::Measure;
+use crate::setup::{common_beginning, Open, Setup, Step};
+
+/// Most copies of a world that are made before they go on.
+const MOST_COPIES: usize = 16;
+
+type Measuring<M> = World<(Digest, M)>;
+
+/// Setups that are still alike, up to an entry of their timelines.
+struct Group<'a> {
+    /// Their places among all.
+    members: Vec<&'a (usize, &'a Setup)>,
+    next: usize,
+    open: Open,
+}
+
+/// What is there for all groups.
+struct Runner<'a, M> {
+    progress: &'a Progress<'a>,
+    /// Worlds that are over, whose memory others may use.
+    spare: Mutex<Vec<Measuring<M>>>,
+}
+
+type Placed<M> = Vec<(usize, <M as Measure>::Rows)>;
+
+/// Runs setups, on the threads of the current pool; what was measured of each. Unless they fork each
+/// is run from its start, to the same result.
+///
+/// # Errors
+/// The world's; [`StudyError::Interrupted`] when told to stop.
+pub(crate) fn run_setups<M: Measure>(
+    setups: &[Setup],
+    fork: bool,
+    progress: &Progress,
+) -> Result<Vec<M::Rows>, StudyError> {
+    let runner = Runner::<M> {
+        progress,
+        spare: Mutex::default(),
+    };
+    let placed: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
+    let rows = if fork && setups.len() > 1 {
+        let pasts = pasts(&placed);
+        let all = pasts.into_par_iter().with_max_len(1);
+        let all = all.map(|members| runner.begin(members));
+        all.collect::<Result<Vec<_>, _>>()?
+    } else {
+        let all = placed.par_iter().with_max_len(1);
+        let all = all.map(|member| runner.begin(vec![member]));
+        all.collect::<Result<Vec<_>, _>>()?
+    };
+    let mut rows: Vec<(usize, M::Rows)> = rows.into_iter().flatten().collect();
+    rows.sort_by_key(|(place, _)| *place);
+    Ok(rows.into_iter().map(|(_, rows)| rows).collect())
+}
+
+/// Runs several items side by side, each of which has runs of these numbers: what was measured of each,
+/// in that order. Runs of the same number share what they have in common. `setup` gives the run of an
+/// item, and `go_on` is as for [`crate::run_sweeps`].
+///
+/// # Errors
+/// As [`run_setups`].
+pub(crate) fn run_numbered<M: Measure>(
+    runs: &[&[u64]],
+    setup: impl Fn(usize, u64) -> Result<Setup, StudyError> + Sync,
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<M::Rows>>, StudyError> {
+    let of_item = |(item, runs): (usize, &&[u64])| {
+        let places = runs.iter().enumerate();
+        let each = places.map(move |(place, &number)| (number, item, place));
+        each.collect::<Vec<_>>()
+    };
+    let mut jobs: Vec<(u64, usize, usize)> = runs.iter().enumerate().flat_map(of_item).collect();
+    jobs.sort_unstable();
+    let mut tables: Vec<Vec<Option<M::Rows>>> = Vec::new();
+    tables.extend(runs.iter().map(|runs| runs.iter().map(|_| None).collect()));
+    if jobs.is_empty() {
+        return Ok(runs.iter().map(|_| Vec::new()).collect());
+    }
+    let alike: Vec<&[(u64, usize, usize)]> = jobs.chunk_by(|a, b| a.0 == b.0).collect();
+    let done: Vec<Vec<M::Rows>> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
+        let each = alike.par_iter().with_max_len(1).map(|jobs| {
+            let setups = jobs
+                .par_iter()
+                .map(|&(number, item, _)| setup(item, number));
+            let setups: Vec<Setup> = setups.collect::<Result<_, _>>()?;
+            run_setups::<M>(&setups, how.fork, progress)
+        });
+        each.collect::<Result<_, StudyError>>()
+    })?;
+    for (&(_, item, place), rows) in jobs.iter().zip(done.into_iter().flatten()) {
+        tables[item][place] = Some(rows);
+    }
+    let whole = |table: Vec<Option<M::Rows>>| table.into_iter().flatten().collect();
+    Ok(tables.into_iter().map(whole).collect())
+}
+
+/// How many different pasts setups have.
+pub(crate) fn count_pasts(setups: &[Setup]) -> usize {
+    let placed: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
+    pasts(&placed).len()
+}
+
+/// Setups by what they begin with.
+fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> {
+    let key = |(_, setup): &(usize, &Setup)| setup.past(&setup.open());
+    // Those of a sweep have most of it in common, in memory too.
+    let mut last: Option<(&Setup, Option<_>)> = None;
+    let mut pasts: Vec<Vec<&(usize, &Setup)>> = Vec::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for member in all {
+        let key = match last {
+            Some((setup, key)) if setup.has_parts_of(member.1) => key,
+            _ => key(member),
+        };
+        last = Some((member.1, key));
+        let place = key.map(|key| *known.entry(key).or_insert(pasts.len()));
+        match place.and_then(|place| pasts.get_mut(place)) {
+            Some(past) => past.push(member),
+            None => pasts.push(vec![member]),
+        }
+    }
+    pasts
+}
+
+/// Plays a world until then; whether the measure has seen enough before.
+fn advance<M: Measure>(
+    world: &mut Measuring<M>,
+    until: Instant,
+    progress: &Progress,
+) -> Result<bool, StudyError> {
+    progress.advance(world, until, |(_, measure), next| measure.is_done(next))?;
+    let next = world.next_event().at().min(until);
+    Ok(world.observer().1.is_done(next))
+}
+
+impl<M: Measure> Runner<'_, M> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Measuring<M>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn copy(&self, world: &Measuring<M>) -> Measuring<M> {
+        let spare = self.spare().pop();
+        match spare {
+            Some(mut spare) => {
+                spare.clone_from(world);
+                spare
+            }
+            None => world.clone(),
+        }
+    }
+
+    /// Runs setups with one past.
+    fn begin(&self, members: Vec<&(usize, &Setup)>) -> Result<Placed<M>, StudyError> {
+        let mut rows = Vec::with_capacity(members.len());
+        let Some(&&(place, first)) = members.first() else {
+            return Ok(rows);
+        };
+        let observer = (Digest::default(), M::new(first));
+        if members.len() == 1 {
+            let mut world = first.world(observer)?;
+            self.finish(&mut world, first, 0)?;
+            rows.push((place, self.rows(&mut world, first)));
+            self.progress.done(1);
+            return Ok(rows);
+        }
+        let all = members.iter().map(|member| member.1);
+        let (world, open) = common_beginning(first, all, observer)?;
+        let group = Group {
+            members,
+            next: 0,
+            open,
+        };
+        self.go_on(world, group, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// Runs a group to its end, in a world that stands right before entry `next`.
+    fn go_on(
+        &self,
+        mut world: Measuring<M>,
+        mut group: Group<'_>,
+        rows: &mut Placed<M>,
+    ) -> Result<(), StudyError> {
+        self.progress.go_on()?;
+        // It counts where it ends the run; there all have as many.
+        world.watch().0 .1.expect(group.members[0].1.makes());
+        while let [first, others @ ..] = group.members.as_slice() {
+            let setup = first.1;
+            if others.is_empty() {
+                setup.settle_all(&mut world, &mut group.open)?;
+                setup.plan(&mut world, group.next)?;
+                self.finish(&mut world, setup, group.next)?;
+                break;
+            }
+            let alike =
+                |other: &&&(usize, &Setup)| setup.goes_on_as(other.1, group.next, &group.open);
+            if !others.iter().all(|other| alike(&other)) {
+                return self.part(world, group, rows);
+            }
+            let due = setup.due(group.next);
+            world.hold_routes_until(due);
+            if advance(&mut world, due, self.progress)? || setup.entry(group.next).is_none() {
+                let (observer, ends) = world.watch();
+                observer.1.end(due, ends);
+                break;
+            }
+            setup.enter(&mut world, &mut group)?;
+        }
+        let (last, others) = match group.members.split_last() {
+            Some((last, others)) => (last, others),
+            None => return Ok(()),
+        };
+        // What never differs is run once.
+        for (place, setup) in others.iter().copied() {
+            let (digest, measure) = world.observer();
+            rows.push((*place, measure.clone().rows(setup, *digest)));
+        }
+        rows.push((last.0, self.rows(&mut world, last.1)));
+        self.progress.done(group.members.len());
+        self.spare().push(world);
+        Ok(())
+    }
+
+    /// The members of a group go different ways.
+    fn part(
+        &self,
+        mut world: Measuring<M>,
+        group: Group<'_>,
+        rows: &mut Placed<M>,
+    ) -> Result<(), StudyError> {
+        let Group {
+            mut members,
+            next,
+            open,
+        } = group;
+        members.sort_by_key(|(place, setup)| (setup.due(next), *place));
+        // Those that go the same way, by when they part from the others.
+        let mut ways: Vec<Vec<&(usize, &Setup)>> = Vec::new();
+        let mut first_due = 0;
+        for member in members {
+            let due = member.1.due(next);
+            while ways
+                .get(first_due)
+                .is_some_and(|way| way[0].1.due(next) < due)
+            {
+                first_due += 1;
+            }
+            let alike =
+                |way: &&mut Vec<&(usize, &Setup)>| way[0].1.goes_on_as(member.1, next, &open);
+            match ways[first_due..].iter_mut().find(alike) {
+                Some(way) => way.push(member),
+                None => ways.push(vec![member]),
+            }
+        }
+        while !ways.is_empty() {
+            let later = ways.split_off(ways.len().min(MOST_COPIES));
+            let mut copies = Vec::with_capacity(ways.len());
+            let mut enough = false;
+            for members in std::mem::replace(&mut ways, later) {
+                let due = members[0].1.due(next);
+                world.hold_routes_until(due);
+                // A world that has seen enough stays as it is.
+                enough = enough || advance(&mut world, due, self.progress)?;
+                let group = Group {
+                    members,
+                    next,
+                    open: open.clone(),
+                };
+                copies.push((self.copy(&world), group));
+            }
+            let each = copies
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|(world, group)| {
+                    let mut rows = Vec::new();
+                    self.go_on(world, group, &mut rows)?;
+                    Ok::<_, StudyError>(rows)
+                });
+            let each: Vec<Placed<M>> = each.collect::<Result<_, _>>()?;
+            rows.extend(each.into_iter().flatten());
+        }
+        self.spare().push(world);
+        Ok(())
+    }
+
+    /// Runs a setup whose timeline is planned to its end, from an entry on.
+    fn finish(
+        &self,
+        world: &mut Measuring<M>,
+        setup: &Setup,
+        next: usize,
+    ) -> Result<(), StudyError> {
+        world.watch().0 .1.expect(setup.makes());
+        play_to_end(world, setup, next, |world, until| {
+            advance(world, until, self.progress)
+        })
+    }
+
+    fn rows(&self, world: &mut Measuring<M>, setup: &Setup) -> M::Rows {
+        let (digest, measure) = world.watch().0;
+        measure.rows(setup, *digest)
+    }
+}
+
+/// Plays a world whose timeline is planned to its end, with the marks from entry `next` on. `advance`
+/// plays it until an instant and says whether that is enough.
+///
+/// # Errors
+/// What `advance` says.
+fn play_to_end<M: Measure>(
+    world: &mut Measuring<M>,
+    setup: &Setup,
+    next: usize,
+    mut advance: impl FnMut(&mut Measuring<M>, Instant) -> Result<bool, StudyError>,
+) -> Result<(), StudyError> {
+    for (at, step) in setup.timeline[next..]
+        .iter()
+        .take_while(|(at, _)| *at < setup.end)
+    {
+        let Step::Mark(mark) = step else { continue };
+        if advance(world, *at)? {
+            let (observer, ends) = world.watch();
+            observer.1.end(*at, ends);
+            return Ok(());
+        }
+        let (observer, ends) = world.watch();
+        observer.1.mark(mark, *at, ends);
+    }
+    advance(world, setup.end)?;
+    let (observer, ends) = world.watch();
+    observer.1.end(setup.end, ends);
+    Ok(())
+}
+
+impl Setup {
+    /// The next entry of a group's timelines happens, or will when its world goes on.
+    fn enter<M: Measure>(
+        &self,
+        world: &mut Measuring<M>,
+        group: &mut Group<'_>,
+    ) -> Result<(), StudyError> {
+        let (at, step) = self.timeline[group.next];
+        self.settle(world, &step, &mut group.open)?;
+        match step {
+            Step::Act(action) => world.schedule(at, action)?,
+            Step::Mark(mark) => {
+                let (observer, ends) = world.watch();
+                observer.1.mark(&mark, at, ends);
+            }
+        }
+        group.next += 1;
+        Ok(())
+    }
+}

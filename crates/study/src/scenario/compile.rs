@@ -1,0 +1,346 @@
+//! From a checked scenario to the setup of each of its runs.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use midflight_control::quick_start::Routers;
+use midflight_control::{LinkInfo, Notice, StartNotice};
+use midflight_sim::Action;
+use midflight_units::{Duration, Instant};
+
+use super::file::{Direction, Stop};
+use super::plan::{Change, Flow, Move, Plan, Telling};
+use crate::error::StudyError;
+use crate::measure::Measured;
+use crate::network::cell::{link_names, Cell, Map, MayHappen, SERVER};
+use crate::setup::{flow_id, FlowSetup, Mark, Setup, Timeline};
+
+/// What the timeline may do to each access link.
+pub(super) fn what_may_happen(links: usize, moves: &[Move], changes: &[Change]) -> Vec<MayHappen> {
+    let mut all = vec![MayHappen::default(); links];
+    for step in moves {
+        all[step.to].returns |= all[step.to].breaks || step.to == step.from;
+        all[step.to].is_entered |= step.to != step.from;
+        all[step.from].breaks |= step.gap.is_some();
+    }
+    for change in changes {
+        all[change.link].changes = true;
+    }
+    all
+}
+
+impl Plan {
+    fn map(&self) -> Map {
+        Map {
+            stations: self.access.len() as u16,
+        }
+    }
+
+    /// The mobile node's flows.
+    pub(super) fn moving(&self) -> impl Iterator<Item = (usize, &Flow)> {
+        self.flows
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.on.is_none())
+    }
+
+    /// How routers answer rate requests of flows in a direction, if any of these asks.
+    fn asked(&self, direction: Direction) -> Option<Routers> {
+        let flows = self.flows.iter().filter(|f| f.direction == direction);
+        let mut policies = flows.flat_map(|f| &self.parts[f.part].built.policies);
+        policies.find_map(|policy| policy.routers())
+    }
+
+    /// The flows of every run.
+    pub(super) fn flow_setups(&self) -> Arc<[FlowSetup]> {
+        let map = self.map();
+        let flow = |flow: &Flow| {
+            let there = flow.on.map_or(map.mobile(), |link| map.interface(link));
+            let (from, to) = match flow.direction {
+                Direction::Down => (SERVER, there),
+                Direction::Up => (there, SERVER),
+            };
+            FlowSetup {
+                name: flow.name.clone().into(),
+                scheme: flow.scheme.clone(),
+                from,
+                to,
+                part: self.parts[flow.part].clone(),
+                end: flow.end,
+                opens: flow.opens,
+                stays: flow.on.map(|link| link as u16),
+                up: flow.direction == Direction::Up,
+            }
+        };
+        self.flows.iter().map(flow).collect()
+    }
+
+    /// One of its runs.
+    ///
+    /// # Errors
+    /// [`StudyError::NoRun`].
+    pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
+        self.check_run(run)?;
+        let places = self.access.iter().map(|access| access.name.clone());
+        let names = link_names(self.access.iter().map(|a| a.name.as_str()));
+        let names: Vec<Cow<'static, str>> = names.into_iter().map(Cow::from).collect();
+        let cell = Cell {
+            wired: LinkInfo {
+                rate: self.file.wired.rate.value,
+                delay: self.file.wired.delay.value,
+            },
+            wired_limit: self.wired_limit,
+            names: &names,
+            places: places.collect(),
+            access: &self.access,
+            may_happen: &self.may_happen,
+            spares_uplink: false,
+            start: self.start,
+            residences: self.flows.iter().filter_map(|f| f.on).collect(),
+            routers: [Direction::Down, Direction::Up].map(|direction| self.asked(direction)),
+            seed: (self.file.seed, run),
+        };
+        Ok(Setup {
+            network: Arc::new(cell.network()),
+            flows: Arc::clone(&self.flow_setups),
+            timeline: self.timeline(run).finish(),
+            measured: Arc::new(Measured::Phases {
+                packets: self.file.packets,
+                ends_run: self.file.stop == Stop::Measured,
+            }),
+            end: self.end(),
+            profile: Arc::from(self.file.profile.as_str()),
+            start: self.start as u16,
+            run: Some(run),
+            path_changes: self.path_changes().into(),
+        })
+    }
+
+    /// The parameters of a link in a direction at an instant.
+    fn info(&self, link: usize, direction: Direction, at: Instant) -> LinkInfo {
+        let begun = self.changes.partition_point(|c| c.at <= at);
+        let over = |c: &&Change| c.link == link && c.at + c.pause <= at;
+        let setting = self.changes[..begun].iter().rev().find(over);
+        let setting = setting.map_or(0, |c| c.setting);
+        let way = self.access[link].settings[setting].of(direction);
+        LinkInfo {
+            rate: way.rate,
+            delay: way.delay,
+        }
+    }
+
+    /// The link that a flow uses at an instant.
+    fn link_at(&self, flow: &Flow, at: Instant) -> LinkInfo {
+        let link = flow.on.unwrap_or_else(|| self.mobile_is_on(at));
+        self.info(link, flow.direction, at)
+    }
+
+    /// The link that the mobile node is on, or comes to.
+    pub(super) fn mobile_is_on(&self, at: Instant) -> usize {
+        let place = self.moves.partition_point(|step| step.at <= at);
+        place
+            .checked_sub(1)
+            .map_or(self.start, |last| self.moves[last].to)
+    }
+
+    /// Everything that happens in a run.
+    fn timeline(&self, run: u64) -> Timeline {
+        let mut timeline = Timeline::default();
+        for (number, flow) in self.flows.iter().enumerate() {
+            let id = flow_id(number as u32);
+            if flow.start_notice {
+                let link = self.link_at(flow, flow.opens);
+                let alike =
+                    |other: &&Flow| (other.on, other.direction) == (flow.on, flow.direction);
+                let flows = self.flows.iter().filter(alike).count() as u32;
+                let notice = StartNotice { link, flows };
+                timeline.act(flow.opens, Action::NotifyStart(id, notice));
+            }
+            timeline.act(flow.opens, Action::Open(id));
+        }
+        for (at, kind) in self.marks() {
+            let mark = Mark {
+                kind,
+                make: at,
+                place: self.mobile_is_on(at) as u16,
+            };
+            timeline.mark(at, mark);
+        }
+        let mut moves = self.moves.iter().enumerate().peekable();
+        let mut changes = self.changes.iter().enumerate().peekable();
+        loop {
+            let goes_first = match (moves.peek(), changes.peek()) {
+                (Some((_, step)), Some((_, change))) => step.at <= change.at,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            if goes_first {
+                if let Some((number, step)) = moves.next() {
+                    self.handoff(&mut timeline, run, number, step);
+                }
+            } else if let Some((number, change)) = changes.next() {
+                self.change(&mut timeline, run, number, change);
+            }
+        }
+        timeline
+    }
+
+    /// The mobile node's flows that are open at an instant.
+    fn open_at(&self, at: Instant) -> impl Iterator<Item = (usize, &Flow)> {
+        self.moving().filter(move |(_, flow)| flow.opens <= at)
+    }
+
+    /// The mobile node foresees that it will lose its link at `at`, for the flows that `foreseen` says.
+    fn foresee(&self, timeline: &mut Timeline, at: Instant, foreseen: impl Fn(usize) -> bool) {
+        for (number, flow) in self.open_at(at).filter(|(number, _)| foreseen(*number)) {
+            if let Some(warning) = self.parts[flow.part]
+                .built
+                .profile
+                .receiver
+                .signal
+                .warning()
+            {
+                let told = at.saturating_sub(warning).max(flow.opens);
+                timeline.act(told, Action::Foresee(flow_id(number as u32)));
+            }
+        }
+    }
+
+    /// The mobile node finds itself on a link at `at`; its senders are told, by itself where
+    /// `signalled` says so.
+    fn arrive(
+        &self,
+        timeline: &mut Timeline,
+        at: Instant,
+        signalled: impl Fn(usize) -> bool,
+        notice: impl Fn(&Flow, usize) -> Option<(Instant, Notice)>,
+    ) {
+        for (number, flow) in self.open_at(at) {
+            if flow.direction == Direction::Down {
+                let copies = u8::from(signalled(number));
+                timeline.act(at, Action::Attached(flow_id(number as u32), copies));
+            }
+        }
+        for (number, flow) in self.open_at(at) {
+            if let Some((told, notice)) = notice(flow, number) {
+                timeline.act(told, Action::Notify(flow_id(number as u32), notice));
+            }
+        }
+    }
+
+    /// What a flow is told of a link that replaces another at `at`, and when, if it hears it.
+    fn told(
+        &self,
+        (old, new): (LinkInfo, LinkInfo),
+        at: Instant,
+        flow: &Flow,
+        telling: Option<Telling>,
+        is_heard: impl Fn(f64) -> bool,
+    ) -> Option<(Instant, Notice)> {
+        let telling = telling.filter(|t| is_heard(t.lost))?;
+        let alike = |(_, other): &(usize, &Flow)| other.direction == flow.direction;
+        let notice = Notice {
+            old,
+            new: LinkInfo {
+                rate: telling.rate.unwrap_or(new.rate),
+                delay: telling.says_delay.unwrap_or(new.delay),
+            },
+            flows: self.open_at(at).filter(alike).count() as u32,
+        };
+        Some((at + telling.delay, notice))
+    }
+
+    fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &Move) {
+        let map = self.map();
+        let of = format!("handoff {number}");
+        let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);
+        self.foresee(timeline, step.at, |flow| {
+            is_heard(step.missed, "foresight", flow)
+        });
+        if step.gap.is_some() {
+            timeline.act(step.at, Action::MarkBreak);
+            for link in map.ends(step.from) {
+                timeline.act(step.at, Action::Down(link));
+            }
+            // The node's own queue goes with its interface, and so does what is on the air. What the
+            // base station has for the node is lost when it finds nobody.
+            let [to_interface, up, _] = map.up(step.from);
+            for link in [to_interface, up] {
+                let node = map.mobile();
+                timeline.act(step.at, Action::Purge { link, node });
+            }
+        }
+        let make = step.make();
+        timeline.act(make, Action::MarkMake);
+        if self.may_happen[step.to].returns {
+            for link in map.ends(step.to) {
+                timeline.act(make, Action::Up(link));
+            }
+        }
+        if step.to != step.from {
+            for (node, to, link) in map.routes_over(step.to) {
+                timeline.act(make, Action::Route { node, to, link });
+            }
+        }
+        let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
+        self.arrive(timeline, make, signalled, |flow, flow_number| {
+            let link = |link, at| self.info(link, flow.direction, at);
+            let links = (link(step.from, step.at), link(step.to, make));
+            self.told(links, make, flow, step.telling, |lost| {
+                is_heard(lost, "notice", flow_number)
+            })
+        });
+    }
+
+    fn change(&self, timeline: &mut Timeline, run: u64, number: usize, change: &Change) {
+        let map = self.map();
+        let again = change.at + change.pause;
+        let is_on = self.mobile_is_on(change.at) == change.link;
+        if is_on && change.pause > Duration::ZERO {
+            self.foresee(timeline, change.at, |_| true);
+        }
+        if is_on && change.pause > Duration::ZERO {
+            timeline.act(change.at, Action::MarkBreak);
+        }
+        let links = map.access(change.link);
+        let stands_still = change.pause > Duration::ZERO;
+        for link in links.into_iter().filter(|_| stands_still) {
+            timeline.act(change.at, Action::Pause(link));
+        }
+        if is_on {
+            timeline.act(again, Action::MarkMake);
+        }
+        for link in links {
+            // Settings are numbered from the second on.
+            let setting = change.setting as u16 - 1;
+            let action = if stands_still {
+                let setting = Some(setting);
+                Action::Resume { link, setting }
+            } else {
+                Action::Change { link, setting }
+            };
+            timeline.act(again, action);
+        }
+        if !is_on {
+            return;
+        }
+        let of = format!("change {number}");
+        self.arrive(
+            timeline,
+            again,
+            |_| true,
+            |flow, flow_number| {
+                let before = self.info(
+                    change.link,
+                    flow.direction,
+                    change.at.saturating_sub(Duration::from_nanos(1)),
+                );
+                let after = self.info(change.link, flow.direction, again);
+                self.told((before, after), again, flow, change.telling, |lost| {
+                    self.is_heard(lost, (run, &of), "notice", flow_number)
+                })
+            },
+        );
+    }
+}

@@ -1,0 +1,694 @@
+//! One run as a value: the network, its flows, and everything that happens to them from outside.
+//!
+//! Every question compiles to setups. Runs, traces, captures, comparisons and explanations take a setup
+//! and know nothing of the question it came from.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use midflight_control::policy::Policy;
+use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
+use midflight_units::{Instant, Seq};
+
+use crate::error::{nearest, StudyError};
+use crate::measure::Measured;
+use crate::scheme::Built;
+use crate::watch::{payload_bytes, Place};
+use crate::MODEL_VERSION;
+
+/// The number of a link as the simulator has it.
+pub(crate) fn link_id(number: u16) -> LinkId {
+    World::<()>::link_id(number)
+}
+
+/// The number of a flow as the simulator has it.
+pub(crate) fn flow_id(number: u32) -> FlowId {
+    World::<()>::flow_id(number)
+}
+
+/// Nodes, links and routes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Network {
+    pub(crate) nodes: usize,
+    pub(crate) links: Vec<LinkConfig>,
+    /// At a node, for a destination, the link.
+    pub(crate) routes: Vec<(NodeId, NodeId, LinkId)>,
+    /// Routes that the timeline may set.
+    pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
+    /// Where there are captures, beside sender and receiver.
+    pub(crate) places: Vec<Place>,
+}
+
+impl Network {
+    /// Which links packets of these flows use as long as no route changes.
+    fn used(&self, flows: &[FlowSetup]) -> Vec<bool> {
+        let ways = flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]);
+        let ways: BTreeSet<(NodeId, NodeId)> = ways.collect();
+        let mut used = vec![false; self.links.len()];
+        for (from, to) in ways {
+            for link in self.between(&[&self.routes], from, to) {
+                used[link] = true;
+            }
+        }
+        used
+    }
+
+    /// The links on all ways from a node to another.
+    fn between(
+        &self,
+        routes: &[&[(NodeId, NodeId, LinkId)]],
+        from: NodeId,
+        to: NodeId,
+    ) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut nodes = vec![from];
+        while let Some(at) = nodes.pop() {
+            for &(node, target, link) in routes.iter().copied().flatten() {
+                if (node, target) == (at, to) && found.insert(link.index()) {
+                    nodes.push(self.links[link.index()].to);
+                }
+            }
+        }
+        found
+    }
+
+    /// A link and those that packets for a node may go on to.
+    fn beyond(&self, link: LinkId, to: NodeId) -> BTreeSet<usize> {
+        let next = self.links[link.index()].to;
+        let mut found = self.between(&[&self.routes, &self.alternatives], next, to);
+        found.insert(link.index());
+        found
+    }
+}
+
+/// 128 bits that tell one text from another.
+type Key = [u8; 16];
+
+/// Feeds a text to a hash.
+struct Hashing(blake3::Hasher);
+
+impl Write for Hashing {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        self.0.update(s.as_bytes());
+        Ok(())
+    }
+}
+
+/// The key of what is written.
+fn key_of(write: impl FnOnce(&mut Hashing) -> fmt::Result) -> Key {
+    let mut hashing = Hashing(blake3::Hasher::new());
+    // Hashing fails at nothing, and what is derived does not either.
+    let _ = write(&mut hashing);
+    let mut key = Key::default();
+    key.copy_from_slice(&hashing.0.finalize().as_bytes()[..16]);
+    key
+}
+
+/// A sender and a receiver, with what tells them from others.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) built: Built,
+    profile: Key,
+    /// None for policies whose state nothing here can compare.
+    policies: Option<Key>,
+}
+
+impl Part {
+    pub(crate) fn new(built: Built) -> Self {
+        let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
+        let comparable = !built.policies.iter().any(foreign);
+        Self {
+            profile: key_of(|text| {
+                let (sender, receiver) = (&built.profile.sender, &built.profile.receiver);
+                write!(text, "{sender:?} {receiver:?}")
+            }),
+            policies: comparable.then(|| key_of(|text| write!(text, "{:?}", built.policies))),
+            built,
+        }
+    }
+
+    fn heeds_unneeded(&self) -> bool {
+        self.built
+            .policies
+            .iter()
+            .any(|policy| policy.heeds_unneeded())
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowSetup {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) scheme: Arc<str>,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) part: Arc<Part>,
+    /// One past its last segment; none if it has no end.
+    pub(crate) end: Option<Seq>,
+    pub(crate) opens: Instant,
+    /// Number of the link or station of a node that stays; none for one that moves, or whose link changes.
+    pub(crate) stays: Option<u16>,
+    /// Its data go up.
+    pub(crate) up: bool,
+}
+
+/// What a reader of results needs to know of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTold<'a> {
+    /// Its name; several alike are numbered.
+    pub name: &'a str,
+    /// Its scheme.
+    pub scheme: &'a str,
+    /// Its data go up.
+    pub up: bool,
+    /// It is the mobile node's.
+    pub moves: bool,
+    /// Bytes of data in a full segment.
+    pub payload_bytes: u32,
+}
+
+impl FlowSetup {
+    /// What a reader of results needs to know of it.
+    pub(crate) fn told(&self) -> FlowTold<'_> {
+        FlowTold {
+            name: &self.name,
+            scheme: &self.scheme,
+            up: self.up,
+            moves: self.stays.is_none(),
+            payload_bytes: payload_bytes(&self.part.built.profile).unwrap_or(0),
+        }
+    }
+}
+
+/// What a part of the timeline begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// The run.
+    #[default]
+    Start,
+    /// A handoff.
+    Handoff,
+    /// A change of the mobile node's link.
+    Change,
+    /// An interval that is measured apart.
+    Interval,
+}
+
+impl Beginning {
+    /// Its name in columns.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Handoff => "handoff",
+            Self::Change => "change",
+            Self::Interval => "interval",
+        }
+    }
+}
+
+/// An instant from which on something is measured anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) kind: Beginning,
+    /// When the new link is in use.
+    pub(crate) make: Instant,
+    /// Number of the link or station that the mobile node comes to.
+    pub(crate) place: u16,
+}
+
+/// What happens at an instant of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step {
+    Act(Action),
+    Mark(Mark),
+}
+
+/// An entry of the timeline.
+pub(crate) type Entry = (Instant, Step);
+
+/// Collects a timeline.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timeline(Vec<Entry>);
+
+impl Timeline {
+    /// An action, which comes behind those of the same instant that were added before.
+    pub(crate) fn act(&mut self, at: Instant, action: Action) {
+        self.0.push((at, Step::Act(action)));
+    }
+
+    /// A mark, which comes ahead of every action of its instant.
+    pub(crate) fn mark(&mut self, at: Instant, mark: Mark) {
+        self.0.push((at, Step::Mark(mark)));
+    }
+
+    /// The entries in the order of time.
+    pub(crate) fn finish(mut self) -> Arc<[Entry]> {
+        let rank = |entry: &Entry| (entry.0, matches!(entry.1, Step::Act(_)));
+        self.0.sort_by_key(rank);
+        self.0.into()
+    }
+}
+
+/// A handoff or a change of the mobile node's link, as it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathChange {
+    /// A link changes; otherwise the mobile node changes its link.
+    pub is_change: bool,
+    /// The links before and after.
+    pub links: (String, String),
+    /// When it begins.
+    pub at: Instant,
+    /// When the new link is in use, or the changed one again.
+    pub make: Instant,
+    /// There is a time in between without a link.
+    pub breaks: bool,
+    /// When senders hear of it that are told and that the notice reaches.
+    pub told: Option<Instant>,
+    /// The notice says another rate or delay than the new link has.
+    pub told_wrong: bool,
+}
+
+/// A run: what there is, what happens to it from outside, what is measured of it and when it ends.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub(crate) network: Arc<Network>,
+    pub(crate) flows: Arc<[FlowSetup]>,
+    /// Ascending.
+    pub(crate) timeline: Arc<[Entry]>,
+    pub(crate) measured: Arc<Measured>,
+    /// The run ends here at the latest.
+    pub(crate) end: Instant,
+    /// Name of the profile.
+    pub(crate) profile: Arc<str>,
+    /// Number of the link or station where the mobile node begins.
+    pub(crate) start: u16,
+    /// Number of the run, where there are several.
+    pub(crate) run: Option<u64>,
+    /// The handoffs, and the changes of the link that the mobile node is on, as they begin.
+    pub(crate) path_changes: Arc<[PathChange]>,
+}
+
+/// What a copy of a common past may still be given.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    /// Flows whose sender and receiver are not fixed, those whose policies are not, and links whose
+    /// parameters are not.
+    flows: Vec<bool>,
+    policies: Vec<bool>,
+    links: Vec<bool>,
+    /// Senders watch retransmissions for the policies that some of them will have.
+    watch: bool,
+}
+
+impl Setup {
+    /// The flow of a name, the first one if none is given.
+    ///
+    /// # Errors
+    /// [`StudyError::UnknownFlow`].
+    pub(crate) fn flow_of_name(&self, name: Option<&str>) -> Result<usize, StudyError> {
+        let Some(name) = name else { return Ok(0) };
+        let known = || self.flows.iter().map(|f| f.name.as_ref());
+        let place = known().position(|k| k == name);
+        place.ok_or_else(|| StudyError::UnknownFlow {
+            name: name.into(),
+            near: nearest(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The names of its flows, in the order of their numbers.
+    pub fn flow_names(&self) -> impl Iterator<Item = &str> {
+        self.flows.iter().map(|flow| flow.name.as_ref())
+    }
+
+    /// Its flows, in the order of their numbers.
+    pub fn flows_told(&self) -> impl Iterator<Item = FlowTold<'_>> {
+        self.flows.iter().map(FlowSetup::told)
+    }
+
+    /// The handoffs, and the changes of the link that the mobile node is on, as they begin.
+    pub fn path_changes(&self) -> &[PathChange] {
+        &self.path_changes
+    }
+
+    /// Its number, where there are several.
+    pub fn run(&self) -> Option<u64> {
+        self.run
+    }
+
+    /// Names of the places where there are captures, beside sender and receiver.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.network.places.iter().map(|place| place.name.as_str())
+    }
+
+    /// When the run ends at the latest.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// The same with an earlier end.
+    pub fn until(&self, end: Instant) -> Self {
+        Self {
+            end: end.min(self.end),
+            ..self.clone()
+        }
+    }
+
+    /// How often the mobile node finds itself on a link anew, or on one that has changed.
+    pub(crate) fn makes(&self) -> usize {
+        let is_make = |entry: &&Entry| entry.1 == Step::Act(Action::MarkMake);
+        self.timeline.iter().filter(is_make).count()
+    }
+
+    /// A hash of all of it and of the model's version, in hexadecimal digits: setups with equal addresses
+    /// have equal runs.
+    pub fn address(&self) -> String {
+        let mut hashing = Hashing(blake3::Hasher::new());
+        let _ = write!(hashing, "midflight {MODEL_VERSION} {self:?}");
+        hashing.0.finalize().to_hex().to_string()
+    }
+
+    /// The world before anything has happened, of which everything is known but what `open` leaves open.
+    fn empty<O: Observer>(&self, open: &Open, observer: O) -> Result<World<O>, StudyError> {
+        let each = self.flows.iter().zip(&open.policies);
+        let flow = |(flow, &open): (&FlowSetup, &bool)| {
+            let Built { profile, policies } = &flow.part.built;
+            FlowConfig {
+                from: flow.from,
+                to: flow.to,
+                sender: profile.sender,
+                receiver: profile.receiver,
+                policies: if open { Vec::new() } else { policies.clone() },
+            }
+        };
+        let mut world = World::new(
+            self.network.nodes,
+            self.network.links.clone(),
+            &self.network.routes,
+            &self.network.alternatives,
+            each.map(flow).collect(),
+            observer,
+        )?;
+        for (flow, number) in self.flows.iter().zip(0..) {
+            let sender = world.sender_mut(flow_id(number));
+            if let Some(end) = flow.end {
+                sender.set_end(end);
+            }
+            if open.watch && open.policies[number as usize] {
+                sender.watch_retransmissions();
+            }
+        }
+        Ok(world)
+    }
+
+    /// The world before anything has happened, its whole timeline planned.
+    ///
+    /// # Errors
+    /// [`StudyError::World`].
+    pub fn world<O: Observer>(&self, observer: O) -> Result<World<O>, StudyError> {
+        let mut world = self.world_by_events(observer)?;
+        world.hold_routes_until(Instant::NEVER);
+        Ok(world)
+    }
+
+    /// The same without the promise that no other route will be set: every packet has an event at each
+    /// node with a choice. What happens is the same.
+    ///
+    /// # Errors
+    /// As [`Self::world`].
+    pub fn world_by_events<O: Observer>(&self, observer: O) -> Result<World<O>, StudyError> {
+        let mut world = self.empty(&Open::nothing(self), observer)?;
+        self.schedule(&mut world, 0)?;
+        Ok(world)
+    }
+
+    /// Plans the actions of the timeline from an entry on. No route is set later but by them.
+    pub(crate) fn plan<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        from: usize,
+    ) -> Result<(), StudyError> {
+        self.schedule(world, from)?;
+        world.hold_routes_until(Instant::NEVER);
+        Ok(())
+    }
+
+    fn schedule<O: Observer>(&self, world: &mut World<O>, from: usize) -> Result<(), StudyError> {
+        for (at, step) in &self.timeline[from..] {
+            if let Step::Act(action) = step {
+                world.schedule(*at, *action)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a policy of the flow may act before the first notice of a handoff. The others only watch
+    /// until then.
+    fn acts_early(&self, flow: usize) -> bool {
+        let id = flow_id(flow as u32);
+        let mut policies = self.flows[flow].part.built.policies.iter();
+        let told =
+            |entry: &Entry| matches!(entry.1, Step::Act(Action::NotifyStart(f, _)) if f == id);
+        let at_start = || self.timeline.iter().any(told);
+        policies.any(|p| p.heeds_marks() || (p.heeds_start() && at_start()))
+    }
+
+    /// What may be left open while setups like this one have a common past.
+    pub(crate) fn open(&self) -> Open {
+        let used = self.network.used(&self.flows);
+        let idle = |(link, used): (&LinkConfig, &bool)| {
+            !used && link.settings.is_empty() && link.cross.is_none() && !link.may_pause
+        };
+        Open {
+            flows: self.flows.iter().map(|f| f.opens > Instant::ZERO).collect(),
+            policies: (0..self.flows.len()).map(|f| !self.acts_early(f)).collect(),
+            links: self.network.links.iter().zip(&used).map(idle).collect(),
+            watch: false,
+        }
+    }
+
+    /// Whether another setup is made of the very same parts, but for its timeline.
+    pub(crate) fn has_parts_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.network, &other.network)
+            && Arc::ptr_eq(&self.flows, &other.flows)
+            && Arc::ptr_eq(&self.measured, &other.measured)
+            && self.run == other.run
+    }
+
+    /// The key of everything that setups with a common past have in common; none if it cannot be told.
+    pub(crate) fn past(&self, open: &Open) -> Option<Key> {
+        for (number, flow) in self.flows.iter().enumerate() {
+            if !open.policies[number] && !open.flows[number] {
+                flow.part.policies?;
+            }
+        }
+        let network = &self.network;
+        Some(key_of(|text| {
+            let (routes, alternatives) = (&network.routes, &network.alternatives);
+            write!(text, "{} {routes:?} {alternatives:?}", network.nodes)?;
+            for (link, &open) in network.links.iter().zip(&open.links) {
+                let mut link = Cow::Borrowed(link);
+                if open {
+                    let link = link.to_mut();
+                    link.rate = network.links[0].rate;
+                    link.delay = network.links[0].delay;
+                    link.limit = None;
+                }
+                write!(text, "{link:?}")?;
+            }
+            for (number, flow) in self.flows.iter().enumerate() {
+                let FlowSetup {
+                    from,
+                    to,
+                    part,
+                    end,
+                    opens,
+                    stays,
+                    ..
+                } = flow;
+                write!(text, "{from:?} {to:?} {end:?} {opens:?} {stays:?}")?;
+                let (own, policies) = (!open.flows[number], !open.policies[number]);
+                let own = own.then_some((part.profile, policies.then_some(part.policies)));
+                write!(text, "{policies} {own:?}")?;
+            }
+            // Where the run ends with what comes after the last make, that has to be known.
+            let ends_run = matches!(*self.measured, Measured::Phases { ends_run: true, .. });
+            let makes = ends_run.then(|| self.makes());
+            write!(text, "{:?} {:?} {makes:?}", self.measured, self.run)
+        }))
+    }
+
+    /// Entry `number` of the timeline, unless the run is over before.
+    pub(crate) fn entry(&self, number: usize) -> Option<&Entry> {
+        self.timeline.get(number).filter(|(at, _)| *at < self.end)
+    }
+
+    /// When that comes, or the end of the run.
+    pub(crate) fn due(&self, number: usize) -> Instant {
+        self.entry(number).map_or(self.end, |entry| entry.0)
+    }
+
+    /// Whether entry `number` of two setups that were the same up to there is the same, with everything
+    /// that it makes use of.
+    pub(crate) fn goes_on_as(&self, other: &Self, number: usize, open: &Open) -> bool {
+        let (own, others) = (self.entry(number), other.entry(number));
+        if own != others || (own.is_none() && self.end != other.end) {
+            return false;
+        }
+        let Some((_, Step::Act(action))) = own else {
+            return true;
+        };
+        let parts = |flow: FlowId| {
+            let part = |setup: &Self| setup.flows[flow.index()].part.clone();
+            (part(self), part(other))
+        };
+        let has_same_policies =
+            |a: &Part, b: &Part| a.policies.is_some() && a.policies == b.policies;
+        match *action {
+            Action::Open(flow) | Action::NotifyStart(flow, _) if open.flows[flow.index()] => {
+                let (a, b) = parts(flow);
+                let is_late = open.policies[flow.index()];
+                a.profile == b.profile && (is_late || has_same_policies(&a, &b))
+            }
+            Action::Notify(flow, _) if open.policies[flow.index()] => {
+                let (a, b) = parts(flow);
+                has_same_policies(&a, &b)
+            }
+            Action::Route { to, link, .. } => {
+                Arc::ptr_eq(&self.network, &other.network)
+                    || self.led_to(link, to, open).into_iter().all(|link| {
+                        let of = |setup: &Self| {
+                            let link = &setup.network.links[link];
+                            (link.rate, link.delay, link.limit)
+                        };
+                        of(self) == of(other)
+                    })
+            }
+            _ => true,
+        }
+    }
+
+    /// The open links that a route leads to.
+    fn led_to(&self, link: LinkId, to: NodeId, open: &Open) -> Vec<usize> {
+        let mut led: Vec<usize> = Vec::new();
+        if open.links.contains(&true) {
+            led.extend(self.network.beyond(link, to));
+            led.retain(|&link| open.links[link]);
+        }
+        led
+    }
+
+    /// Gives a world what an entry makes use of.
+    pub(crate) fn settle<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        step: &Step,
+        open: &mut Open,
+    ) -> Result<(), StudyError> {
+        match *step {
+            Step::Act(Action::Open(flow) | Action::NotifyStart(flow, _)) => {
+                self.settle_flow(world, flow.index(), open)?;
+            }
+            Step::Act(Action::Notify(flow, _)) => self.settle_policies(world, flow.index(), open),
+            Step::Act(Action::Route { to, link, .. }) => {
+                for link in self.led_to(link, to, open) {
+                    self.settle_link(world, link, open)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Gives a world everything that is still open.
+    pub(crate) fn settle_all<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        open: &mut Open,
+    ) -> Result<(), StudyError> {
+        for flow in 0..self.flows.len() {
+            self.settle_flow(world, flow, open)?;
+            self.settle_policies(world, flow, open);
+        }
+        for link in 0..self.network.links.len() {
+            self.settle_link(world, link, open)?;
+        }
+        Ok(())
+    }
+
+    fn settle_flow<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        flow: usize,
+        open: &mut Open,
+    ) -> Result<(), StudyError> {
+        if !std::mem::take(&mut open.flows[flow]) {
+            return Ok(());
+        }
+        let FlowSetup { part, end, .. } = &self.flows[flow];
+        let Built { profile, policies } = &part.built;
+        let is_late = open.policies[flow];
+        let policies = policies.iter().filter(|_| !is_late).cloned();
+        let id = flow_id(flow as u32);
+        world.refit(id, &profile.sender, profile.receiver, policies)?;
+        let sender = world.sender_mut(id);
+        if let Some(end) = *end {
+            sender.set_end(end);
+        }
+        if open.watch && is_late {
+            sender.watch_retransmissions();
+        }
+        Ok(())
+    }
+
+    fn settle_policies<O: Observer>(&self, world: &mut World<O>, flow: usize, open: &mut Open) {
+        if std::mem::take(&mut open.policies[flow]) {
+            let policies = self.flows[flow].part.built.policies.iter().cloned();
+            world
+                .sender_mut(flow_id(flow as u32))
+                .set_policies(policies);
+        }
+    }
+
+    fn settle_link<O: Observer>(
+        &self,
+        world: &mut World<O>,
+        link: usize,
+        open: &mut Open,
+    ) -> Result<(), StudyError> {
+        if std::mem::take(&mut open.links[link]) {
+            let LinkConfig {
+                rate, delay, limit, ..
+            } = self.network.links[link];
+            world.retune(link_id(link as u16), rate, delay, limit)?;
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    /// Everything is known.
+    fn nothing(setup: &Setup) -> Self {
+        Self {
+            flows: vec![false; setup.flows.len()],
+            policies: vec![false; setup.flows.len()],
+            links: vec![false; setup.network.links.len()],
+            watch: false,
+        }
+    }
+}
+
+/// The world of setups with a common past before anything has happened, and what is open in it.
+pub(crate) fn common_beginning<'a, O: Observer>(
+    first: &Setup,
+    all: impl Iterator<Item = &'a Setup>,
+    observer: O,
+) -> Result<(World<O>, Open), StudyError> {
+    let mut open = first.open();
+    // What a sender keeps for a policy that heeds it, it keeps for all.
+    let mut parts = all.flat_map(|setup| setup.flows.iter());
+    open.watch = parts.any(|flow| flow.part.heeds_unneeded());
+    Ok((first.empty(&open, observer)?, open))
+}

@@ -1,0 +1,265 @@
+//! Two runs side by side: where they part.
+
+use std::collections::VecDeque;
+
+use midflight_sim::{Event, FlowId, Observer};
+use midflight_units::Instant;
+
+use super::causes::{Causes, Keep};
+use super::trace::TraceRow;
+use super::{GoOn, Playing, Watching, EVENTS_AT_A_TIME};
+use crate::error::StudyError;
+use crate::setup::Setup;
+
+/// Events that are compared between runs; of the last three the detail is, too.
+const COMPARED: [&str; 16] = [
+    "send",
+    "rexmit",
+    "window_probe",
+    "break",
+    "make",
+    "cwnd",
+    "ssthresh",
+    "backoff",
+    "min_rto",
+    "rtt_sample",
+    "rto",
+    "fast_retransmit",
+    "recovery_exit",
+    "ack",
+    "rcv",
+    "drop",
+];
+const WITH_DETAIL: [&str; 3] = ["ack", "rcv", "drop"];
+
+/// Orders that are told of each side.
+const MOST_ORDERS: usize = 8;
+
+/// Two runs side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Their digests.
+    pub digests: [String; 2],
+    /// Of each flow how many events are the same, and where the runs part.
+    pub flows: Vec<(u64, Option<Parted>)>,
+}
+
+/// Where two runs of a flow part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parted {
+    /// When.
+    pub at: Instant,
+    /// The first event that the other has not, by its number and its instant; none if it has no more.
+    pub events: [Option<(u64, Instant)>; 2],
+    /// Number of the last event of the first run that both have.
+    pub last: Option<u64>,
+    /// Orders up to then that the other was not given, the last ones.
+    pub orders: [Vec<(u64, TraceRow)>; 2],
+}
+
+/// Watches several flows.
+#[derive(Clone)]
+struct Several {
+    causes: Vec<Causes>,
+    /// Place of each flow of the setup.
+    places: Vec<Option<usize>>,
+}
+
+impl Observer for Several {
+    const DETAILED: bool = true;
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        if matches!(event, Event::Break | Event::Make) {
+            for causes in &mut self.causes {
+                causes.record(now, flow, event);
+            }
+        } else if let Some(place) = self.places[flow.index()] {
+            self.causes[place].record(now, flow, event);
+        }
+    }
+}
+
+impl Watching for Several {
+    fn check_length(&self, _: Instant) -> Result<(), StudyError> {
+        // Rows are taken at once.
+        Ok(())
+    }
+}
+
+/// A flow of two runs that are played side by side.
+#[derive(Default)]
+struct Pair {
+    /// Events of each run that the other has not had yet.
+    queues: [VecDeque<(u64, TraceRow)>; 2],
+    common: u64,
+    last: Option<u64>,
+    parted: Option<Parted>,
+    /// Orders that are not yet compared, and those that only one was given.
+    orders: [Vec<(u64, TraceRow)>; 2],
+    own: [VecDeque<(u64, TraceRow)>; 2],
+    /// The orders up to the parting are known.
+    is_settled: bool,
+}
+
+impl Pair {
+    fn take(&mut self, side: usize, number: u64, row: TraceRow, other_is_at: Instant) {
+        if row.event == "order" {
+            let in_time = self.parted.as_ref().is_none_or(|p| row.at <= p.at);
+            if in_time && !self.is_settled {
+                self.orders[side].push((number, row));
+            }
+            return;
+        }
+        let awaited = match &self.parted {
+            None => true,
+            // What the other run does next is wanted.
+            Some(parted) => parted.events[side].is_none(),
+        };
+        if !awaited || !COMPARED.contains(&row.event) {
+            return;
+        }
+        // What the other did not do at its time it will not do: only the first difference matters.
+        let late = |(_, first): &(u64, TraceRow)| first.at < other_is_at;
+        let is_idle = self.queues[1 - side].is_empty();
+        if !(is_idle && self.queues[side].front().is_some_and(late)) {
+            self.queues[side].push_back((number, row));
+        }
+    }
+
+    /// Compares what there is; the runs have come to these instants.
+    fn compare(&mut self, now: [Instant; 2]) {
+        while self.parted.is_none() {
+            let [a, b] = &mut self.queues;
+            let same = |one: &TraceRow, other: &TraceRow| {
+                let detail = !WITH_DETAIL.contains(&one.event) || one.detail == other.detail;
+                let (x, y) = (one.value, other.value);
+                (one.at, one.event) == (other.at, other.event) && x == y && detail
+            };
+            let at = match (a.front(), b.front()) {
+                (Some((number, one)), Some((_, other))) if same(one, other) => {
+                    self.last = Some(*number);
+                    self.common += 1;
+                    a.pop_front();
+                    b.pop_front();
+                    continue;
+                }
+                (Some((_, one)), Some((_, other))) => one.at.min(other.at),
+                (Some((_, one)), None) if one.at < now[1] => one.at,
+                (None, Some((_, other))) if other.at < now[0] => other.at,
+                _ => break,
+            };
+            self.part(at);
+        }
+        if let Some(parted) = &mut self.parted {
+            for (event, queue) in parted.events.iter_mut().zip(&mut self.queues) {
+                if let (None, Some((number, row))) = (*event, queue.pop_front()) {
+                    *event = Some((number, row.at));
+                }
+                queue.clear();
+            }
+        }
+        self.settle(now[0].min(now[1]));
+    }
+
+    fn part(&mut self, at: Instant) {
+        let last = self.last;
+        self.parted = Some(Parted {
+            at,
+            last,
+            ..Parted::default()
+        });
+        for orders in &mut self.orders {
+            orders.retain(|(_, order)| order.at <= at);
+        }
+    }
+
+    /// Tells the orders that both were given from others; both runs have come to `now`.
+    fn settle(&mut self, now: Instant) {
+        let due = |(_, order): &(u64, TraceRow)| order.at < now;
+        if self.orders.iter().flatten().any(due) {
+            let [a, b] = &self.orders;
+            let lacks = |others: &[(u64, TraceRow)], order: &TraceRow| {
+                let same =
+                    |other: &TraceRow| (other.at, &other.detail) == (order.at, &order.detail);
+                !others.iter().any(|(_, other)| same(other))
+            };
+            let own = |mine: &[(u64, TraceRow)], others: &[(u64, TraceRow)]| {
+                let mine = mine.iter().filter(|one| due(one) && lacks(others, &one.1));
+                mine.cloned().collect::<Vec<_>>()
+            };
+            let own = [own(a, b), own(b, a)];
+            for (kept, new) in self.own.iter_mut().zip(own) {
+                kept.extend(new);
+                let surplus = kept.len().saturating_sub(MOST_ORDERS);
+                kept.drain(..surplus);
+            }
+            for orders in &mut self.orders {
+                orders.retain(|order| !due(order));
+            }
+        }
+        if let Some(parted) = &mut self.parted {
+            if !self.is_settled && parted.at < now {
+                self.is_settled = true;
+                parted.orders = std::mem::take(&mut self.own).map(Vec::from);
+            }
+        }
+    }
+}
+
+/// Compares one run of two plans, flow by flow; the flows are named. Both are played side by side,
+/// so that nothing of them has to be kept. `go_on` is as for [`super::trace`].
+///
+/// # Errors
+/// As [`super::trace`].
+pub fn compare(
+    setups: [&Setup; 2],
+    flows: &[String],
+    go_on: GoOn<'_>,
+) -> Result<Compared, StudyError> {
+    let mut runs = Vec::new();
+    for setup in setups {
+        let mut places = vec![None; setup.flows.len()];
+        let mut causes = Vec::new();
+        for (place, name) in flows.iter().enumerate() {
+            let flow = setup.flow_of_name(Some(name))?;
+            places[flow] = Some(place);
+            causes.push(Causes::new(setup, flow, Keep::All));
+        }
+        runs.push(Playing::new(setup, Several { causes, places })?);
+    }
+    let mut pairs: Vec<Pair> = flows.iter().map(|_| Pair::default()).collect();
+    let mut left = EVENTS_AT_A_TIME;
+    loop {
+        let mut next = runs.iter_mut().map(Playing::next);
+        let next = [(); 2].map(|()| next.next().flatten());
+        let now = next.map(|event| event.map_or(Instant::NEVER, |event| event.at()));
+        for pair in &mut pairs {
+            pair.compare(now);
+        }
+        let side = usize::from(now[1] < now[0]);
+        let Some(event) = next[side] else { break };
+        runs[side].process(event)?;
+        let several = &mut runs[side].world.watch().0 .1.watching;
+        for (causes, pair) in several.causes.iter_mut().zip(&mut pairs) {
+            if causes.is_empty() {
+                continue;
+            }
+            for (row, number) in causes.take() {
+                pair.take(side, number, row, now[1 - side]);
+            }
+        }
+        left -= 1;
+        if left == 0 {
+            left = EVENTS_AT_A_TIME;
+            if !go_on() {
+                return Err(StudyError::Interrupted);
+            }
+        }
+    }
+    let digests = runs.into_iter().map(|run| run.world.into_observer().0);
+    let mut digests = digests.map(|digest| digest.to_string());
+    let digests = [(); 2].map(|()| digests.next().unwrap_or_default());
+    let flows = pairs.into_iter().map(|pair| (pair.common, pair.parted));
+    let flows = flows.collect();
+    Ok(Compared { digests, flows })
+}

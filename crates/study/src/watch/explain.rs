@@ -1,0 +1,192 @@
+//! The events of a flow with what led to each, and its sender at any instant.
+
+use midflight_control::SenderView;
+use midflight_sim::World;
+use midflight_tcp::State;
+use midflight_units::{Duration, Instant};
+
+use super::causes::{Causes, Keep, Kept};
+use super::{play, GoOn, Playing, Watching, EVENTS_AT_A_TIME};
+use crate::error::StudyError;
+use crate::measure::{Measure, Phases};
+use crate::setup::{flow_id, Setup};
+
+/// Copies of a world on the way to an instant: each when the time left is half of that at the last
+/// one, down to this. So one is near whatever is asked for, and there are few.
+const NEAREST_PAST: Duration = Duration::from_millis(1);
+
+fn half(time: Duration) -> Duration {
+    Duration::from_nanos(time.as_nanos() / 2)
+}
+
+/// The events of a flow in one run, as far as they were asked for, with what led to each.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The events.
+    pub kept: Kept,
+    /// The digest of the run, if it was played to its end.
+    pub digest: Option<String>,
+    /// When the run was over, if it was played to its end.
+    pub ended: Option<Instant>,
+    flow: usize,
+    /// Copies of the world from before the events that are kept, each with an instant that had not
+    /// begun then or was under way.
+    pasts: Vec<(Instant, World<()>)>,
+}
+
+/// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
+/// digest, also when all events that are to be kept are there. `find` is the name of an event to look
+/// for. `go_on` is as for [`super::trace`].
+///
+/// # Errors
+/// As [`super::trace`].
+pub fn explain(
+    setup: &Setup,
+    flow: Option<&str>,
+    keep: Keep,
+    find: Option<&str>,
+    to_end: bool,
+    go_on: GoOn<'_>,
+) -> Result<Explained, StudyError> {
+    let flow = setup.flow_of_name(flow)?;
+    let near = match keep {
+        Keep::Around { at, .. } => at,
+        Keep::All | Keep::Named(_) => Instant::ZERO,
+    };
+    let mut due = half(near.since(Instant::ZERO));
+    let causes = Causes::new(setup, flow, keep).looking_for(find);
+    let mut playing = Playing::new(setup, causes)?;
+    let mut pasts = Vec::new();
+    let mut left = EVENTS_AT_A_TIME;
+    let is_over = loop {
+        let Some(next) = playing.next() else {
+            break true;
+        };
+        if playing.watching().is_full() {
+            if to_end {
+                playing.play_on(go_on)?;
+            }
+            break to_end;
+        }
+        if next.at() < near && due >= NEAREST_PAST && near.since(next.at()) <= due {
+            due = half(near.since(next.at()));
+            pasts.push((next.at(), playing.world.watched_by(())));
+        }
+        playing.process(next)?;
+        left -= 1;
+        if left == 0 {
+            left = EVENTS_AT_A_TIME;
+            if !go_on() {
+                return Err(StudyError::Interrupted);
+            }
+        }
+    };
+    let ended = is_over.then_some(playing.now);
+    let (digest, watched) = playing.world.into_observer();
+    Ok(Explained {
+        ended,
+        kept: watched.watching.into_kept(),
+        digest: is_over.then(|| digest.to_string()),
+        flow,
+        pasts,
+    })
+}
+
+impl Explained {
+    /// The sender of the flow after everything before `at`, as [`sender_of`] has it; played from
+    /// near that instant if it is near the events.
+    ///
+    /// # Errors
+    /// As [`sender_of`].
+    pub fn sender(&self, setup: &Setup, at: Instant) -> Result<SenderThen, StudyError> {
+        let past = self.pasts.iter().rev().find(|(since, _)| *since < at);
+        let mut world = match past {
+            Some((_, world)) => world.clone(),
+            None => setup.world(())?,
+        };
+        SenderThen::of(&mut world, setup, self.flow, at)
+    }
+}
+
+/// A sender at some instant.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderThen {
+    /// As a policy sees it.
+    pub view: SenderView,
+    /// Its state.
+    pub state: State,
+    /// The timer's back-off factor.
+    pub backoff: u32,
+    /// The receiver advertises a zero window.
+    pub is_window_closed: bool,
+}
+
+impl SenderThen {
+    fn of(
+        world: &mut World<()>,
+        setup: &Setup,
+        flow: usize,
+        at: Instant,
+    ) -> Result<Self, StudyError> {
+        world.run_before(at.min(setup.end))?;
+        let sender = world.sender(flow_id(flow as u32));
+        Ok(Self {
+            view: sender.view(),
+            state: sender.state(),
+            backoff: sender.backoff(),
+            is_window_closed: sender.is_window_closed(),
+        })
+    }
+}
+
+/// The sender of a flow of a run after everything before `at`.
+///
+/// # Errors
+/// [`StudyError::UnknownFlow`], or the world's.
+pub fn sender_of(setup: &Setup, flow: Option<&str>, at: Instant) -> Result<SenderThen, StudyError> {
+    let flow = setup.flow_of_name(flow)?;
+    SenderThen::of(&mut setup.world(())?, setup, flow, at)
+}
+
+/// The longest time of a flow without progress, as its run measures it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When it began and ended.
+    pub from: Instant,
+    /// See [`Self::from`].
+    pub until: Instant,
+    /// The digest of the run.
+    pub digest: String,
+}
+
+impl Watching for Phases {
+    fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
+        // It counts.
+        Ok(())
+    }
+
+    fn over(&mut self, at: Instant) {
+        self.close(at);
+    }
+}
+
+/// The longest time without progress of a flow of a run; none if it sent nothing. `go_on` is as for
+/// [`super::trace`].
+///
+/// # Errors
+/// As [`super::trace`].
+pub fn stall_of(
+    setup: &Setup,
+    flow: Option<&str>,
+    go_on: GoOn<'_>,
+) -> Result<Option<Stall>, StudyError> {
+    let flow = setup.flow_of_name(flow)?;
+    let (mut phases, digest) = play(setup, Phases::watching(setup), go_on)?;
+    let (_, outcomes) = phases.rows(setup, midflight_sim::Digest::default());
+    let of = &outcomes[flow];
+    Ok((of.total().sent > 0).then(|| Stall {
+        from: of.stalled_at,
+        until: of.stalled_at + of.stall,
+        digest,
+    }))
+}

@@ -1,0 +1,203 @@
+//! Runs that are watched: every event of a flow, with its causes or as packets, and two runs side by side.
+//! Each takes a setup of any question. The run ends where it ends when it is measured, with the same digest.
+
+mod capture;
+mod causes;
+mod compare;
+mod explain;
+mod trace;
+
+use std::sync::Arc;
+
+use midflight_sim::{Digest, Endpoints, Event, FlowId, LinkId, NextEvent, Observer, World};
+use midflight_units::Instant;
+
+pub use self::capture::{capture, Capture};
+pub(crate) use self::capture::{payload_bytes, Place};
+pub use self::causes::{Because, Keep, Kept, Place as CausePlace, Standing};
+pub use self::compare::{compare, Compared, Parted};
+pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
+pub use self::trace::{trace, TraceRow};
+use crate::error::StudyError;
+use crate::measure::{AnyMeasure, Measure};
+use crate::setup::{Mark, Network, Setup, Step};
+
+/// Events between two questions whether to go on.
+const EVENTS_AT_A_TIME: usize = 10_000;
+
+/// Asked now and then whether to go on.
+pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
+
+/// Names of a network's links, by their numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkNames(Arc<Network>);
+
+impl LinkNames {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        Self(Arc::clone(&setup.network))
+    }
+
+    pub(crate) fn of(&self, link: LinkId) -> &str {
+        let link = self.0.links.get(link.index());
+        link.map_or("", |link| link.name.as_ref())
+    }
+}
+
+/// Who watches a run that is played for it.
+pub(crate) trait Watching: Observer + Clone + Send + Sync {
+    /// Whether it has seen enough.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Whether there is more until `end` than it can keep.
+    ///
+    /// # Errors
+    /// [`StudyError::TooLong`].
+    fn check_length(&self, end: Instant) -> Result<(), StudyError>;
+
+    /// The run is over.
+    fn over(&mut self, _at: Instant) {}
+}
+
+/// Who watches, beside the measure that ends the run.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched<W> {
+    watching: W,
+    measure: AnyMeasure,
+}
+
+impl<W: Watching> Observer for Watched<W> {
+    const DETAILED: bool = W::DETAILED;
+
+    fn taps(&self, link: LinkId) -> bool {
+        self.watching.taps(link)
+    }
+
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.watching.record(now, flow, event);
+        self.measure.record(now, flow, event);
+    }
+}
+
+impl<W: Watching> Watched<W> {
+    fn is_done(&self, next: Instant) -> bool {
+        self.watching.is_done() || self.measure.is_done(next)
+    }
+
+    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
+        self.measure.end(at, now);
+        self.watching.over(at);
+    }
+}
+
+/// A run that is played event by event for somebody who watches it.
+struct Playing<'a, W> {
+    setup: &'a Setup,
+    world: World<(Digest, Watched<W>)>,
+    /// When something happened last, or the run was over.
+    now: Instant,
+    /// The next mark before the end of the run.
+    mark: Option<(Instant, Mark)>,
+    /// Entry of the timeline behind it.
+    next: usize,
+    is_over: bool,
+}
+
+impl<'a, W: Watching> Playing<'a, W> {
+    /// A run of which nothing has happened yet.
+    fn new(setup: &'a Setup, watching: W) -> Result<Self, StudyError> {
+        let mut measure = AnyMeasure::new(setup);
+        measure.expect(setup.makes());
+        let mut playing = Self {
+            setup,
+            world: setup.world((Digest::default(), Watched { watching, measure }))?,
+            now: Instant::ZERO,
+            mark: None,
+            next: 0,
+            is_over: false,
+        };
+        playing.find_mark();
+        Ok(playing)
+    }
+
+    fn find_mark(&mut self) {
+        self.mark = None;
+        while let (None, Some(entry)) = (self.mark, self.setup.entry(self.next)) {
+            self.next += 1;
+            if let (at, Step::Mark(mark)) = *entry {
+                self.mark = Some((at, mark));
+            }
+        }
+    }
+
+    fn watching(&self) -> &W {
+        &self.world.observer().1.watching
+    }
+
+    /// The next event; none once the run is over.
+    fn next(&mut self) -> Option<NextEvent> {
+        while !self.is_over {
+            let event = self.world.next_event();
+            let until = self.mark.map_or(self.setup.end, |(at, _)| at);
+            let (observer, ends) = self.world.watch();
+            let is_done = observer.1.is_done(event.at().min(until));
+            if !is_done && event.at() < until {
+                return Some(event);
+            }
+            match self.mark {
+                Some((at, mark)) if !is_done => {
+                    observer.1.measure.mark(&mark, at, ends);
+                    self.find_mark();
+                }
+                _ => {
+                    // A run that is watched enough is over with the last event.
+                    if !is_done {
+                        self.now = until;
+                    }
+                    observer.1.end(self.now, ends);
+                    self.is_over = true;
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets happen what [`Self::next`] has just given.
+    fn process(&mut self, event: NextEvent) -> Result<(), StudyError> {
+        self.watching().check_length(self.setup.end)?;
+        self.now = event.at();
+        Ok(self.world.process(event)?)
+    }
+
+    /// Plays what is left.
+    fn play_on(&mut self, go_on: GoOn<'_>) -> Result<(), StudyError> {
+        let mut left = EVENTS_AT_A_TIME;
+        while let Some(event) = self.next() {
+            self.process(event)?;
+            left -= 1;
+            if left == 0 {
+                left = EVENTS_AT_A_TIME;
+                if !go_on() {
+                    return Err(StudyError::Interrupted);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Plays a setup to its end for somebody who watches it; who watched, and the digest.
+///
+/// # Errors
+/// [`StudyError::TooLong`], [`StudyError::Interrupted`] when told to stop, or the world's.
+fn play<W: Watching>(
+    setup: &Setup,
+    watching: W,
+    go_on: GoOn<'_>,
+) -> Result<(W, String), StudyError> {
+    let mut playing = Playing::new(setup, watching)?;
+    playing.play_on(go_on)?;
+    let (digest, watched) = playing.world.into_observer();
+    Ok((watched.watching, digest.to_string()))
+}
