@@ -356,8 +356,8 @@ def read_plan(
 ) -> Plan:
     """Read and check a scenario file, or a starter scenario by its name.
 
-    `sets`, `policies` and exceptions are those of `Scenario.read`; `sets` may also be a list of pairs
-    of a path and a value, in which a repeated path is refused.
+    `sets`, `policies` and exceptions are those of `Scenario.read`; `sets` may also be a list of
+    pairs of a path and a value, in which a repeated path is refused.
     """
     from midflight import _core
 

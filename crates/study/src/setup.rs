@@ -537,7 +537,7 @@ impl Setup {
         if own != others || (own.is_none() && self.end != other.end) {
             return false;
         }
-        let Some((_, Step::Act(action))) = own else {
+        let Some(&(_, Step::Act(action))) = own else {
             return true;
         };
         let parts = |flow: FlowId| {
@@ -546,7 +546,7 @@ impl Setup {
         };
         let has_same_policies =
             |a: &Part, b: &Part| a.policies.is_some() && a.policies == b.policies;
-        match *action {
+        match action {
             Action::Open(flow) | Action::NotifyStart(flow, _) if open.flows[flow.index()] => {
                 let (a, b) = parts(flow);
                 let is_late = open.policies[flow.index()];
@@ -556,9 +556,9 @@ impl Setup {
                 let (a, b) = parts(flow);
                 has_same_policies(&a, &b)
             }
-            Action::Route { to, link, .. } => {
+            _ => {
                 Arc::ptr_eq(&self.network, &other.network)
-                    || self.led_to(link, to, open).into_iter().all(|link| {
+                    || self.touched(&action, open).into_iter().all(|link| {
                         let of = |setup: &Self| {
                             let link = &setup.network.links[link];
                             (link.rate, link.delay, link.limit)
@@ -566,18 +566,26 @@ impl Setup {
                         of(self) == of(other)
                     })
             }
-            _ => true,
         }
     }
 
-    /// The open links that a route leads to.
-    fn led_to(&self, link: LinkId, to: NodeId, open: &Open) -> Vec<usize> {
-        let mut led: Vec<usize> = Vec::new();
-        if open.links.contains(&true) {
-            led.extend(self.network.beyond(link, to));
-            led.retain(|&link| open.links[link]);
+    /// The open links that an action does something to, or leads to.
+    fn touched(&self, action: &Action, open: &Open) -> Vec<usize> {
+        if !open.links.contains(&true) {
+            return Vec::new();
         }
-        led
+        let mut touched: Vec<usize> = match *action {
+            Action::Route { to, link, .. } => self.network.beyond(link, to).into_iter().collect(),
+            Action::Down(link)
+            | Action::Up(link)
+            | Action::Pause(link)
+            | Action::Purge { link, .. }
+            | Action::Resume { link, .. }
+            | Action::Change { link, .. } => vec![link.index()],
+            _ => Vec::new(),
+        };
+        touched.retain(|&link| open.links[link]);
+        touched
     }
 
     /// Gives a world what an entry makes use of.
@@ -592,12 +600,12 @@ impl Setup {
                 self.settle_flow(world, flow.index(), open)?;
             }
             Step::Act(Action::Notify(flow, _)) => self.settle_policies(world, flow.index(), open),
-            Step::Act(Action::Route { to, link, .. }) => {
-                for link in self.led_to(link, to, open) {
+            Step::Act(action) => {
+                for link in self.touched(&action, open) {
                     self.settle_link(world, link, open)?;
                 }
             }
-            _ => {}
+            Step::Mark(_) => {}
         }
         Ok(())
     }

@@ -205,6 +205,33 @@ fn freeze_without_foresight_is_tr_acks() {
     assert!(lost[0] < lost[1] && lost[1] < lost[2], "{lost:?}");
 }
 
+/// Nodes that are run together share what their runs have in common, and nothing else.
+#[test]
+fn nodes_run_together_are_the_same_as_alone() {
+    let knob = |name: &str, value: &str| vec![(name.into(), value.into())];
+    let mut nodes: Vec<Roaming> = ["sack", "enhanced", "frto-2003", "ehn", "ehn", "freeze"]
+        .map(paper)
+        .to_vec();
+    nodes[4].knobs = knob("ehn_rtt", "one-way");
+    nodes.push(Roaming {
+        end: seconds(40.0),
+        ..paper("enhanced")
+    });
+    nodes.push(Roaming {
+        runs: vec![2, 0],
+        ..paper("sack")
+    });
+    let all = |fork| {
+        let how = Execution {
+            fork,
+            ..Execution::default()
+        };
+        let tables = run_roaming(&nodes, how, |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+        format!("{tables:?}")
+    };
+    assert_eq!(all(true), all(false));
+}
+
 #[test]
 fn threads_and_repetition_change_nothing() {
     let nodes: Vec<Roaming> = HANDOVER_SIGNALS
