@@ -689,6 +689,9 @@ class Setup:
     def end_ns(self) -> int:
         """When the run ends at the latest."""
     @property
+    def has_end(self) -> bool:
+        """Whether it goes on to its end, whatever is measured before."""
+    @property
     def places(self) -> list[str]:
         """Where there are captures, beside "sender" and "receiver"."""
     @property

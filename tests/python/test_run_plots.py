@@ -16,7 +16,7 @@ from midflight import Change, Flow, Handoff, Link, MidflightError, Plan, Scenari
 from midflight.cli import main
 from midflight.plot import plot_axis, plot_run
 from midflight.plot.axis import axis_data, axis_figure
-from midflight.plot.history import Moment, flow_key, flow_names, histories
+from midflight.plot.history import Moment, flow_key, histories
 from midflight.plot.names import column_name
 from midflight.plot.run import run_figure
 from midflight.plot.style import SERIES, size_in
@@ -132,7 +132,6 @@ def test_flows_by_their_names() -> None:
     (first,) = histories(moving())
     assert first.title == "download, sack"
     assert [one.title for one in histories("wifi-to-lte", schemes=["freeze"])] == ["freeze"]
-    assert flow_names(moving().to_dict()["flows"]) == moving().run().flows.column("flow")
     with pytest.raises(MidflightError, match='no flow "x"'):
         histories(moving(), flow="x")
 

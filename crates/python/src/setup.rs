@@ -125,6 +125,12 @@ impl Setup {
         self.setup.run()
     }
 
+    /// Whether it goes on to its end, whatever is measured before.
+    #[getter]
+    fn has_end(&self) -> bool {
+        self.setup.has_end()
+    }
+
     /// Where there are captures, beside "sender" and "receiver".
     #[getter]
     fn places(&self) -> Vec<&str> {

@@ -338,6 +338,11 @@ impl Setup {
         self.run
     }
 
+    /// Whether it goes on to its end, whatever is measured before.
+    pub fn has_end(&self) -> bool {
+        matches!(*self.measured, Measured::Phases { .. })
+    }
+
     /// Names of the places where there are captures, beside sender and receiver.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.network.places.iter().map(|place| place.name.as_str())

@@ -11,13 +11,8 @@ import typer
 
 from midflight.cli.explain import RunOption, read_run, row_values
 from midflight.cli.output import UserError, align
-from midflight.cli.run import (
-    FileArgument,
-    PoliciesOption,
-    SetsOption,
-    own_policies,
-    scenario_plan,
-)
+from midflight.cli.run import PoliciesOption, SetsOption
+from midflight.cli.source import FigureOption, JobOption, OptionalFile, StudyOption, read_source
 
 if TYPE_CHECKING:
     from midflight.explain.parting import Comparison, Parting, Side
@@ -46,7 +41,7 @@ SHOWN = (
 
 
 def diff(
-    file: FileArgument,
+    file: OptionalFile = None,
     other: Annotated[
         str | None,
         typer.Argument(metavar="[OTHER]", help="The second scenario.  [default: the same]"),
@@ -66,6 +61,9 @@ def diff(
         typer.Option("--flow", metavar="NAME", help="Compare this flow.  [default: all]"),
     ] = None,
     run: RunOption = "0",
+    study: StudyOption = None,
+    figure: FigureOption = None,
+    job: JobOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> int:
     """Find the first event at which two runs part, and why.
@@ -79,18 +77,20 @@ def diff(
     Examples:
       midflight diff wifi-to-lte --a flows.download.scheme=sack --b flows.download.scheme=enhanced
       midflight diff a.toml b.toml --set seed=7
+      midflight diff --study daniel-kojo-2008 --figure 8 --a scheme=sack --b scheme=enhanced
     """
     from midflight.explain.parting import compare
 
     common = list(sets or [])
     if other is None and not (of_a or of_b):
         raise UserError("both runs are the same; give values with --a and --b, or two files")
-    own = own_policies(policies)
-    plans = (
-        scenario_plan(file, [*common, *(of_a or [])], own),
-        scenario_plan(other or file, [*common, *(of_b or [])], own),
+    number = read_run(run)
+    of_figure = {"study": study, "figure": figure, "job": job}
+    setups = (
+        read_source(file, [*common, *(of_a or [])], policies, run=number, **of_figure),
+        read_source(other or file, [*common, *(of_b or [])], policies, run=number, **of_figure),
     )
-    found = compare(*plans, run=read_run(run), flow=flow)
+    found = compare(*setups, flow=flow)
     if as_json:
         json.dump(values(found), sys.stdout, indent=2, allow_nan=False)
         print()

@@ -11,12 +11,14 @@ import typer
 
 from midflight.cli.input import read, read_whole
 from midflight.cli.output import UserError, note
-from midflight.cli.run import (
-    FileArgument,
-    PoliciesOption,
-    SetsOption,
-    own_policies,
-    scenario_plan,
+from midflight.cli.run import PoliciesOption, SetsOption
+from midflight.cli.source import (
+    FigureOption,
+    JobOption,
+    OptionalFile,
+    StudyOption,
+    read_source,
+    source_words,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ MOST_LISTED = 60
 
 
 def explain(
-    file: FileArgument,
+    file: OptionalFile = None,
     at: Annotated[
         str | None,
         typer.Option("--at", metavar="TIME", help="The instant, such as 6.23s."),
@@ -45,6 +47,9 @@ def explain(
     policies: PoliciesOption = None,
     flow: FlowOption = None,
     run: RunOption = "0",
+    study: StudyOption = None,
+    figure: FigureOption = None,
+    job: JobOption = None,
     what: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +76,7 @@ def explain(
       midflight explain wifi-to-lte --at 2s --what rto
       midflight explain wifi-to-lte --what rto
       midflight explain wifi-to-lte --what stall
+      midflight explain --study daniel-kojo-2008 --figure 8 --what rto
     """
     from midflight import parse_duration
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
@@ -90,17 +96,18 @@ def explain(
             "give --at TIME to explain an event, --what EVENT (such as rto) to list events, or "
             "--what stall for the longest time without progress"
         )
-    plan = scenario_plan(file, sets, own_policies(policies))
+    of_figure = {"study": study, "figure": figure, "job": job}
+    setup = read_source(file, sets, policies, run=run_number, **of_figure)
     name = "event" if what is None else ALIASES.get(what, what)
     if what == STALL:
-        found = explain_stall(plan, run=run_number, flow=flow)
+        found = explain_stall(setup, flow=flow)
     elif at_ns is None:
-        flags = again(file, sets, policies, flow, run)
-        of = flow if flow is not None else plan.flows[0]["name"]
-        print_list(of, listed(plan, name, run=run_number, flow=flow), name, flags, as_json=as_json)
+        flags = again(source_words(file, **of_figure), sets, policies, flow, run)
+        of = flow if flow is not None else setup.flows[0]["name"]
+        print_list(of, listed(setup, name, flow=flow), name, flags, as_json=as_json)
         return
     else:
-        found = tell(plan, at_ns=at_ns, run=run_number, flow=flow, what=what)
+        found = tell(setup, at_ns=at_ns, flow=flow, what=what)
         if found is not None and found.ended_ns is not None and at_ns > found.ended_ns:
             note(f"--at {at} is after the end of the run, which was over at {when(found.ended_ns)}")
     if found is None:
@@ -114,14 +121,14 @@ def explain(
 
 
 def again(
-    file: str,
+    source: list[str],
     sets: list[str] | None,
     policies: list[str] | None,
     flow: str | None,
     run: str,
 ) -> list[str]:
     """Return the words of the command that asks of the same run."""
-    words = ["midflight", "explain", file]
+    words = ["midflight", "explain", *source]
     for option, values in (("--set", sets), ("--policy", policies)):
         words += [word for value in values or [] for word in (option, value)]
     words += [] if flow is None else ["--flow", flow]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import read, read_whole
+from midflight.cli.input import read, read_pairs, read_whole
 from midflight.cli.output import UserError, note, open_result
 from midflight.cli.run import (
     PoliciesOption,
@@ -19,6 +19,14 @@ from midflight.cli.run import (
     idle_notes,
     own_policies,
     scenario_plan,
+)
+from midflight.cli.source import (
+    FigureOption,
+    JobOption,
+    StudyOption,
+    is_figure,
+    read_figure_run,
+    source_words,
 )
 
 if TYPE_CHECKING:
@@ -30,14 +38,6 @@ PAGE = ".html"
 
 
 def plot(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO|DIR",
-            help="A scenario in TOML or the name of a starter; or a folder of results, or a CSV "
-            "or Parquet file.",
-        ),
-    ],
     out: Annotated[
         str,
         typer.Option(
@@ -46,6 +46,18 @@ def plot(
             help="A figure (.png, .svg, .pdf), or the interactive page (.html).",
         ),
     ],
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO|DIR]",
+            help="A scenario in TOML or the name of a starter; or a folder of results, or a CSV "
+            "or Parquet file; not with --study.",
+            show_default=False,
+        ),
+    ] = None,
+    study: StudyOption = None,
+    figure: FigureOption = None,
+    job: JobOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     kind: Annotated[
@@ -131,6 +143,7 @@ def plot(
       midflight plot wifi-to-lte --out run.png
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --from "0.2 s" --out both.pdf
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
+      midflight plot --study daniel-kojo-2008 --figure 8 --out figure-8.html
       midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
         --out sweep.svg
       midflight plot results --x handoffs.0.gap --y goodput_bps --by flows.download.scheme \\
@@ -160,24 +173,36 @@ def plot(
     from midflight.plot.style import check_format
     from midflight.scenario import starter_names
 
+    shown_run: Any = None
+    if is_figure(study, figure, job, source):
+        shown_run = read_figure_run(str(study), str(figure), job)
+        source = ""
+    assert source is not None
     place = Path(source)
-    is_table = place.is_dir() or place.suffix in (".csv", ".parquet")
+    is_table = not shown_run and (place.is_dir() or place.suffix in (".csv", ".parquet"))
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
         plot_results(source, out, x=x, y=y, by=by or (), where=where or (), texts=texts)
         return
-    if not place.exists() and source not in starter_names() and any(of_results.values()):
+    if shown_run is not None:
+        refuse(of_results, "a figure's run is shown", "is for a folder of results")
+        shown_run = shown_run.but([(k, str(v)) for k, v in read_pairs(sets or [])])
+    elif not place.exists() and source not in starter_names() and any(of_results.values()):
         raise UserError(f'there is no folder and no table "{source}"')
-    check_is_scenario(place)
-    refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
+    else:
+        check_is_scenario(place)
+        refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
-    plan = scenario_plan(source, sets, own_policies(policies))
-    used = with_schemes(json.loads(plan.canonical), flow, schemes or ())
-    for one in (*plan.remarks, *idle_notes(used)):
-        note(one)
+    if shown_run is not None:
+        plan = shown_run
+    else:
+        plan = scenario_plan(source, sets, own_policies(policies))
+        used = with_schemes(json.loads(plan.canonical), flow, schemes or ())
+        for one in (*plan.remarks, *idle_notes(used)):
+            note(one)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
@@ -193,7 +218,8 @@ def plot(
             for one in (values if isinstance(values, list) else [values])
             if one is not None
         ]
-        words = ["midflight", "plot", source, *(w for pair in given for w in pair), "--out", out]
+        named = source_words(source, study=study, figure=figure, job=job)
+        words = ["midflight", "plot", *named, *(w for pair in given for w in pair), "--out", out]
         html = page_html(plan, view=(from_s, until_s, shown), command=shlex.join(words), **how)
         with open_result(Path(out)) as file:
             file.write(html)

@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from midflight._core import Plan, Table
+    from midflight._core import Plan, Setup, Table
     from midflight.policy import Policies
     from midflight.scenario import Scenario
+    from midflight.studies.figure_runs import FigureRun
 
 __all__ = [
     "History",
     "Moment",
     "Moments",
     "Order",
+    "RunSource",
     "Source",
     "histories",
     "plan_of",
@@ -32,6 +34,9 @@ NS_PER_S = 1e9
 
 #: What the functions here take as a scenario: one, a checked one, a file, or the name of a starter.
 Source: TypeAlias = "Scenario | Plan | str | Path"
+
+#: The same, or runs of a paper's figure.
+RunSource: TypeAlias = "Source | FigureRun"
 
 Times: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
@@ -59,31 +64,23 @@ class Order(NamedTuple):
 
 
 class Moments:
-    """The names of what happens to the path of a scenario, by when it happens, and its end."""
+    """The names of what happens to the path of a run, by when it happens, and its end."""
 
-    def __init__(self, scenario: Mapping[str, Any]) -> None:
-        from midflight import _core
-
-        self.end_ns = _core.parse_duration(scenario["end"])
+    def __init__(self, setup: Setup) -> None:
+        # Of a run that ends with what it measures, the last event is its end.
+        self.end_ns = setup.end_ns if setup.has_end else 0
         self.breaks: dict[int, str] = {}
         self.makes: dict[int, str] = {}
-        on = scenario.get("start") or next(iter(scenario["links"]))
-        for handoff in scenario.get("handoffs", ()):
-            to = handoff["to"]
-            names = [to] if isinstance(to, str) else list(to)
-            gap = handoff.get("gap")
-            for turn, at in enumerate(sorted(_core.parse_instants(handoff["at"]))):
-                target = names[turn % len(names)]
-                if gap is not None:
-                    self.breaks[at] = f"{on} lost"
-                make = at + (_core.parse_duration(gap) if gap is not None else 0)
-                self.makes[make] = f"{on} is back" if target == on else f"to {target}"
-                on = target
-        for change in scenario.get("changes", ()):
-            pause = _core.parse_duration(change.get("pause") or "0 s")
-            for at in _core.parse_instants(change["at"]):
-                self.breaks[at] = f"{change['link']} pauses"
-                self.makes[at + pause] = f"{change['link']} changes"
+        for one in setup.occasions:
+            here, there = one["from_link"], one["to_link"]
+            if one["kind"] == "change":
+                begins, ends = f"{there} pauses", f"{there} changes"
+            else:
+                begins = f"{here} lost"
+                ends = f"{here} is back" if here == there else f"to {there}"
+            if one["breaks"]:
+                self.breaks[one["at_ns"]] = begins
+            self.makes[one["make_ns"]] = ends
 
     def of(self, kind: str, time_ns: int) -> Moment:
         """The event of a trace with its name."""
@@ -241,7 +238,7 @@ def plan_of(
 
 
 def histories(
-    source: Source,
+    source: RunSource,
     *,
     flow: str | None = None,
     run: int = 0,
@@ -251,19 +248,36 @@ def histories(
     """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
     `policies` are your own policies, which schemes can name.
 
-    `flow` is the flow's name, the first one's if it is left out. A history is named by its scheme.
+    `source` is a scenario or runs of a figure. `flow` is the flow's name, the first one's if it is
+    left out. A history is named by its scheme.
     Raises `MidflightError` for what is not accepted.
     """
-    plan = plan_of(source, policies=policies)
-    values = json.loads(plan.canonical)
-    moments = Moments(values)
-    names = flow_names(values["flows"])
-    how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
-    key = flow_key(values["flows"], flow)
     found = []
-    for scheme, one in planned(plan, key, schemes, policies):
-        found.append(History(scheme, one.setup(run).trace(flow=flow), moments, **how))
+    for scheme, setup in setups_of(source, flow, run, schemes, policies):
+        names = [one["name"] for one in setup.flows]
+        how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
+        found.append(History(scheme, setup.trace(flow=flow), Moments(setup), **how))
     return found
+
+
+def setups_of(
+    source: RunSource,
+    flow: str | None,
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies | None,
+) -> Iterator[tuple[str, Setup]]:
+    """Yield each scheme with the run in which the flow has it."""
+    from midflight.studies.figure_runs import FigureRun
+
+    if isinstance(source, FigureRun):
+        for scheme in dict.fromkeys(schemes) or [source.scheme]:
+            yield scheme, source.but([("scheme", scheme)]).setup(run)
+        return
+    plan = plan_of(source, policies=policies)
+    key = flow_key(json.loads(plan.canonical)["flows"], flow)
+    for scheme, one in planned(plan, key, schemes, policies):
+        yield scheme, one.setup(run)
 
 
 def time_shown(
@@ -315,13 +329,3 @@ def flow_key(flows: Mapping[str, Any], name: str | None) -> str | None:
         return name
     key, _, number = name.rpartition("-")
     return key if key in flows and number.isdigit() else None
-
-
-def flow_names(flows: Mapping[str, Any]) -> list[str]:
-    """The names of a scenario's flows; of several alike each has its number."""
-    counts = {key: int(flow.get("count") or 1) for key, flow in flows.items()}
-    return [
-        key if count == 1 else f"{key}-{number}"
-        for key, count in counts.items()
-        for number in range(count)
-    ]

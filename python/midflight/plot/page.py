@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from midflight.plot.history import (
     NS_PER_S,
     History,
-    Source,
+    RunSource,
     Steps,
     histories,
     plan_of,
@@ -48,7 +48,7 @@ _NOTES = (
 
 
 def plot_page(
-    source: Source,
+    source: RunSource,
     path: str | Path,
     *,
     flow: str | None = None,
@@ -82,7 +82,7 @@ def plot_page(
 
 
 def page_html(
-    source: Source,
+    source: RunSource,
     *,
     flow: str | None = None,
     run: int = 0,
@@ -97,9 +97,8 @@ def page_html(
     import midflight
     from midflight.report import environment
 
-    plan = plan_of(source, policies=policies)
-    scenario = json.loads(plan.canonical)
-    runs = histories(plan, flow=flow, run=run, schemes=schemes, policies=policies)
+    title, description, seed = headings(source, policies)
+    runs = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     events = sum(map(len, runs))
     if events > MOST_EVENTS:
         raise midflight.MidflightError(
@@ -120,11 +119,11 @@ def page_html(
         environment()
         .get_template("page.html.j2")
         .render(
-            title=scenario.get("title") or "A run",
-            description=" ".join((scenario.get("description") or "").split()),
+            title=title,
+            description=description,
             flow=runs[0].flow,
             run=run,
-            seed=scenario["seed"],
+            seed=seed,
             runs=[_facts(one) for one in runs],
             version=midflight.__version__,
             model=midflight.MODEL_VERSION,
@@ -132,6 +131,17 @@ def page_html(
             data=Markup(text),
         )
     )
+
+
+def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, int | None]:
+    """Return title, description and seed of what is shown."""
+    from midflight.studies.figure_runs import FigureRun
+
+    if isinstance(source, FigureRun):
+        return f"Figure {source.figure} of {source.study}", str(source.job), None
+    scenario = json.loads(plan_of(source, policies=policies).canonical)
+    description = " ".join((scenario.get("description") or "").split())
+    return scenario.get("title") or "A run", description, scenario["seed"]
 
 
 def _facts(one: History) -> dict[str, Any]:

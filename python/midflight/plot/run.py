@@ -15,7 +15,7 @@ from midflight.plot.history import (
     NS_PER_S,
     History,
     Moment,
-    Source,
+    RunSource,
     Steps,
     histories,
     time_shown,
@@ -61,7 +61,7 @@ _MOST_NAMED = 8
 
 
 def plot_run(
-    source: Source,
+    source: RunSource,
     path: str | Path,
     *,
     flow: str | None = None,

@@ -202,6 +202,23 @@ class Trace:
     start_notice: bool = False
     gap_s: float = 0.5
 
+    def setup(self, core: Any) -> Any:
+        """The run as the core takes it."""
+        return core.Setup.handoff(
+            old=self.cell.old.core,
+            new=self.cell.new.core,
+            kind=self.cell.kind,
+            at_ns=None if self.at_s is None else to_ns(self.at_s),
+            scheme=self.scheme,
+            packets=WITHOUT_END,
+            end_ns=to_ns(self.until_s),
+            knobs=dict(self.knobs),
+            flows=self.flows,
+            fixed=fixed_link(self.fixed_delay_ms),
+            start_notice=self.start_notice,
+            gap_ns=to_ns(self.gap_s),
+        )
+
     def __str__(self) -> str:
         instant = "no handoff" if self.at_s is None else f"at {self.at_s:g} s"
         return f"{self.cell} {instant}, {self.scheme}"
@@ -552,20 +569,7 @@ class Runs:
         elif job not in self._traces:
             assert isinstance(job, Trace)
             self._traces[job] = EventLog.from_table(
-                self.core.Setup.handoff(
-                    old=job.cell.old.core,
-                    new=job.cell.new.core,
-                    kind=job.cell.kind,
-                    at_ns=None if job.at_s is None else to_ns(job.at_s),
-                    scheme=job.scheme,
-                    packets=WITHOUT_END,
-                    end_ns=to_ns(job.until_s),
-                    knobs=dict(job.knobs),
-                    flows=job.flows,
-                    fixed=fixed_link(job.fixed_delay_ms),
-                    start_notice=job.start_notice,
-                    gap_ns=to_ns(job.gap_s),
-                ).trace(flow=f"flow-{job.flow}")
+                job.setup(self.core).trace(flow=f"flow-{job.flow}")
             )
         return self._traces[job]
 

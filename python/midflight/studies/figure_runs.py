@@ -1,0 +1,116 @@
+"""The runs of a paper's figure, one by one: to explain, to compare, to draw and to capture."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from midflight.studies.runs import (
+    Flow,
+    FlowTrace,
+    Job,
+    Probing,
+    Roaming,
+    Startup,
+    Sweep,
+    Trace,
+)
+
+if TYPE_CHECKING:
+    from midflight._core import Setup
+
+__all__ = ["FigureRun", "figure_runs"]
+
+
+@dataclass(frozen=True)
+class FigureRun:
+    """Runs that a figure needs, all of one kind: one for each instant or seed.
+
+    `number` is their place among those of the figure, from 0.
+    """
+
+    study: str
+    figure: str
+    number: int
+    job: Job
+
+    def __str__(self) -> str:
+        return f"{self.study}, figure {self.figure}, job {self.number}: {self.job}"
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        job = self.job.flow if isinstance(self.job, FlowTrace) else self.job
+        if isinstance(job, Sweep):
+            return len(job.at_ns)
+        return job.runs if isinstance(job, Flow | Roaming | Probing) else 1
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of the flow that is looked at."""
+        job = self.job.flow if isinstance(self.job, FlowTrace) else self.job
+        return job.scheme
+
+    def but(self, sets: Iterable[tuple[str, str]]) -> FigureRun:
+        """Return the same with other values: `scheme`, `profile`, a setting or knob by its name.
+
+        Raises `MidflightError` for a key that the kind of run does not have.
+        """
+        job: Any = self.job
+        for key, value in sets:
+            of: Any = job.flow if isinstance(job, FlowTrace) else job
+            has = {one.name for one in fields(of)}
+            if key in ("scheme", "profile"):
+                if key not in has:
+                    from midflight import MidflightError
+
+                    raise MidflightError(f'the runs of {self} have no "{key}" to set')
+                of = replace(of, **{key: value})
+            else:
+                others = tuple(pair for pair in of.knobs if pair[0] != key)
+                of = replace(of, knobs=(*others, (key, value)))
+            job = replace(job, flow=of) if isinstance(job, FlowTrace) else of
+        return replace(self, job=job)
+
+    def setup(self, run: int = 0) -> Setup:
+        """Return the run of a number, from 0: of a sweep that at the instant of that place.
+
+        Raises `MidflightError` for a run that there is not.
+        """
+        core = importlib.import_module("midflight._core")
+        if run >= self.runs:
+            raise core.MidflightError(
+                f"there is no run {run} of {self}: it has {self.runs}, numbered from 0"
+            )
+        job = self.job
+        if isinstance(job, FlowTrace):
+            return _setup(job.flow.core(core), run)
+        if isinstance(job, Trace):
+            return _setup(job, core)
+        if isinstance(job, Sweep):
+            asked = replace(job, at_ns=(job.at_ns[run],)).core(core)
+            setup: Setup = asked.setups()[0]
+            return setup
+        return _setup(job.core(core), 0 if isinstance(job, Startup) else run)
+
+
+def _setup(question: Any, of: Any) -> Setup:
+    setup: Setup = question.setup(of)
+    return setup
+
+
+def figure_runs(study: str, figure: str) -> list[FigureRun]:
+    """Return the runs that a figure of a study needs.
+
+    Raises `MidflightError` for a study or a figure that there is not.
+    """
+    from midflight.studies import load
+    from midflight.studies.study import select_figures
+
+    found: list[FigureRun] = []
+    for one in select_figures(load(study), figure):
+        for job in one.needs:
+            found.append(FigureRun(study, one.id, len(found), job))
+    return found
