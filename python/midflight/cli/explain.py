@@ -17,6 +17,7 @@ from midflight.cli.source import (
     JobOption,
     OptionalFile,
     StudyOption,
+    is_figure,
     read_source,
     source_words,
 )
@@ -84,6 +85,7 @@ def explain(
     from midflight.explain.events import listed
     from midflight.explain.telling import when
 
+    is_figure(study, figure, job, file)
     at_ns = None if at is None else read("--at", parse_duration, at)
     run_number = read_run(run)
     if what is not None and what not in (*CHOICES, *ALIASES, STALL):

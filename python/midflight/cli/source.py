@@ -46,13 +46,16 @@ JobOption = Annotated[
     str | None,
     typer.Option(
         metavar="N",
-        help="Which of the runs of --figure; `all` lists them.  [default: 0, the first]",
+        help="Which job of --figure; all lists them.  [default: 0, the first]",
     ),
 ]
 
 
 def is_figure(study: str | None, figure: str | None, job: str | None, file: str | None) -> bool:
-    """Return whether a run of a study is asked for; refuse what does not go together."""
+    """Return whether a run of a study is asked for; refuse what does not go together.
+
+    `--job all` prints the jobs, and nothing else is done.
+    """
     if study is None:
         for option, value in (("--figure", figure), ("--job", job)):
             if value is not None:
@@ -64,27 +67,37 @@ def is_figure(study: str | None, figure: str | None, job: str | None, file: str 
         raise UserError(f'--study takes the place of "{file}"; give one of them')
     if figure is None:
         raise UserError("--study needs --figure; `midflight list studies` has all")
+    if job == "all":
+        for one in jobs_of(study, figure):
+            print(job_text(one))
+        raise typer.Exit
     return True
 
 
-def read_figure_run(study: str, figure: str, job: str | None) -> FigureRun:
-    """Return the run of a figure; `all` lists them, as an error that names what is accepted."""
+def jobs_of(study: str, figure: str) -> list[FigureRun]:
+    """Return the runs of a figure; refuse one that needs none."""
     from midflight.studies.figure_runs import figure_runs
 
     found = figure_runs(study, figure)
     if not found:
         raise UserError(f"figure {figure} of {study} needs no runs")
-    listed = [f"{one.number}: {one.job}, {runs_text(one.runs)}" for one in found]
-    if job == "all":
-        raise UserError("give --job N for one of\n  " + "\n  ".join(listed))
+    return found
+
+
+def job_text(one: FigureRun) -> str:
+    """Return the line of a list of jobs."""
+    return f"{one.number}: {one.job}, {'1 run' if one.runs == 1 else f'{one.runs} runs'}"
+
+
+def read_figure_run(study: str, figure: str, job: str | None) -> FigureRun:
+    """Return the runs of a job of a figure, by default the first."""
+    found = jobs_of(study, figure)
     if job is None and len(found) > 1:
-        note(f"figure {figure} has {len(found)} jobs, shown is {listed[0]}; --job all lists them")
+        note(
+            f"figure {figure} has {len(found)} jobs; this is {job_text(found[0])}; "
+            "--job all lists them"
+        )
     return found[read_whole("--job", job if job is not None else "0", 0, len(found) - 1)]
-
-
-def runs_text(runs: int) -> str:
-    """Return "1 run" or "200 runs"."""
-    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def read_source(
