@@ -41,6 +41,11 @@ impl Digest {
         self.lanes[1] = fold(self.lanes[1], word.rotate_left(32), MULTIPLIERS[1]);
     }
 
+    /// Half of it as one word.
+    pub fn fold(&self) -> u64 {
+        self.lanes[0]
+    }
+
     #[inline]
     fn note(&mut self, now: Instant, flow: FlowId, kind: u64, value: u64) {
         self.add(now.as_nanos());

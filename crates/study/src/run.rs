@@ -71,13 +71,13 @@ pub(crate) fn run_setups<M: Measure>(
 
 /// Runs several items side by side, each of which has runs of these numbers: what was measured of each,
 /// in that order. Runs of the same number share what they have in common. `setup` gives the run of an
-/// item, and `go_on` is as for [`crate::run_sweeps`].
+/// item, where it may use what it has in common with that of another item; `go_on` is as for [`crate::run_sweeps`].
 ///
 /// # Errors
 /// As [`run_setups`].
 pub(crate) fn run_numbered<M: Measure>(
     runs: &[&[u64]],
-    setup: impl Fn(usize, u64) -> Result<Setup, StudyError> + Sync,
+    setup: impl Fn(usize, u64, Option<(usize, &Setup)>) -> Result<Setup, StudyError> + Sync,
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<M::Rows>>, StudyError> {
@@ -96,10 +96,12 @@ pub(crate) fn run_numbered<M: Measure>(
     let alike: Vec<&[(u64, usize, usize)]> = jobs.chunk_by(|a, b| a.0 == b.0).collect();
     let done: Vec<Vec<M::Rows>> = in_parallel(jobs.len(), how.threads, go_on, |progress| {
         let each = alike.par_iter().with_max_len(1).map(|jobs| {
-            let setups = jobs
-                .par_iter()
-                .map(|&(number, item, _)| setup(item, number));
-            let setups: Vec<Setup> = setups.collect::<Result<_, _>>()?;
+            let (number, first, _) = jobs[0];
+            let begun = setup(first, number, None)?;
+            let others = jobs[1..].par_iter();
+            let others = others.map(|&(_, item, _)| setup(item, number, Some((first, &begun))));
+            let mut setups: Vec<Setup> = others.collect::<Result<_, _>>()?;
+            setups.insert(0, begun);
             run_setups::<M>(&setups, how.fork, progress)
         });
         each.collect::<Result<_, StudyError>>()
@@ -119,24 +121,34 @@ pub(crate) fn count_pasts(setups: &[Setup]) -> usize {
 
 /// Setups by what they begin with.
 fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> {
-    let key = |(_, setup): &(usize, &Setup)| setup.past(&setup.open());
+    let mut pasts: Vec<(Open, Vec<&(usize, &Setup)>)> = Vec::new();
+    let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     // Those of a sweep have most of it in common, in memory too.
-    let mut last: Option<(&Setup, Option<_>)> = None;
-    let mut pasts: Vec<Vec<&(usize, &Setup)>> = Vec::new();
-    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    let mut last = None;
     for member in all {
-        let key = match last {
-            Some((setup, key)) if setup.has_parts_of(member.1) => key,
-            _ => key(member),
-        };
-        last = Some((member.1, key));
-        let place = key.map(|key| *known.entry(key).or_insert(pasts.len()));
-        match place.and_then(|place| pasts.get_mut(place)) {
-            Some(past) => past.push(member),
-            None => pasts.push(vec![member]),
+        let setup = member.1;
+        if let Some(place) = last {
+            let (_, past): &mut (Open, Vec<&(usize, &Setup)>) = &mut pasts[place];
+            if past.last().is_some_and(|one| one.1.has_parts_of(setup)) {
+                past.push(member);
+                continue;
+            }
         }
+        let open = setup.open();
+        let alike = known.entry(setup.trait_of_beginning(&open)).or_default();
+        let is_it = |place: &&usize| {
+            let (others, past) = &pasts[**place];
+            setup.begins_as(&open, past[0].1, others)
+        };
+        let place = alike.iter().find(is_it).copied().unwrap_or(pasts.len());
+        if place == pasts.len() {
+            alike.push(place);
+            pasts.push((open, Vec::new()));
+        }
+        pasts[place].1.push(member);
+        last = Some(place);
     }
-    pasts
+    pasts.into_iter().map(|(_, past)| past).collect()
 }
 
 /// Plays a world until then; whether the measure has seen enough before.

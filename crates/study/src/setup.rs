@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use midflight_control::policy::Policy;
-use midflight_sim::{Action, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World};
+use midflight_sim::{
+    Action, Digest, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World,
+};
 use midflight_units::{Instant, Seq};
 
 use crate::error::{nearest, StudyError};
@@ -27,6 +29,9 @@ pub(crate) fn link_id(number: u16) -> LinkId {
 pub(crate) fn flow_id(number: u32) -> FlowId {
     World::<()>::flow_id(number)
 }
+
+/// Flows that are looked at to tell beginnings apart before they are compared.
+const MOST_TRAITS: usize = 8;
 
 /// Nodes, links and routes.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,9 +88,6 @@ impl Network {
     }
 }
 
-/// 128 bits that tell one text from another.
-type Key = [u8; 16];
-
 /// Feeds a text to a hash.
 struct Hashing(blake3::Hasher);
 
@@ -96,37 +98,39 @@ impl Write for Hashing {
     }
 }
 
-/// The key of what is written.
-fn key_of(write: impl FnOnce(&mut Hashing) -> fmt::Result) -> Key {
-    let mut hashing = Hashing(blake3::Hasher::new());
-    // Hashing fails at nothing, and what is derived does not either.
-    let _ = write(&mut hashing);
-    let mut key = Key::default();
-    key.copy_from_slice(&hashing.0.finalize().as_bytes()[..16]);
-    key
-}
-
-/// A sender and a receiver, with what tells them from others.
+/// A sender and a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) built: Built,
-    profile: Key,
-    /// None for policies whose state nothing here can compare.
-    policies: Option<Key>,
+    /// What its policies print, for which they are compared; none for policies whose state nothing here
+    /// can compare.
+    policies: OnceLock<Option<String>>,
 }
 
 impl Part {
     pub(crate) fn new(built: Built) -> Self {
-        let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
-        let comparable = !built.policies.iter().any(foreign);
         Self {
-            profile: key_of(|text| {
-                let (sender, receiver) = (&built.profile.sender, &built.profile.receiver);
-                write!(text, "{sender:?} {receiver:?}")
-            }),
-            policies: comparable.then(|| key_of(|text| write!(text, "{:?}", built.policies))),
             built,
+            policies: OnceLock::new(),
         }
+    }
+
+    fn policies(&self) -> Option<&String> {
+        let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
+        let text = || {
+            let policies = &self.built.policies;
+            (!policies.iter().any(foreign)).then(|| format!("{policies:?}"))
+        };
+        self.policies.get_or_init(text).as_ref()
+    }
+
+    fn has_policies_of(&self, other: &Self) -> bool {
+        self.policies().is_some() && self.policies() == other.policies()
+    }
+
+    fn has_profile_of(&self, other: &Self) -> bool {
+        let of = |part: &Self| (part.built.profile.sender, part.built.profile.receiver);
+        of(self) == of(other)
     }
 
     fn heeds_unneeded(&self) -> bool {
@@ -482,47 +486,68 @@ impl Setup {
             && self.run == other.run
     }
 
-    /// The key of everything that setups with a common past have in common; none if it cannot be told.
-    pub(crate) fn past(&self, open: &Open) -> Option<Key> {
-        for (number, flow) in self.flows.iter().enumerate() {
-            if !open.policies[number] && !open.flows[number] {
-                flow.part.policies?;
+    /// A number that is the same for setups that begin alike.
+    pub(crate) fn trait_of_beginning(&self, open: &Open) -> u64 {
+        let mut digest = Digest::default();
+        for (link, &open) in self.network.links.iter().zip(&open.links) {
+            if !open {
+                digest.add(link.rate.as_bps());
+                digest.add(link.delay.as_nanos());
+                digest.add(link.impairments.seed);
             }
         }
-        let network = &self.network;
-        Some(key_of(|text| {
-            let (routes, alternatives) = (&network.routes, &network.alternatives);
-            write!(text, "{} {routes:?} {alternatives:?}", network.nodes)?;
-            for (link, &open) in network.links.iter().zip(&open.links) {
-                let mut link = Cow::Borrowed(link);
-                if open {
-                    let link = link.to_mut();
-                    link.rate = network.links[0].rate;
-                    link.delay = network.links[0].delay;
-                    link.limit = None;
-                }
-                write!(text, "{link:?}")?;
+        for flow in self.flows.iter().take(MOST_TRAITS) {
+            digest.add(flow.opens.as_nanos());
+        }
+        digest.add(self.flows.len() as u64);
+        digest.add(self.run.unwrap_or_default());
+        digest.fold()
+    }
+
+    /// Whether two setups begin alike: everything is the same that is not open in the first.
+    pub(crate) fn begins_as(&self, open: &Open, other: &Self, others: &Open) -> bool {
+        // Where the run ends with what comes after the last make, that has to be known.
+        let ends_run = matches!(*self.measured, Measured::Phases { ends_run: true, .. });
+        let is_of_run = self.run == other.run
+            && self.measured == other.measured
+            && (!ends_run || self.makes() == other.makes());
+        is_of_run
+            && open.is_as(others)
+            && self.flows.len() == other.flows.len()
+            && (Arc::ptr_eq(&self.network, &other.network) || self.has_network_of(other, open))
+            && (0..self.flows.len()).all(|flow| self.has_flow_of(other, flow, open))
+    }
+
+    fn has_network_of(&self, other: &Self, open: &Open) -> bool {
+        let (a, b) = (&*self.network, &*other.network);
+        let links = || a.links.iter().zip(&b.links).zip(&open.links);
+        let is_same = |((a, b), open): ((&LinkConfig, &LinkConfig), &bool)| {
+            if !open {
+                return a == b;
             }
-            for (number, flow) in self.flows.iter().enumerate() {
-                let FlowSetup {
-                    from,
-                    to,
-                    part,
-                    end,
-                    opens,
-                    stays,
-                    ..
-                } = flow;
-                write!(text, "{from:?} {to:?} {end:?} {opens:?} {stays:?}")?;
-                let (own, policies) = (!open.flows[number], !open.policies[number]);
-                let own = own.then_some((part.profile, policies.then_some(part.policies)));
-                write!(text, "{policies} {own:?}")?;
+            let (rate, delay, limit) = (b.rate, b.delay, b.limit);
+            let a = a.clone();
+            *b == LinkConfig {
+                rate,
+                delay,
+                limit,
+                ..a
             }
-            // Where the run ends with what comes after the last make, that has to be known.
-            let ends_run = matches!(*self.measured, Measured::Phases { ends_run: true, .. });
-            let makes = ends_run.then(|| self.makes());
-            write!(text, "{:?} {:?} {makes:?}", self.measured, self.run)
-        }))
+        };
+        (a.nodes, a.links.len()) == (b.nodes, b.links.len())
+            && links().all(is_same)
+            && (&a.routes, &a.alternatives) == (&b.routes, &b.alternatives)
+    }
+
+    fn has_flow_of(&self, other: &Self, flow: usize, open: &Open) -> bool {
+        let (a, b) = (&self.flows[flow], &other.flows[flow]);
+        let of = |f: &FlowSetup| (f.from, f.to, f.end, f.opens, f.stays);
+        let has_part = || {
+            open.flows[flow]
+                || a.part.has_profile_of(&b.part)
+                    && (open.policies[flow] || a.part.has_policies_of(&b.part))
+        };
+        of(a) == of(b) && has_part()
     }
 
     /// Entry `number` of the timeline, unless the run is over before.
@@ -549,17 +574,15 @@ impl Setup {
             let part = |setup: &Self| setup.flows[flow.index()].part.clone();
             (part(self), part(other))
         };
-        let has_same_policies =
-            |a: &Part, b: &Part| a.policies.is_some() && a.policies == b.policies;
         match action {
             Action::Open(flow) | Action::NotifyStart(flow, _) if open.flows[flow.index()] => {
                 let (a, b) = parts(flow);
                 let is_late = open.policies[flow.index()];
-                a.profile == b.profile && (is_late || has_same_policies(&a, &b))
+                a.has_profile_of(&b) && (is_late || a.has_policies_of(&b))
             }
             Action::Notify(flow, _) if open.policies[flow.index()] => {
                 let (a, b) = parts(flow);
-                has_same_policies(&a, &b)
+                a.has_policies_of(&b)
             }
             _ => {
                 Arc::ptr_eq(&self.network, &other.network)
@@ -682,6 +705,18 @@ impl Setup {
 }
 
 impl Open {
+    /// Whether the same is open.
+    fn is_as(&self, other: &Self) -> bool {
+        let of = |open: &Self| {
+            (
+                open.flows.clone(),
+                open.policies.clone(),
+                open.links.clone(),
+            )
+        };
+        of(self) == of(other)
+    }
+
     /// Everything is known.
     fn nothing(setup: &Setup) -> Self {
         Self {

@@ -61,7 +61,7 @@ impl Access {
 }
 
 /// What the timeline may do to an access link.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MayHappen {
     pub(crate) breaks: bool,
     pub(crate) returns: bool,
@@ -185,7 +185,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) seed: (u64, u64),
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
     fn map(&self) -> Map {
         Map {
             stations: self.access.len() as u16,
@@ -257,6 +257,7 @@ impl Cell<'_> {
             reordering: way.reordering,
             script: Vec::new(),
             seed: match number {
+                _ if way.loss.is_none() && way.reordering.is_none() => 0,
                 0 => self.seed(id, "impairments"),
                 _ => self.seed(id, &format!("impairments {number}")),
             },
@@ -267,13 +268,7 @@ impl Cell<'_> {
                 ..cross
             })
         };
-        let of = |ways: &'_ Ways| {
-            if up {
-                ways.up.clone()
-            } else {
-                ways.down.clone()
-            }
-        };
+        let of = |ways: &'a Ways| if up { &ways.up } else { &ways.down };
         let settings = &self.access[link].settings;
         let later = settings.iter().enumerate().skip(1).map(|(number, ways)| {
             let way = of(ways);
@@ -281,8 +276,8 @@ impl Cell<'_> {
                 rate: way.rate,
                 delay: way.delay,
                 limit: Some(way.limit),
-                impairments: impairments(number, &way),
-                cross: cross(number, &way),
+                impairments: impairments(number, way),
+                cross: cross(number, way),
             }
         });
         let way = of(&settings[0]);
@@ -291,8 +286,8 @@ impl Cell<'_> {
         } = self.may_happen[link];
         LinkConfig {
             may_break: up && breaks && !self.spares_uplink,
-            impairments: impairments(0, &way),
-            cross: cross(0, &way),
+            impairments: impairments(0, way),
+            cross: cross(0, way),
             settings: later.collect(),
             may_pause: changes,
             router: self.router(id, self.routers[usize::from(up)], false),

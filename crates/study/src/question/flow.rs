@@ -276,7 +276,9 @@ pub fn run_long_flows(
         .iter()
         .map(|flow| flow.runs.as_slice())
         .collect::<Vec<_>>();
-    let setup = |place: usize, run| Ok(flows[place].compile(&moving[place], &plain[place], run));
+    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
+        Ok(flows[place].compile(&moving[place], &plain[place], run))
+    };
     let tables = run_numbered::<Intervals>(&all, setup, how, go_on)?;
     let run = |(digest, rows)| FlowRun { rows, digest };
     let table = |runs: Vec<_>| runs.into_iter().map(run).collect();

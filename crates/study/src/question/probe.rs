@@ -254,7 +254,9 @@ pub fn run_probes(
         .iter()
         .map(|probe| probe.runs.as_slice())
         .collect::<Vec<_>>();
-    let setup = |place: usize, run| Ok(probes[place].compile(&parts[place], &other, run));
+    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
+        Ok(probes[place].compile(&parts[place], &other, run))
+    };
     run_numbered::<Trains>(&all, setup, how, go_on)
 }
 

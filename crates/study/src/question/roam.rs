@@ -436,7 +436,9 @@ pub fn run_roaming(
         .iter()
         .map(|node| node.runs.as_slice())
         .collect::<Vec<_>>();
-    let setup = |place: usize, run| Ok(nodes[place].compile(&moving[place], &plain[place], run));
+    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
+        Ok(nodes[place].compile(&moving[place], &plain[place], run))
+    };
     let tables = run_numbered::<Stays>(&all, setup, how, go_on)?;
     let run = |(digest, rows)| RoamingRun { rows, digest };
     let table = |runs: Vec<_>| runs.into_iter().map(run).collect();

@@ -13,7 +13,7 @@ use super::plan::{Change, Flow, Move, Plan, Telling};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, Cell, Map, MayHappen, SERVER};
-use crate::setup::{flow_id, FlowSetup, Mark, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Network, Setup, Timeline};
 
 /// What the timeline may do to each access link.
 pub(super) fn what_may_happen(links: usize, moves: &[Move], changes: &[Change]) -> Vec<MayHappen> {
@@ -80,7 +80,49 @@ impl Plan {
     /// # Errors
     /// [`StudyError::NoRun`].
     pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
+        self.setup_beside(run, None)
+    }
+
+    /// The same, with the network of a run of the same number where that is equal.
+    pub(super) fn setup_beside(
+        &self,
+        run: u64,
+        other: Option<(&Self, &Setup)>,
+    ) -> Result<Setup, StudyError> {
         self.check_run(run)?;
+        let network = match other {
+            Some((plan, setup)) if self.has_network_of(plan) => Arc::clone(&setup.network),
+            _ => Arc::new(self.network(run)),
+        };
+        Ok(Setup {
+            network,
+            flows: Arc::clone(&self.flow_setups),
+            timeline: self.timeline(run).finish(),
+            measured: Arc::new(Measured::Phases {
+                packets: self.file.packets,
+                ends_run: self.file.stop == Stop::Measured,
+            }),
+            end: self.end(),
+            profile: Arc::from(self.file.profile.as_str()),
+            start: self.start as u16,
+            run: Some(run),
+            path_changes: Arc::clone(&self.all_path_changes),
+        })
+    }
+
+    /// Whether the networks of two scenarios are the same in runs of the same number.
+    fn has_network_of(&self, other: &Self) -> bool {
+        let of = |plan: &Self| {
+            let wired = &plan.file.wired;
+            let residences: Vec<usize> = plan.flows.iter().filter_map(|f| f.on).collect();
+            let routers = [Direction::Down, Direction::Up].map(|direction| plan.asked(direction));
+            let wired = (wired.rate.value, wired.delay.value, plan.wired_limit);
+            (wired, plan.start, plan.file.seed, residences, routers)
+        };
+        self.access == other.access && self.may_happen == other.may_happen && of(self) == of(other)
+    }
+
+    fn network(&self, run: u64) -> Network {
         let places = self.access.iter().map(|access| access.name.clone());
         let names = link_names(self.access.iter().map(|a| a.name.as_str()));
         let names: Vec<Cow<'static, str>> = names.into_iter().map(Cow::from).collect();
@@ -100,20 +142,7 @@ impl Plan {
             routers: [Direction::Down, Direction::Up].map(|direction| self.asked(direction)),
             seed: (self.file.seed, run),
         };
-        Ok(Setup {
-            network: Arc::new(cell.network()),
-            flows: Arc::clone(&self.flow_setups),
-            timeline: self.timeline(run).finish(),
-            measured: Arc::new(Measured::Phases {
-                packets: self.file.packets,
-                ends_run: self.file.stop == Stop::Measured,
-            }),
-            end: self.end(),
-            profile: Arc::from(self.file.profile.as_str()),
-            start: self.start as u16,
-            run: Some(run),
-            path_changes: self.path_changes().into(),
-        })
+        cell.network()
     }
 
     /// The parameters of a link in a direction at an instant.

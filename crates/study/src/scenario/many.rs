@@ -10,6 +10,7 @@ use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::measure::{FlowOutcome, Phases};
 use crate::run;
+use crate::setup::Setup;
 
 /// Most rows of results, of flows and of phases, that are held in memory. A row takes about
 /// 600 bytes while it becomes one of a table.
@@ -94,7 +95,10 @@ pub fn run_some(
     let of = |plan: &Plan| numbers.start..numbers.end.min(plan.file.runs);
     let each: Vec<Vec<u64>> = plans.iter().map(|plan| of(plan).collect()).collect();
     let each: Vec<&[u64]> = each.iter().map(Vec::as_slice).collect();
-    let setup = |place: usize, run| plans[place].setup(run);
+    let setup = |place: usize, run, other: Option<(usize, &Setup)>| {
+        let other = other.map(|(place, setup)| (&plans[place], setup));
+        plans[place].setup_beside(run, other)
+    };
     let tables = run::run_numbered::<Phases>(&each, setup, how, go_on)?;
     let table = |runs: Vec<(Digest, Vec<FlowOutcome>)>| {
         let runs = runs.into_iter().zip(numbers.start..);

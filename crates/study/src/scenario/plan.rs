@@ -115,6 +115,8 @@ pub struct Plan {
     pub(super) parts: Vec<Arc<Part>>,
     /// The flows as every run has them.
     pub(super) flow_setups: Arc<[FlowSetup]>,
+    /// What path changes there are in every run.
+    pub(super) all_path_changes: Arc<[PathChange]>,
     pub(super) moves: Vec<Move>,
     pub(super) changes: Vec<Change>,
     pub(super) may_happen: Vec<MayHappen>,
@@ -234,12 +236,14 @@ impl Plan {
             flows,
             parts,
             flow_setups: Arc::default(),
+            all_path_changes: Arc::default(),
             moves,
             changes,
             remarks,
             file,
         };
         plan.flow_setups = plan.flow_setups();
+        plan.all_path_changes = plan.path_changes().into();
         plan.check_rows()?;
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
