@@ -89,7 +89,7 @@ FUZZ_SEEDS_drill := $(wildcard drills/rfc*) drills/as-brought
 fuzz:
 	cd fuzz && cargo fmt --check
 	cd fuzz && RUSTFLAGS='$(FUZZ_COVERAGE)' CARGO_TARGET_DIR=target cargo build --release --locked --target $(FUZZ_HOST)
-	$(foreach target,acks paths scenario drill,$(call fuzz-one,$(target)))
+	$(foreach target,acks paths scenario drill wire,$(call fuzz-one,$(target)))
 
 no-fuzz:
 	@echo 'Fuzzing was left out: libFuzzer needs a C++ compiler.'

@@ -2,6 +2,8 @@ use midflight_control::part::KnobError;
 use midflight_sim::WorldError;
 use midflight_tcp::ConfigError;
 use midflight_units::{Duration, Instant, UnitError};
+use midflight_wire::pcapng::PcapError;
+use midflight_wire::WireError;
 
 use crate::drill::DrillError;
 
@@ -180,7 +182,10 @@ pub enum StudyError {
     },
     /// A capture could not be written.
     #[error("cannot make the capture: {0}")]
-    Capture(#[from] pcap_file::PcapError),
+    Capture(#[from] PcapError),
+    /// A packet could not be made.
+    #[error(transparent)]
+    Wire(#[from] WireError),
     /// Threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

@@ -13,11 +13,12 @@ use midflight_sim::{
     Action, Digest, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World,
 };
 use midflight_units::{Instant, Seq};
+use midflight_wire::payload_bytes;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
 use crate::scheme::Built;
-use crate::watch::{payload_bytes, Place};
+use crate::watch::Place;
 use crate::MODEL_VERSION;
 
 /// The number of a link as the simulator has it.

@@ -6,6 +6,7 @@ use midflight_control::policy::{ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoverSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
+use midflight_wire::payload_bytes;
 
 use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways};
 use super::compile::what_may_happen;
@@ -17,7 +18,6 @@ use crate::error::{nearest, StudyError};
 use crate::network::cell::{link_names, Access, MayHappen};
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{Beginning, FlowSetup, FlowTold, Part, PathChange};
-use crate::watch::payload_bytes;
 use crate::MODEL_VERSION;
 
 /// Most access links.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use midflight_sim::{Digest, Endpoints, Event, FlowId, LinkId, NextEvent, Observer, World};
 use midflight_units::Instant;
 
+pub(crate) use self::capture::Place;
 pub use self::capture::{capture, Capture};
-pub(crate) use self::capture::{payload_bytes, Place};
 pub use self::causes::{Because, Keep, Kept, Place as CausePlace, Standing};
 pub use self::compare::{compare, Compared, Parted};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};

@@ -6,17 +6,14 @@
 //! a packet cannot show is in comments: orders with their reasons, timeouts,
 //! breaks and makes with the next packet, and with a lost packet what became of it.
 
-mod pcapng;
-mod wire;
-
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload};
 use midflight_tcp::{Ack, Says, SenderEvent};
 use midflight_units::Instant;
+use midflight_wire::{pcapng, AckSent, Ends, Uniform};
 
-pub(crate) use self::wire::payload_bytes;
-use self::wire::{AckSent, Wire};
 use super::{play, GoOn, LinkNames, Watching};
 use crate::error::StudyError;
 use crate::setup::{PathChange, Setup};
@@ -24,6 +21,14 @@ use crate::setup::{PathChange, Setup};
 /// Most bytes of a run's captures together, and what a packet takes beside its own.
 const MOST_BYTES: u64 = 4_000_000_000;
 const PER_PACKET: u64 = 200;
+
+/// Discard (RFC 863): the receiver does nothing with what it gets.
+const RECEIVER_PORT: u16 = 9;
+/// Of the first flow's sender.
+const FIRST_PORT: u16 = 49_152;
+const SENDER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// Of the first flow's receiver.
+const FIRST_RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
 
 /// How the remark on a lost packet begins.
 const LOST: &str = "lost at";
@@ -116,7 +121,7 @@ pub(crate) struct Capturing {
     snap: u32,
     bytes: u64,
     links: LinkNames,
-    wire: Wire,
+    wire: Uniform,
     /// Words on a break or a make, where they are not the usual ones.
     marks: BTreeMap<(Instant, bool), String>,
 }
@@ -130,9 +135,15 @@ impl Capturing {
     fn new(setup: &Setup, flow: usize, snap: u32) -> Result<Self, StudyError> {
         let places = setup.network.places.clone();
         let all = FIRST_PLACE + places.len();
+        let profile = &setup.flows[flow].part.built.profile;
+        let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {
+            what: "segment_bytes of a run to capture",
+            value: profile.sender.segment_bytes.to_string(),
+            accepted: "what headers leave room for and an IP packet holds: 41 to 65515, with timestamps from 53",
+        })?;
         Ok(Self {
             flow,
-            wire: Wire::new(&setup.flows[flow].part.built.profile)?,
+            wire,
             marks: in_words(&setup.path_changes),
             places,
             shots: vec![Vec::new(); all],
@@ -260,7 +271,7 @@ impl Capturing {
     /// The files.
     ///
     /// # Errors
-    /// [`StudyError::Capture`].
+    /// [`StudyError::Capture`] and [`StudyError::Wire`].
     fn develop(&self, about: &str, digest: &str) -> Result<Vec<Capture>, StudyError> {
         let about = format!("{about}; digest {digest}");
         let fixed = ["sender", "receiver"].map(String::from);
@@ -271,12 +282,13 @@ impl Capturing {
         for (place, (name, shots)) in names.zip(&self.shots).enumerate() {
             let mut file = pcapng::File::new(&name, self.snap, &about)?;
             for shot in shots {
+                let ends = ends(shot.flow);
                 let packet = match &shot.packet {
                     Carried::Data(s) => {
-                        self.wire
-                            .segment(shot.flow, s, self.heard(shot.flow, s.sent))
+                        let heard = self.heard(shot.flow, s.sent);
+                        self.wire.segment(ends, s, heard)?
                     }
-                    Carried::Ack(ack) => self.wire.ack(shot.flow, ack, shot.sent),
+                    Carried::Ack(ack) => self.wire.ack(ends, ack, shot.sent)?,
                 };
                 let leaves = match shot.packet {
                     Carried::Data(_) => place != RECEIVER,
@@ -294,7 +306,7 @@ impl Capturing {
                     let left = packet.blocks_left_out;
                     remarks.push(format!("SACK blocks without room in the header: {left}"));
                 }
-                file.add(shot.at, &packet, leaves, &remarks)?;
+                file.add(shot.at, &packet.bytes, leaves, &remarks)?;
             }
             captures.push(Capture {
                 place: name,
@@ -324,6 +336,17 @@ pub fn capture(
     let run = setup.run.map(|run| format!(", run {run}"));
     let about = format!("{scheme} on profile {profile}{}", run.unwrap_or_default());
     Ok((capturing.develop(&about, &digest)?, digest))
+}
+
+/// Where the ends of a flow are.
+fn ends(flow: FlowId) -> Ends {
+    let number = flow.index() as u16;
+    let port = FIRST_PORT.wrapping_add(number).max(1024);
+    let address = Ipv4Addr::from_bits(FIRST_RECEIVER.to_bits() + flow.index() as u32);
+    Ends {
+        sender: SocketAddrV4::new(SENDER_ADDRESS, port),
+        receiver: SocketAddrV4::new(address, RECEIVER_PORT),
+    }
 }
 
 impl Watching for Capturing {

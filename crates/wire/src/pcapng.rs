@@ -11,10 +11,8 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::PcapNgWriter;
+pub use pcap_file::PcapError;
 use pcap_file::{DataLink, Endianness};
-
-use super::wire::Packet;
-use crate::error::StudyError;
 
 /// Directions in the flags of a packet.
 const INBOUND: u32 = 1;
@@ -23,14 +21,18 @@ const OUTBOUND: u32 = 2;
 const NANOSECONDS: u8 = 9;
 
 /// A capture file in the making.
-pub(super) struct File {
+pub struct File {
     writer: PcapNgWriter<Vec<u8>>,
     snap: u32,
 }
 
 impl File {
-    /// An empty capture of this place.
-    pub(super) fn new(place: &str, snap: u32, about: &str) -> Result<Self, StudyError> {
+    /// An empty capture of this place, with a comment on what it is about. Of each packet at most
+    /// the first `snap` bytes are kept, 0 for all.
+    ///
+    /// # Errors
+    /// [`PcapError`] when the header cannot be written.
+    pub fn new(place: &str, snap: u32, about: &str) -> Result<Self, PcapError> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             major_version: 1,
@@ -58,21 +60,20 @@ impl File {
     }
 
     /// Adds a packet that enters or leaves the place.
-    pub(super) fn add(
+    ///
+    /// # Errors
+    /// [`PcapError`] when it cannot be written.
+    pub fn add(
         &mut self,
         at: Instant,
-        packet: &Packet,
+        packet: &[u8],
         leaves: bool,
         remarks: &[String],
-    ) -> Result<(), StudyError> {
-        let length = packet.headers.len() + packet.payload as usize;
-        let kept = if self.snap == 0 {
-            length
-        } else {
-            length.min(self.snap as usize)
+    ) -> Result<(), PcapError> {
+        let kept = match self.snap {
+            0 => packet,
+            most => &packet[..packet.len().min(most as usize)],
         };
-        let mut data = packet.headers.clone();
-        data.resize(kept, 0);
         let direction = if leaves { OUTBOUND } else { INBOUND };
         let mut options = vec![EnhancedPacketOption::Flags(direction)];
         let comments = remarks.iter().map(|text| Cow::Borrowed(text.as_str()));
@@ -80,8 +81,8 @@ impl File {
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: Duration::from_nanos(at.as_nanos()),
-            original_len: length as u32,
-            data: Cow::Owned(data),
+            original_len: packet.len() as u32,
+            data: Cow::Borrowed(kept),
             options,
         };
         self.writer.write_pcapng_block(block)?;
@@ -89,7 +90,7 @@ impl File {
     }
 
     /// The file.
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
         self.writer.into_inner()
     }
 }

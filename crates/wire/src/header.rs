@@ -1,0 +1,749 @@
+//! The headers of a TCP segment in an IPv4 packet (RFC 9293 section 3.1, RFC
+//! 791 section 3.1), as bytes and back.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use midflight_control::quick_start::{Nonce, RateCode, Request};
+use midflight_tcp::{SegmentOption, TrainMark};
+
+use crate::options::{nonce, rate_code, split, Extra, Options, MOST_OPTIONS};
+
+/// Bytes of an IPv4 and a TCP header without options.
+pub const HEADER_BYTES: u32 = 40;
+/// What a packet's TTL starts with, where a sender has no other in mind.
+pub const TTL: u8 = 64;
+
+/// Bytes of either header without options.
+const LEAST: usize = 20;
+/// TCP's number among the protocols of IP.
+const PROTOCOL: u8 = 6;
+/// The flag of IPv4 that forbids to fragment a packet.
+const DONT_FRAGMENT: u16 = 0x4000;
+/// More fragments follow, or it is not the first.
+const FRAGMENT: u16 = 0x3FFF;
+/// The IP option of RFC 4782 section 3.1, and its function for a report.
+const QUICK_START: u8 = 25;
+const REPORT: u8 = 8;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+const URG: u8 = 0x20;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
+
+/// Why bytes are not a segment, or a segment does not become bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The bytes end too early.
+    #[error("{what} takes {needed} bytes, and there are {found}")]
+    Short {
+        /// What is cut off.
+        what: &'static str,
+        /// How many bytes it takes.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Another version of IP.
+    #[error("a packet of IP version {0}; version 4 is accepted")]
+    Version(u8),
+    /// A header that says that it is shorter than it can be.
+    #[error("the {what} header says that it has {found} bytes; 20 to 60 are accepted")]
+    HeaderLength {
+        /// Whose header.
+        what: &'static str,
+        /// What it says.
+        found: usize,
+    },
+    /// A part of a packet.
+    #[error("a fragment of an IP packet; only whole packets are accepted")]
+    Fragment,
+    /// Another protocol.
+    #[error("a packet of IP protocol {0}; 6 (TCP) is accepted")]
+    Protocol(u8),
+    /// Bytes were damaged.
+    #[error("the {what} checksum is {found:#06x}; over these bytes it is {right:#06x}")]
+    Checksum {
+        /// Whose checksum.
+        what: &'static str,
+        /// What the header says.
+        found: u16,
+        /// What it would be.
+        right: u16,
+    },
+    /// An option of a length that it cannot have.
+    #[error("option {kind} of the {what} header has {length} bytes; accepted are {accepted}")]
+    Option {
+        /// Whose header.
+        what: &'static str,
+        /// The option.
+        kind: u8,
+        /// Its length, kind and length included.
+        length: usize,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
+    /// More than there is room for.
+    #[error("{found} bytes of {what}; at most {most} fit")]
+    Long {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        found: usize,
+        /// How much there is room for.
+        most: usize,
+    },
+}
+
+/// The flags of a TCP header, but for ACK and URG, which say that a field is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// First segment of a connection.
+    pub syn: bool,
+    /// No more data.
+    pub fin: bool,
+    /// Reset.
+    pub rst: bool,
+    /// Push.
+    pub psh: bool,
+    /// ECN echo.
+    pub ece: bool,
+    /// Congestion window reduced.
+    pub cwr: bool,
+}
+
+impl Flags {
+    fn bits(self) -> u8 {
+        let set = |flag, bit| if flag { bit } else { 0 };
+        set(self.syn, SYN)
+            | set(self.fin, FIN)
+            | set(self.rst, RST)
+            | set(self.psh, PSH)
+            | set(self.ece, ECE)
+            | set(self.cwr, CWR)
+    }
+
+    fn of(bits: u8) -> Self {
+        let has = |bit| bits & bit != 0;
+        Self {
+            syn: has(SYN),
+            fin: has(FIN),
+            rst: has(RST),
+            psh: has(PSH),
+            ece: has(ECE),
+            cwr: has(CWR),
+        }
+    }
+}
+
+/// What sender and routers say of a rate (RFC 4782 section 3.1, figures 3 and 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuickStart {
+    /// A rate is asked for.
+    Request {
+        /// The rate, lowered by routers.
+        rate: RateCode,
+        /// The option's own TTL.
+        ttl: u8,
+        /// Nonce.
+        nonce: Nonce,
+    },
+    /// The rate that was approved.
+    Report {
+        /// The rate.
+        rate: RateCode,
+        /// Nonce of the request.
+        nonce: Nonce,
+    },
+}
+
+impl QuickStart {
+    fn bytes(self) -> [u8; 8] {
+        let (first, ttl, nonce) = match self {
+            Self::Request { rate, ttl, nonce } => (rate.code(), ttl, nonce),
+            Self::Report { rate, nonce } => (REPORT << 4 | rate.code(), 0, nonce),
+        };
+        let [a, b, c, d] = (nonce.bits() << 2).to_be_bytes();
+        [QUICK_START, 8, first, ttl, a, b, c, d]
+    }
+
+    /// Reads what there is of Quick-Start among the options of an IP header.
+    fn read(bytes: &[u8]) -> Result<Option<Self>, WireError> {
+        let mut found = None;
+        for option in split("IP", bytes) {
+            let (kind, value) = option?;
+            if kind != QUICK_START {
+                continue;
+            }
+            let (&[first, ttl, _, _, _, _], Some(field)) = (value, be32(value, 2)) else {
+                return Err(WireError::Option {
+                    what: "IP",
+                    kind,
+                    length: value.len() + 2,
+                    accepted: "8",
+                });
+            };
+            let (rate, nonce) = (rate_code(first), nonce(field));
+            match first >> 4 {
+                0 => found = Some(Self::Request { rate, ttl, nonce }),
+                REPORT => found = Some(Self::Report { rate, nonce }),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The headers of a segment. Fields of IP that are not here are as TCP has them: no fragments, no
+/// ECN, the identification 0 (RFC 6864 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Where it comes from.
+    pub source: SocketAddrV4,
+    /// Where it goes to.
+    pub destination: SocketAddrV4,
+    /// Routers that it may still pass.
+    pub ttl: u8,
+    /// Quick-Start's option of IP.
+    pub quick_start: Option<QuickStart>,
+    /// Sequence number.
+    pub seq: u32,
+    /// ACK number, with the flag ACK.
+    pub ack: Option<u32>,
+    /// The other flags.
+    pub flags: Flags,
+    /// Window, as the header carries it.
+    pub window: u16,
+    /// Urgent pointer, with the flag URG.
+    pub urgent: Option<u16>,
+    /// Options.
+    pub options: Options,
+}
+
+impl Header {
+    /// A header with nothing but addresses.
+    pub fn new(source: SocketAddrV4, destination: SocketAddrV4) -> Self {
+        Self {
+            source,
+            destination,
+            ttl: TTL,
+            quick_start: None,
+            seq: 0,
+            ack: None,
+            flags: Flags::default(),
+            window: 0,
+            urgent: None,
+            options: Options::default(),
+        }
+    }
+
+    /// Takes along what a segment of a sender carries besides its data.
+    pub fn carry(&mut self, option: SegmentOption) {
+        match option {
+            SegmentOption::Train(TrainMark {
+                number,
+                index,
+                segments,
+                ..
+            }) => {
+                self.options.extra = Some(Extra::Train {
+                    number,
+                    index,
+                    segments,
+                });
+            }
+            SegmentOption::Request(Request {
+                rate,
+                ip_ttl,
+                qs_ttl,
+                nonce,
+            }) => {
+                self.ttl = ip_ttl;
+                let ttl = qs_ttl;
+                self.quick_start = Some(QuickStart::Request { rate, ttl, nonce });
+            }
+            SegmentOption::Report(rate, nonce) => {
+                self.quick_start = Some(QuickStart::Report { rate, nonce });
+            }
+        }
+    }
+
+    /// The packet with these headers and data, checksums included.
+    ///
+    /// # Errors
+    /// [`WireError::Long`] for options or data that do not fit.
+    pub fn encode(&self, data: &[u8]) -> Result<Vec<u8>, WireError> {
+        let options = self.options.bytes();
+        let of_ip = self.quick_start.map(QuickStart::bytes);
+        let of_ip = of_ip.as_ref().map_or(&[][..], |bytes| &bytes[..]);
+        let headers = 2 * LEAST + of_ip.len() + options.len();
+        let fits = |what, found, most| {
+            let long = WireError::Long { what, found, most };
+            (found <= most).then_some(()).ok_or(long)
+        };
+        fits("options", options.len(), MOST_OPTIONS)?;
+        fits("data", data.len(), usize::from(u16::MAX) - headers)?;
+
+        let tcp = LEAST + of_ip.len();
+        let words = |bytes: usize| (bytes / 4) as u8;
+        let mut packet = Vec::with_capacity(headers + data.len());
+        packet.extend([0x40 | words(tcp), 0]);
+        packet.extend(((headers + data.len()) as u16).to_be_bytes());
+        packet.extend([0, 0]);
+        packet.extend(DONT_FRAGMENT.to_be_bytes());
+        packet.extend([self.ttl, PROTOCOL, 0, 0]);
+        packet.extend(self.source.ip().octets());
+        packet.extend(self.destination.ip().octets());
+        packet.extend(of_ip);
+        let of_header = checksum(0, &packet);
+        packet[10..12].copy_from_slice(&of_header.to_be_bytes());
+
+        packet.extend(self.source.port().to_be_bytes());
+        packet.extend(self.destination.port().to_be_bytes());
+        packet.extend(self.seq.to_be_bytes());
+        packet.extend(self.ack.unwrap_or(0).to_be_bytes());
+        let ack = if self.ack.is_some() { ACK } else { 0 };
+        let urg = if self.urgent.is_some() { URG } else { 0 };
+        packet.push(words(LEAST + options.len()) << 4);
+        packet.push(self.flags.bits() | ack | urg);
+        packet.extend(self.window.to_be_bytes());
+        packet.extend([0, 0]);
+        packet.extend(self.urgent.unwrap_or(0).to_be_bytes());
+        packet.extend(&options);
+        packet.extend(data);
+        let of_segment = checksum_of_segment(&packet, tcp);
+        packet[tcp + 16..tcp + 18].copy_from_slice(&of_segment.to_be_bytes());
+        Ok(packet)
+    }
+
+    /// Reads a packet: its headers and its data. What follows the packet is padding of the link
+    /// and not looked at; bits that are reserved, fields that TCP does not use and unknown options
+    /// are not either.
+    ///
+    /// # Errors
+    /// [`WireError`] names what is wrong.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
+        let short = |what, needed, found| WireError::Short {
+            what,
+            needed,
+            found,
+        };
+        let available = bytes.len();
+        let ip: &[u8; LEAST] =
+            bytes
+                .first_chunk()
+                .ok_or(short("an IP header", LEAST, available))?;
+        if ip[0] >> 4 != 4 {
+            return Err(WireError::Version(ip[0] >> 4));
+        }
+        let tcp = header_length("IP", ip[0] & 0xF)?;
+        let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+        let packet = bytes
+            .get(..total)
+            .ok_or(short("the IP packet", total, available))?;
+        let of_ip = packet
+            .get(LEAST..tcp)
+            .ok_or(short("the IP header", tcp, total))?;
+        verify("IP", checksum(0, &packet[..tcp]), [ip[10], ip[11]])?;
+        if u16::from_be_bytes([ip[6], ip[7]]) & FRAGMENT != 0 {
+            return Err(WireError::Fragment);
+        }
+        if ip[9] != PROTOCOL {
+            return Err(WireError::Protocol(ip[9]));
+        }
+
+        let segment = &packet[tcp..];
+        let found = segment.len();
+        let fixed: &[u8; LEAST] =
+            segment
+                .first_chunk()
+                .ok_or(short("a TCP header", LEAST, found))?;
+        let end = header_length("TCP", fixed[12] >> 4)?;
+        let options = segment
+            .get(LEAST..end)
+            .ok_or(short("the TCP header", end, found))?;
+        let over = checksum_of_segment(packet, tcp);
+        verify("TCP", over, [fixed[16], fixed[17]])?;
+
+        let address = |at, port| {
+            let of = |at| be32(ip, at).unwrap_or_default();
+            let port = be16(fixed, port).unwrap_or_default();
+            SocketAddrV4::new(Ipv4Addr::from_bits(of(at)), port)
+        };
+        let [.., bits, w, x, _, _, u, v] = *fixed;
+        let field = |at| be32(fixed, at).unwrap_or_default();
+        let header = Self {
+            source: address(12, 0),
+            destination: address(16, 2),
+            ttl: ip[8],
+            quick_start: QuickStart::read(of_ip)?,
+            seq: field(4),
+            ack: (bits & ACK != 0).then(|| field(8)),
+            flags: Flags::of(bits),
+            window: u16::from_be_bytes([w, x]),
+            urgent: (bits & URG != 0).then(|| u16::from_be_bytes([u, v])),
+            options: Options::read(options)?,
+        };
+        Ok((header, &segment[end..]))
+    }
+}
+
+/// Bytes of a header whose length is counted in words of 4.
+fn header_length(what: &'static str, words: u8) -> Result<usize, WireError> {
+    let found = 4 * usize::from(words);
+    let right = (found >= LEAST).then_some(found);
+    right.ok_or(WireError::HeaderLength { what, found })
+}
+
+/// The number of 2 bytes at this place.
+pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u16::from_be_bytes(*field))
+}
+
+/// The number of 4 bytes at this place.
+pub(crate) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*field))
+}
+
+/// The Internet checksum (RFC 1071) of these bytes and of what has been summed before. Over bytes
+/// that include their own checksum it is 0.
+fn checksum(before: u64, bytes: &[u8]) -> u16 {
+    let mut sum = before;
+    let mut words = bytes.chunks_exact(2);
+    for word in &mut words {
+        sum += u64::from(word[0]) << 8 | u64::from(word[1]);
+    }
+    if let [last] = words.remainder() {
+        sum += u64::from(*last) << 8;
+    }
+    while sum > 0xFFFF {
+        sum = (sum >> 16) + (sum & 0xFFFF);
+    }
+    !(sum as u16)
+}
+
+/// TCP's checksum of the segment that starts at byte `tcp` of the packet, with the pseudo-header of
+/// RFC 9293 section 3.1.
+fn checksum_of_segment(packet: &[u8], tcp: usize) -> u16 {
+    let (ip, segment) = packet.split_at(tcp);
+    let words = ip[12..20].chunks_exact(2);
+    let addresses: u64 = words.map(|w| u64::from(w[0]) << 8 | u64::from(w[1])).sum();
+    checksum(
+        addresses + u64::from(PROTOCOL) + segment.len() as u64,
+        segment,
+    )
+}
+
+/// `over` is the checksum over everything, the field included.
+fn verify(what: &'static str, over: u16, field: [u8; 2]) -> Result<(), WireError> {
+    if over == 0 {
+        return Ok(());
+    }
+    let found = u16::from_be_bytes(field);
+    // Without the field: its complement is what it had added.
+    let right = checksum(u64::from(!over), &(!found).to_be_bytes());
+    Err(WireError::Checksum { what, found, right })
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_control::estimate::Estimate;
+    use midflight_control::quick_start::Response;
+    use midflight_units::Rate;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::options::Blocks;
+
+    fn an_address() -> impl Strategy<Value = SocketAddrV4> {
+        (any::<u32>(), any::<u16>())
+            .prop_map(|(ip, port)| SocketAddrV4::new(Ipv4Addr::from_bits(ip), port))
+    }
+
+    fn a_rate() -> impl Strategy<Value = RateCode> {
+        (0_u8..16).prop_map(|code| RateCode::new(code).unwrap_or_default())
+    }
+
+    fn a_nonce() -> impl Strategy<Value = Nonce> {
+        any::<u64>().prop_map(Nonce::new)
+    }
+
+    fn an_extra() -> impl Strategy<Value = Extra> {
+        prop_oneof![
+            any::<(u16, u16, u16)>().prop_map(|(number, index, segments)| Extra::Train {
+                number,
+                index,
+                segments
+            }),
+            any::<(u16, u32)>().prop_map(|(number, sent)| Extra::Mark { number, sent }),
+            (any::<u16>(), 0_u64..1 << 48).prop_map(|(train, bps)| Extra::Estimate(Estimate {
+                train,
+                rate: Rate::from_bps(bps)
+            })),
+            (a_rate(), any::<u8>(), a_nonce()).prop_map(|(rate, ttl_diff, nonce)| {
+                Extra::Response(Response {
+                    rate,
+                    ttl_diff,
+                    nonce,
+                })
+            }),
+        ]
+    }
+
+    fn some_options() -> impl Strategy<Value = Options> {
+        let blocks = prop::collection::vec(any::<(u32, u32)>(), 0..5);
+        let others = (
+            any::<Option<u16>>(),
+            any::<Option<u8>>(),
+            any::<bool>(),
+            any::<Option<(u32, u32)>>(),
+            prop::option::of(an_extra()),
+        );
+        (others, blocks).prop_map(|(others, blocks)| {
+            let (mss, window_scale, sack_permitted, timestamps, extra) = others;
+            let mut options = Options {
+                mss,
+                window_scale,
+                sack_permitted,
+                timestamps,
+                extra,
+                sack: Blocks::default(),
+            };
+            let room = options.room_for_blocks();
+            for (left, right) in blocks.into_iter().take(room) {
+                options.sack.push(left, right);
+            }
+            options
+        })
+    }
+
+    fn a_header() -> impl Strategy<Value = Header> {
+        let quick_start =
+            prop_oneof![
+                (a_rate(), any::<u8>(), a_nonce())
+                    .prop_map(|(rate, ttl, nonce)| QuickStart::Request { rate, ttl, nonce }),
+                (a_rate(), a_nonce()).prop_map(|(rate, nonce)| QuickStart::Report { rate, nonce }),
+            ];
+        let of_ip = (
+            an_address(),
+            an_address(),
+            any::<u8>(),
+            prop::option::of(quick_start),
+        );
+        let of_tcp = (
+            any::<u32>(),
+            any::<Option<u32>>(),
+            any::<u8>().prop_map(Flags::of),
+            any::<u16>(),
+            any::<Option<u16>>(),
+            some_options(),
+        );
+        (of_ip, of_tcp).prop_map(|(of_ip, of_tcp)| {
+            let (source, destination, ttl, quick_start) = of_ip;
+            let (seq, ack, flags, window, urgent, options) = of_tcp;
+            Header {
+                source,
+                destination,
+                ttl,
+                quick_start,
+                seq,
+                ack,
+                flags,
+                window,
+                urgent,
+                options,
+            }
+        })
+    }
+
+    fn some_data() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(any::<u8>(), 0..100)
+    }
+
+    /// Puts right what keeps arbitrary bytes from being looked at any further.
+    fn repair(bytes: &mut [u8]) {
+        let total = bytes.len() as u16;
+        let ip = 20 + 4 * usize::from(bytes[0] & 1);
+        bytes[0] = 0x40 | (ip / 4) as u8;
+        bytes[2..4].copy_from_slice(&total.to_be_bytes());
+        bytes[6..8].copy_from_slice(&[0, 0]);
+        bytes[9] = PROTOCOL;
+        bytes[10..12].copy_from_slice(&[0, 0]);
+        let sum = checksum(0, &bytes[..ip]);
+        bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+        bytes[ip + 16..ip + 18].copy_from_slice(&[0, 0]);
+        let sum = checksum_of_segment(bytes, ip);
+        bytes[ip + 16..ip + 18].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(header in a_header(), data in some_data(), padding in some_data()) {
+            let mut bytes = header.encode(&data).unwrap_or_else(|e| unreachable!("{e}"));
+            bytes.extend(padding);
+            prop_assert_eq!(Header::decode(&bytes), Ok((header, &data[..])));
+        }
+
+        /// Any bytes are a segment, or an error that says something; also those whose checksums are
+        /// right. What was read is written and read again as the same.
+        #[test]
+        fn any_bytes_are_a_segment_or_an_error(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..120),
+            right in any::<bool>(),
+        ) {
+            if right && bytes.len() >= 44 {
+                repair(&mut bytes);
+            }
+            match Header::decode(&bytes) {
+                Ok((header, data)) => {
+                    // Options that come apart may have taken less room than when each is padded.
+                    if let Ok(again) = header.encode(data) {
+                        prop_assert_eq!(Header::decode(&again), Ok((header, data)));
+                    }
+                }
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
+        }
+
+        /// Every byte is covered by a checksum.
+        #[test]
+        fn one_byte_that_is_damaged_is_found(
+            header in a_header(),
+            data in some_data(),
+            at in any::<prop::sample::Index>(),
+            change in 1_u8..,
+        ) {
+            let mut bytes = header.encode(&data).unwrap_or_else(|e| unreachable!("{e}"));
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+            prop_assert!(Header::decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn what_is_cut_off_is_short(header in a_header(), data in some_data(), at in any::<prop::sample::Index>()) {
+            let bytes = header.encode(&data).unwrap_or_else(|e| unreachable!("{e}"));
+            let cut = Header::decode(&bytes[..at.index(bytes.len())]);
+            prop_assert!(matches!(cut, Err(WireError::Short { .. })), "{:?}", cut);
+        }
+
+        /// Another reader finds the same in what is encoded.
+        #[test]
+        fn another_reader_agrees(header in a_header(), data in some_data()) {
+            let bytes = header.encode(&data).unwrap_or_else(|e| unreachable!("{e}"));
+            let (ip, rest) = etherparse::Ipv4Header::from_slice(&bytes).unwrap_or_else(|e| unreachable!("{e}"));
+            let (tcp, payload) = etherparse::TcpHeader::from_slice(rest).unwrap_or_else(|e| unreachable!("{e}"));
+            prop_assert_eq!(ip.calc_header_checksum(), ip.header_checksum);
+            prop_assert_eq!(tcp.calc_checksum_ipv4(&ip, payload), Ok(tcp.checksum));
+            prop_assert_eq!(payload, &data[..]);
+            prop_assert_eq!((ip.source, ip.destination), (header.source.ip().octets(), header.destination.ip().octets()));
+            prop_assert_eq!((ip.time_to_live, ip.dont_fragment), (header.ttl, true));
+            prop_assert_eq!((tcp.source_port, tcp.destination_port), (header.source.port(), header.destination.port()));
+            prop_assert_eq!((tcp.sequence_number, tcp.window_size), (header.seq, header.window));
+            prop_assert_eq!(tcp.ack.then_some(tcp.acknowledgment_number), header.ack);
+            prop_assert_eq!(tcp.urg.then_some(tcp.urgent_pointer), header.urgent);
+            let flags = Flags {
+                syn: tcp.syn,
+                fin: tcp.fin,
+                rst: tcp.rst,
+                psh: tcp.psh,
+                ece: tcp.ece,
+                cwr: tcp.cwr,
+            };
+            prop_assert_eq!(flags, header.flags);
+            if header.options.extra.is_none() {
+                use etherparse::TcpOptionElement as O;
+                for option in tcp.options_iterator() {
+                    match option.unwrap_or_else(|e| unreachable!("{e:?}")) {
+                        O::Noop => {}
+                        O::MaximumSegmentSize(mss) => prop_assert_eq!(Some(mss), header.options.mss),
+                        O::WindowScale(scale) => prop_assert_eq!(Some(scale), header.options.window_scale),
+                        O::SelectiveAcknowledgementPermitted => prop_assert!(header.options.sack_permitted),
+                        O::Timestamp(value, echo) => prop_assert_eq!(Some((value, echo)), header.options.timestamps),
+                        O::SelectiveAcknowledgement(first, others) => {
+                            let blocks: Vec<_> = std::iter::once(first).chain(others.into_iter().flatten()).collect();
+                            prop_assert_eq!(blocks, header.options.sack.iter().collect::<Vec<_>>());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let [from, to] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
+        let mut header = Header::new(from, to);
+        let bytes = header.encode(b"data").unwrap_or_default();
+        let after = |changes: &[(usize, u8)]| {
+            let mut bytes = bytes.clone();
+            for &(at, byte) in changes {
+                bytes[at] = byte;
+            }
+            let sum = checksum(0, &[&bytes[..10], &[0, 0], &bytes[12..20]].concat());
+            bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+            Header::decode(&bytes).err().map(|e| e.to_string())
+        };
+        for (changes, words) in [
+            (&[(0, 0x65)][..], "IP version 6; version 4"),
+            (&[(0, 0x44)], "the IP header says that it has 16 bytes"),
+            (&[(3, 45)], "the IP packet takes 45 bytes, and there are 44"),
+            (&[(3, 19)], "the IP header takes 20 bytes, and there are 19"),
+            (&[(6, 0x20)], "a fragment"),
+            (&[(7, 1)], "a fragment"),
+            (&[(9, 17)], "IP protocol 17; 6 (TCP)"),
+            (&[(3, 39)], "a TCP header takes 20 bytes, and there are 19"),
+            (&[(32, 0x40)], "the TCP header says that it has 16 bytes"),
+            (
+                &[(32, 0x70)],
+                "the TCP header takes 28 bytes, and there are 24",
+            ),
+            (&[(40, b'x')], "the TCP checksum is 0x"),
+        ] {
+            let said = after(changes);
+            assert!(
+                said.as_ref().is_some_and(|s| s.contains(words)),
+                "{changes:?}: {said:?}"
+            );
+        }
+        let mut damaged = bytes.clone();
+        damaged[8] ^= 1;
+        let said = Header::decode(&damaged).err().map(|e| e.to_string());
+        let [found, right] =
+            [&bytes, &after_ttl(&header)].map(|b| u16::from_be_bytes([b[10], b[11]]));
+        let told = format!("the IP checksum is {found:#06x}; over these bytes it is {right:#06x}");
+        assert_eq!(said, Some(told));
+
+        header.options.timestamps = Some((1, 2));
+        header.options.extra = Some(Extra::Mark { number: 1, sent: 2 });
+        header.options.sack.push(1, 2);
+        header.options.sack.push(3, 4);
+        let said = header.encode(&[]).err().map(|e| e.to_string());
+        assert_eq!(said.as_deref(), Some("44 bytes of options; at most 40 fit"));
+        let said = Header::new(from, to).encode(&vec![0; 65_496]).err();
+        assert_eq!(
+            said.map(|e| e.to_string()).as_deref(),
+            Some("65496 bytes of data; at most 65495 fit")
+        );
+    }
+
+    fn after_ttl(header: &Header) -> Vec<u8> {
+        let header = Header {
+            ttl: header.ttl ^ 1,
+            ..*header
+        };
+        header.encode(b"data").unwrap_or_default()
+    }
+
+    /// RFC 1071 section 3 has this example.
+    #[test]
+    fn checksums_are_of_ones_complement() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(checksum(0, &bytes), !0xddf2);
+        assert_eq!(checksum(0, &[0xff]), checksum(0, &[0xff, 0]));
+    }
+}

@@ -1,0 +1,254 @@
+//! The segments and ACKs of a simulated flow as packets.
+//!
+//! Segment 0 is the SYN; segment n carries the n-th piece of the stream, all of
+//! one size, so that a segment number times that size is a sequence number. The
+//! payload is zeros. Both initial sequence numbers are 0. With SACK blocks a
+//! header is 4 bytes longer than what the simulated links count: the option's
+//! kind, its length and padding.
+
+use std::net::SocketAddrV4;
+
+use midflight_tcp::{Ack, Profile, Says, Segment};
+use midflight_units::{Instant, Seq};
+
+use crate::header::{Header, WireError, HEADER_BYTES};
+use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
+
+/// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
+const MOST_BYTES: u32 = u16::MAX as u32 - 20;
+
+/// How the packets of a flow look.
+#[derive(Clone, Copy, Debug)]
+pub struct Uniform {
+    payload: u32,
+    mss: u16,
+    /// Of the receiver, in bytes.
+    window: u32,
+    shift: u8,
+    sack: bool,
+    timestamps: bool,
+}
+
+/// The ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Where its sender is.
+    pub sender: SocketAddrV4,
+    /// Where its receiver is.
+    pub receiver: SocketAddrV4,
+}
+
+/// What is known of an ACK beside the ACK itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckSent {
+    /// When the receiver sent it.
+    pub at: Instant,
+    /// It acknowledges the SYN, and has the receiver's own.
+    pub syn: bool,
+}
+
+/// A packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Its headers and data.
+    pub bytes: Vec<u8>,
+    /// SACK blocks that the header has no room for.
+    pub blocks_left_out: usize,
+}
+
+/// Bytes of data in a full segment; none if headers leave no room for any.
+pub fn payload_bytes(profile: &Profile) -> Option<u32> {
+    let options = if profile.receiver.timestamps {
+        TIMESTAMP_BYTES
+    } else {
+        0
+    };
+    let headers = HEADER_BYTES + options;
+    let payload = profile.sender.segment_bytes.checked_sub(headers);
+    payload.filter(|&payload| payload > 0)
+}
+
+impl Uniform {
+    /// Packets between senders and receivers of this profile; none when segments have no room for
+    /// data, or no packet can hold them.
+    pub fn new(profile: &Profile) -> Option<Self> {
+        let (tx, rx) = (&profile.sender, &profile.receiver);
+        let payload = payload_bytes(profile).filter(|_| tx.segment_bytes <= MOST_BYTES)?;
+        let window = tx.receiver_window.saturating_mul(u64::from(payload));
+        let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
+        let shift = (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT);
+        Some(Self {
+            payload,
+            mss: (tx.segment_bytes - HEADER_BYTES) as u16,
+            window: window.min(u64::from(u16::MAX) << shift) as u32,
+            shift,
+            sack: rx.sack_blocks > 0,
+            timestamps: rx.timestamps,
+        })
+    }
+
+    /// The sequence number of a segment's first byte.
+    fn byte_of(&self, segment: Seq) -> u32 {
+        match segment.checked_sub(1) {
+            None => 0,
+            Some(before) => (before as u32).wrapping_mul(self.payload).wrapping_add(1),
+        }
+    }
+
+    /// A segment; `heard` is the last timestamp that its sender has got.
+    ///
+    /// # Errors
+    /// [`WireError::Long`] for options that do not go together in a header.
+    pub fn segment(
+        &self,
+        ends: Ends,
+        segment: &Segment,
+        heard: Option<Instant>,
+    ) -> Result<Packet, WireError> {
+        let is_syn = segment.seq == 0 && !segment.probe;
+        let mut header = Header::new(ends.sender, ends.receiver);
+        header.window = u16::MAX;
+        header.seq = if segment.probe {
+            // One below what is next, without data: it was acknowledged.
+            self.byte_of(segment.seq + 1).wrapping_sub(1)
+        } else {
+            self.byte_of(segment.seq)
+        };
+        if is_syn {
+            header.flags.syn = true;
+            self.offer(&mut header.options, 0);
+        } else {
+            header.ack = Some(1);
+        }
+        if self.timestamps {
+            let echo = heard.unwrap_or(Instant::ZERO);
+            header.options.timestamps = Some((clock(segment.sent), clock(echo)));
+        }
+        if let Some(option) = segment.option {
+            header.carry(option);
+        }
+        let payload = if is_syn || segment.probe {
+            0
+        } else {
+            self.payload
+        };
+        Ok(Packet {
+            bytes: header.encode(&vec![0; payload as usize])?,
+            blocks_left_out: 0,
+        })
+    }
+
+    /// An ACK.
+    ///
+    /// # Errors
+    /// [`WireError::Long`] for options that do not go together in a header.
+    pub fn ack(&self, ends: Ends, ack: &Ack, sent: AckSent) -> Result<Packet, WireError> {
+        let window = match ack.says {
+            Says::ZeroWindow => 0,
+            _ => self.window,
+        };
+        let shift = if sent.syn { 0 } else { self.shift };
+        let mut header = Header::new(ends.receiver, ends.sender);
+        header.window = window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16;
+        header.seq = u32::from(!sent.syn);
+        header.flags.syn = sent.syn;
+        header.ack = Some(self.byte_of(ack.ack));
+        let options = &mut header.options;
+        if sent.syn {
+            self.offer(options, self.shift);
+        }
+        options.timestamps = ack.echo.map(|echo| (clock(sent.at), clock(echo)));
+        options.extra = Extra::of(ack.says);
+        let mut blocks_left_out = 0;
+        // A SYN has none (RFC 2018 section 2): what it would say is in no option yet agreed on.
+        if !sent.syn {
+            let room = options.room_for_blocks();
+            blocks_left_out = ack.sack.len().saturating_sub(room);
+            for block in ack.sack.iter(ack.ack).take(room) {
+                let (left, right) = (self.byte_of(block.left), self.byte_of(block.right));
+                options.sack.push(left, right);
+            }
+        }
+        Ok(Packet {
+            bytes: header.encode(&[])?,
+            blocks_left_out,
+        })
+    }
+
+    /// What a SYN offers.
+    fn offer(&self, options: &mut Options, shift: u8) {
+        options.mss = Some(self.mss);
+        options.window_scale = Some(shift);
+        options.sack_permitted = self.sack;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use midflight_control::signal::HandoverMark;
+    use midflight_tcp::{profile, SackBlock, SackBlocks};
+
+    use super::*;
+
+    fn wire(settings: &[(&str, &str)]) -> Uniform {
+        let mut profile = profile("rfc").unwrap_or_else(|_| unreachable!());
+        for (name, value) in settings {
+            assert_eq!(profile.set(name, value), Ok(()));
+        }
+        Uniform::new(&profile).unwrap_or_else(|| unreachable!())
+    }
+
+    #[test]
+    fn numbers_in_bytes_wrap_at_32_bits() {
+        let wire = wire(&[]);
+        assert_eq!([0, 1, 2].map(|n| wire.byte_of(n)), [0, 1, 1449]);
+        // 2,966,138 x 1448 + 1 = 2^32 + 529.
+        assert_eq!(wire.byte_of(2_966_139), 529);
+    }
+
+    #[test]
+    fn windows_are_scaled_and_not_larger_than_can_be_said() {
+        let of = |segments: &str| {
+            let wire = wire(&[("receiver_window", segments), ("timestamps", "off")]);
+            (wire.window, wire.shift)
+        };
+        assert_eq!(of("44"), (64_240, 0));
+        assert_eq!(of("45"), (65_700, 1));
+        assert_eq!(of("100000000"), (65_535 << 14, 14));
+    }
+
+    /// 12 bytes of timestamps and 12 of the mark leave room for one block of 8 beside the option's 4.
+    #[test]
+    fn blocks_that_do_not_fit_are_left_out() {
+        let mut sack = SackBlocks::default();
+        for i in 0..3 {
+            let left = 12 + 2 * i;
+            let right = left + 1;
+            sack.push(10, SackBlock { left, right });
+        }
+        let at = Instant::from_nanos(5_000_000);
+        let sent = AckSent { at, syn: false };
+        let mark = HandoverMark {
+            number: 7,
+            sent: at,
+        };
+        let ack = |echo, says| Ack {
+            ack: 10,
+            sack,
+            echo,
+            cause_sent: at,
+            says,
+        };
+        let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
+        let ends = Ends { sender, receiver };
+        let of = |echo, says| {
+            let packet = wire(&[]).ack(ends, &ack(echo, says), sent);
+            packet.map(|packet| (packet.bytes.len(), packet.blocks_left_out))
+        };
+        assert_eq!(of(None, Says::Nothing), Ok((40 + 28, 0)));
+        assert_eq!(of(Some(at), Says::Nothing), Ok((40 + 12 + 28, 0)));
+        assert_eq!(of(Some(at), Says::Moved(mark)), Ok((40 + 12 + 12 + 12, 2)));
+    }
+}
