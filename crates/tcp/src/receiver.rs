@@ -5,6 +5,9 @@
 //! acknowledged at once. SACK blocks follow RFC 2018 section 4: the block of
 //! the segment that caused the ACK first, then the blocks most recently
 //! reported, as many as fit. DSACK follows RFC 2883 section 4.
+//!
+//! A simulated receiver counts whole segments ([`Receiver::on_segment`]). One that talks to other
+//! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
 
 use educe::Educe;
 use midflight_control::signal::{Advertised, HandoverMark, Signal};
@@ -52,8 +55,29 @@ pub struct Receiver {
 struct Delayed {
     deadline: Instant,
     armed: Instant,
-    seq: Seq,
+    block: SackBlock,
     sent: Instant,
+}
+
+/// What has arrived, in the order of the sequence space, and its timestamp.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    block: SackBlock,
+    sent: Instant,
+    /// It asks for the window and carries no data.
+    probe: bool,
+}
+
+#[inline(always)]
+fn arrival(segment: &Segment) -> Arrival {
+    Arrival {
+        block: SackBlock {
+            left: segment.seq,
+            right: segment.seq + 1,
+        },
+        sent: segment.sent,
+        probe: segment.probe,
+    }
 }
 
 impl Receiver {
@@ -76,6 +100,16 @@ impl Receiver {
         }
     }
 
+    /// Next segment expected: all before have arrived.
+    pub fn next(&self) -> Seq {
+        self.next
+    }
+
+    /// The timestamp that ACKs echo (RFC 7323 section 4.3).
+    pub fn ts_recent(&self) -> Instant {
+        self.ts_recent
+    }
+
     /// One past the highest segment that has arrived.
     pub fn highest(&self) -> Seq {
         self.highest
@@ -85,6 +119,14 @@ impl Receiver {
     #[inline]
     pub fn has(&self, seq: Seq) -> bool {
         seq < self.next || (!self.above.is_empty() && self.block_of(seq).is_some())
+    }
+
+    /// Whether all of a block has arrived.
+    #[inline]
+    fn has_all(&self, block: SackBlock) -> bool {
+        let within = |b: SackBlock| block.right <= b.right;
+        block.right <= self.next
+            || (!self.above.is_empty() && self.block_of(block.left).is_some_and(within))
     }
 
     fn block_of(&self, seq: Seq) -> Option<SackBlock> {
@@ -99,7 +141,43 @@ impl Receiver {
         if segment.option.is_some() {
             return self.measure(now, *segment);
         }
-        self.take(now, segment, false)
+        self.take(now, arrival(segment), false)
+    }
+
+    /// Takes a block of which nothing need be new, with the timestamp `sent`; returns the ACK to
+    /// send, if one is due now, which it is if the block is to be acknowledged `at_once`.
+    pub fn on_block(
+        &mut self,
+        now: Instant,
+        block: SackBlock,
+        sent: Instant,
+        at_once: bool,
+    ) -> Option<Ack> {
+        let probe = false;
+        self.take(now, Arrival { block, sent, probe }, at_once)
+    }
+
+    /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
+    #[inline]
+    pub fn on_empty(&mut self, seq: Seq, sent: Instant) {
+        if seq <= self.last_ack_sent && sent >= self.ts_recent {
+            self.ts_recent = sent;
+        }
+    }
+
+    /// A segment of data leaves, with the ACK number: what would be said later has been said.
+    pub fn piggyback(&mut self) {
+        self.delayed = None;
+        self.last_ack_sent = self.next;
+    }
+
+    /// The ACK of what has arrived in order, now: the SYN at least.
+    pub fn acknowledge_again(&mut self) -> Ack {
+        let cause = self.delayed.take().map_or(self.last_cause, |d| d.sent);
+        // The segment in order that arrived last: no block begins there.
+        let left = self.next.saturating_sub(1);
+        let right = self.next;
+        self.acknowledge(SackBlock { left, right }, cause, false)
     }
 
     /// Takes a segment of a train, or one that asks for a rate. The ACK that answers is
@@ -113,7 +191,7 @@ impl Receiver {
             _ => report.map(Says::from),
         };
         let waits = segment.seq == 0 && self.config.delay_syn_ack;
-        let mut ack = self.take(now, &segment, says.is_some() && !waits);
+        let mut ack = self.take(now, arrival(&segment), says.is_some() && !waits);
         if ack.is_none() && says.is_some() {
             self.syn_answer = says;
         }
@@ -124,21 +202,19 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn take(&mut self, now: Instant, segment: &Segment, at_once: bool) -> Option<Ack> {
-        let seq = segment.seq;
-        if seq <= self.last_ack_sent && segment.sent >= self.ts_recent {
-            self.ts_recent = segment.sent;
-        }
-        let duplicate = self.has(seq);
+    fn take(&mut self, now: Instant, arrival: Arrival, at_once: bool) -> Option<Ack> {
+        let Arrival { block, sent, probe } = arrival;
+        self.on_empty(block.left, sent);
+        let duplicate = self.has_all(block);
         if !duplicate {
-            self.insert(seq);
+            self.insert(block);
         }
         // The segment is now the last in order and fills no gap.
         let may_wait = !at_once
-            && self.next == seq + 1
+            && self.next == block.right
             && self.above.is_empty()
             && (!duplicate || self.config.delay_last_duplicate);
-        let delay = if seq == 0 && !self.config.delay_syn_ack {
+        let delay = if block.left == 0 && !self.config.delay_syn_ack {
             None
         } else {
             self.config.delayed_ack
@@ -147,22 +223,22 @@ impl Receiver {
             self.delayed = Some(Delayed {
                 deadline: now + wait,
                 armed: now,
-                seq,
-                sent: segment.sent,
+                block,
+                sent,
             });
             return None;
         }
         self.delayed = None;
         // No data has arrived twice with a probe.
-        Some(self.acknowledge(seq, segment.sent, duplicate && !segment.probe))
+        Some(self.acknowledge(block, sent, duplicate && !probe))
     }
 
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
-        let mut ack = self.acknowledge(due.seq, due.sent, false);
-        if due.seq == 0 {
+        let mut ack = self.acknowledge(due.block, due.sent, false);
+        if due.block.left == 0 {
             if let (Some(says), false) = (self.syn_answer.take(), self.closed) {
                 ack.says = says;
             }
@@ -196,9 +272,7 @@ impl Receiver {
         }
         let mut again = None;
         if signal.copies > 0 && self.next > 0 {
-            let cause = self.delayed.take().map_or(self.last_cause, |d| d.sent);
-            // The segment in order that arrived last: no block begins there.
-            let mut ack = self.acknowledge(self.next - 1, cause, false);
+            let mut ack = self.acknowledge_again();
             if signal.marked {
                 self.marks += 1;
                 ack.says = Says::Moved(HandoverMark {
@@ -214,53 +288,52 @@ impl Receiver {
     }
 
     #[inline]
-    fn insert(&mut self, seq: Seq) {
-        self.highest = self.highest.max(seq + 1);
-        if seq == self.next && self.above.is_empty() {
-            self.next += 1;
+    fn insert(&mut self, block: SackBlock) {
+        self.highest = self.highest.max(block.right);
+        if block.left <= self.next && self.above.is_empty() {
+            self.next = block.right;
         } else {
-            self.insert_beside_gaps(seq);
+            self.insert_beside_gaps(block);
         }
     }
 
-    fn insert_beside_gaps(&mut self, seq: Seq) {
-        if seq == self.next {
-            self.next += 1;
-            if let Some(first) = self.above.front().filter(|b| b.left == self.next) {
-                self.next = first.right;
+    fn insert_beside_gaps(&mut self, block: SackBlock) {
+        if block.left <= self.next {
+            self.next = block.right;
+            while let Some(first) = self.above.front().filter(|b| b.left <= self.next) {
+                self.next = self.next.max(first.right);
                 self.above.pop();
             }
             return;
         }
-        let at = self.above.partition_point(|b| b.left <= seq);
-        let right = self.above.get(at).filter(|b| b.left == seq + 1).copied();
-        let left = at.checked_sub(1).and_then(|at| self.above.get_mut(at));
-        match (left.filter(|b| b.right == seq), right) {
-            (Some(left), Some(right)) => {
-                left.right = right.right;
-                self.above.remove(at, at + 1);
+        // It becomes one with the blocks that it touches.
+        let last = self.above.partition_point(|b| b.left <= block.right);
+        let (mut first, mut whole) = (last, block);
+        while let Some(touched) = first.checked_sub(1).and_then(|at| self.above.get(at)) {
+            if touched.right < block.left {
+                break;
             }
-            (Some(left), None) => left.right = seq + 1,
-            (None, Some(_)) => {
-                if let Some(right) = self.above.get_mut(at) {
-                    right.left = seq;
-                }
-            }
-            (None, None) => {
-                let (left, right) = (seq, seq + 1);
-                self.above.insert(at, SackBlock { left, right });
-            }
+            whole.left = whole.left.min(touched.left);
+            whole.right = whole.right.max(touched.right);
+            first -= 1;
+        }
+        match self.above.get_mut(first).filter(|_| first < last) {
+            Some(touched) => *touched = whole,
+            None => self.above.insert(first, whole),
+        }
+        if first + 1 < last {
+            self.above.remove(first + 1, last);
         }
     }
 
     #[inline]
-    fn acknowledge(&mut self, seq: Seq, cause_sent: Instant, duplicate: bool) -> Ack {
+    fn acknowledge(&mut self, block: SackBlock, cause_sent: Instant, duplicate: bool) -> Ack {
         let mut sack = SackBlocks::default();
         let dsack = duplicate && self.config.dsack;
         if self.above.is_empty() && !dsack {
             self.reported[0] = EMPTY;
         } else if self.config.sack_blocks > 0 {
-            self.fill_sack(&mut sack, seq, dsack);
+            self.fill_sack(&mut sack, block, dsack);
         }
         self.last_ack_sent = self.next;
         self.last_cause = cause_sent;
@@ -277,22 +350,16 @@ impl Receiver {
         }
     }
 
-    fn fill_sack(&mut self, sack: &mut SackBlocks, seq: Seq, dsack: bool) {
+    fn fill_sack(&mut self, sack: &mut SackBlocks, arrived: SackBlock, dsack: bool) {
         let capacity = usize::from(self.config.sack_blocks);
         if dsack {
-            sack.push(
-                self.next,
-                SackBlock {
-                    left: seq,
-                    right: seq + 1,
-                },
-            );
+            sack.push(self.next, arrived);
         }
         if self.above.is_empty() {
             self.reported[0] = EMPTY;
             return;
         }
-        let recent = self.block_of(seq);
+        let recent = self.block_of(arrived.left);
         // A segment at or below the cumulative ACK supersedes every block that ends there.
         let covers = recent.unwrap_or(SackBlock {
             left: 0,
@@ -437,6 +504,23 @@ mod tests {
                 }
                 let above: u64 = r.above.iter().map(|b| b.right - b.left).sum();
                 prop_assert_eq!(next + above, arrived.len() as u64);
+            }
+        }
+
+        /// Blocks of any size, which may overlap, come to the same as their parts one by one.
+        #[test]
+        fn blocks_are_as_good_as_their_parts(blocks in prop::collection::vec((0_u64..60, 1_u64..9), 1..60)) {
+            let (mut whole, mut parts) = (receiver(false), receiver(false));
+            for (left, size) in blocks {
+                let block = SackBlock { left, right: left + size };
+                let ack = whole.on_block(Instant::ZERO, block, Instant::ZERO, true);
+                for seq in left..left + size {
+                    feed(&mut parts, seq);
+                }
+                prop_assert_eq!(ack.map(|ack| ack.ack), Some(parts.next()));
+                let of = |r: &Receiver| r.above.iter().copied().collect::<Vec<_>>();
+                prop_assert_eq!(of(&whole), of(&parts));
+                prop_assert_eq!(whole.highest(), parts.highest());
             }
         }
     }
