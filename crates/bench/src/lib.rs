@@ -6,6 +6,7 @@ use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
 };
+use midflight_tcp::scheme::SchemeError;
 use midflight_units::{Duration, Instant, Rate};
 
 /// A link of this many kbit/s and milliseconds.
@@ -86,7 +87,7 @@ impl Path {
             (NodeId(0), NodeId(1), link_id(0)),
             (NodeId(1), NodeId(0), link_id(1)),
         ];
-        let profile = midflight_tcp::profile(profile)?;
+        let profile = midflight_tcp::profile(profile).map_err(SchemeError::from)?;
         let flow = FlowConfig {
             from: NodeId(0),
             to: NodeId(1),
@@ -108,7 +109,7 @@ impl Path {
 /// scheme, of which the sender is told at once.
 ///
 /// # Errors
-/// [`StudyError::UnknownScheme`].
+/// [`StudyError::Scheme`].
 pub fn handoff<O: Observer + Default>(scheme: &str) -> Result<World<O>, StudyError> {
     let sweep = Sweep {
         handoff: Handoff {

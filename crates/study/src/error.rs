@@ -1,6 +1,6 @@
-use midflight_control::part::KnobError;
 use midflight_sim::WorldError;
-use midflight_tcp::ConfigError;
+use midflight_tcp::scheme::SchemeError;
+pub use midflight_units::nearest;
 use midflight_units::{Duration, Instant, UnitError};
 use midflight_wire::pcapng::PcapError;
 use midflight_wire::WireError;
@@ -10,17 +10,6 @@ use crate::drill::DrillError;
 /// Why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// There is no such scheme.
-    #[error(
-        "{}",
-        unknown("scheme", name, near, "`midflight list schemes` has all")
-    )]
-    UnknownScheme {
-        /// The name that was read.
-        name: String,
-        /// The nearest names that exist.
-        near: Vec<String>,
-    },
     /// There is no such flow in a scenario.
     #[error("there is no flow \"{name}\"{}; there are {known}", near.as_ref().map(|n| format!(" (did you mean \"{n}\"?)")).unwrap_or_default())]
     UnknownFlow {
@@ -69,26 +58,6 @@ pub enum StudyError {
         /// How long one may take.
         longest: Duration,
     },
-    /// Two parts of which a sender has one.
-    #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]
-    Clash {
-        /// The scheme as it was read.
-        scheme: String,
-        /// A part.
-        first: String,
-        /// Another part of the same kind.
-        second: String,
-        /// The kind.
-        what: &'static str,
-    },
-    /// There is no such knob.
-    #[error("{}", unknown("setting", name, near, "`midflight list settings` has those of the profile, `midflight list` also those of parts"))]
-    UnknownKnob {
-        /// The name that was read.
-        name: String,
-        /// The nearest names that exist.
-        near: Vec<String>,
-    },
     /// A scenario has no run of this number.
     #[error("there is no run {run}: the scenario has {} (runs = {runs}), numbered from 0", if *runs == 1 { "one".into() } else { runs.to_string() })]
     NoRun {
@@ -105,12 +74,9 @@ pub enum StudyError {
         /// How many are accepted.
         most: u64,
     },
-    /// The value of a policy's knob is not accepted.
+    /// A scheme, a profile or one of their settings is not accepted.
     #[error(transparent)]
-    Knob(#[from] KnobError),
-    /// A profile or one of its settings is not accepted.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
+    Scheme(#[from] SchemeError),
     /// Text that is not a quantity.
     #[error(transparent)]
     Unit(#[from] UnitError),
@@ -192,122 +158,4 @@ pub enum StudyError {
     /// The world broke down.
     #[error(transparent)]
     World(#[from] WorldError),
-}
-
-/// What a TCP may have elsewhere and has not here, by the names that are asked for.
-const NOT_MODELLED: [&str; 11] = [
-    "bbr",
-    "bbr2",
-    "bbr3",
-    "dctcp",
-    "ecn",
-    "hystart",
-    "hystart++",
-    "prr",
-    "quic",
-    "rack",
-    "tlp",
-];
-
-/// Most names that are proposed for one that is not there.
-const MOST_NEAR: usize = 3;
-
-/// That there is nothing of this name, with the nearest names and where all of them are.
-fn unknown(what: &str, name: &str, near: &[String], all: &str) -> String {
-    if NOT_MODELLED.contains(&name.to_lowercase().as_str()) {
-        return format!("\"{name}\" is not modelled; docs/scenarios.md, \"What is not modelled\", says what else is not, and {all}");
-    }
-    let near = match near {
-        [] => String::new(),
-        [one] => format!(" (did you mean \"{one}\"?)"),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(|n| format!("\"{n}\"")).collect();
-            format!(" (did you mean {} or \"{last}\"?)", first.join(", "))
-        }
-    };
-    format!("there is no {what} \"{name}\"{near}; {all}")
-}
-
-/// The one of `known` that is nearest to `name`, if it is near at all.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    nearest_few(name, known).into_iter().next()
-}
-
-/// The few of `known` that are nearest to `name`, as far as they are near at all.
-pub(crate) fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut near: Vec<(usize, &str)> = known
-        .map(|k| (distance(name, k), k))
-        .filter(|(d, k)| *d <= 1 + k.len() / 4)
-        .collect();
-    near.sort_unstable();
-    near.dedup();
-    near.truncate(MOST_NEAR);
-    near.into_iter().map(|(_, k)| k.to_string()).collect()
-}
-
-/// Levenshtein's distance, where two neighbours that change places are one mistake.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = last[j] + usize::from(ca != cb);
-            let mut mistakes = substituted.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *ca == b[j - 1] && a[i - 1] == *cb {
-                mistakes = mistakes.min(before[j - 1] + 1);
-            }
-            row.push(mistakes);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_typing_error_finds_its_name_and_nonsense_does_not() {
-        let known = ["sack", "enhanced", "enhanced-a5", "rlci"];
-        assert_eq!(
-            nearest("enhaced", known.into_iter()),
-            Some("enhanced".into())
-        );
-        assert_eq!(nearest("quantum", known.into_iter()), None);
-        assert_eq!(
-            nearest("gpa", ["at", "to", "gap"].into_iter()),
-            Some("gap".into())
-        );
-        assert_eq!(
-            nearest_few("a", ["a1", "a2", "a3", "a4"].into_iter()),
-            ["a1", "a2", "a3"]
-        );
-    }
-
-    #[test]
-    fn distances_count_mistakes() {
-        for (a, b, mistakes) in [
-            ("gap", "gap", 0),
-            ("gpa", "gap", 1),
-            ("", "gap", 3),
-            ("sak", "sack", 1),
-            ("kitten", "sitting", 3),
-            ("ca", "abc", 3),
-        ] {
-            assert_eq!(distance(a, b), mistakes, "{a} {b}");
-            assert_eq!(distance(b, a), mistakes, "{b} {a}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_modelled_is_said_to_be_that() {
-        let said = unknown("scheme", "BBR", &[], "all");
-        assert!(
-            said.starts_with("\"BBR\" is not modelled; docs/scenarios.md"),
-            "{said}"
-        );
-    }
 }

@@ -10,9 +10,11 @@ mod question;
 mod radio;
 mod run;
 pub mod scenario;
-mod scheme;
 mod setup;
 mod watch;
+
+use midflight_tcp::scheme;
+pub use midflight_tcp::scheme::{schemes, Built, Knobs, Scheme};
 
 pub use drill::{
     drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
@@ -31,7 +33,6 @@ pub use question::{
     RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
 };
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
-pub use scheme::{schemes, Built, Knobs, Scheme};
 pub use setup::{Beginning, FlowTold, PathChange, Setup};
 pub use watch::{
     capture, compare, explain, sender_of, stall_of, trace, Because, Capture, CausePlace, Compared,

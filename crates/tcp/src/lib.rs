@@ -11,6 +11,7 @@ mod event;
 mod measurement;
 mod receiver;
 mod recovery;
+pub mod scheme;
 mod segment;
 mod sender;
 mod state;

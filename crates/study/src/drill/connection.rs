@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use midflight_tcp::scheme::SchemeError;
 use midflight_tcp::{
     Ack, Log, RecoveryKind, RttSampling, SackBlock, SackBlocks, Says, Segment, Sender,
     SenderConfig, SenderEvent,
@@ -197,7 +198,7 @@ impl Connection {
             profile.receiver.dsack = false;
         }
         profile.sender = self.configuration(profile.sender);
-        profile.check()?;
+        profile.check().map_err(SchemeError::from)?;
         let mut sender = Sender::new(&profile.sender, environment.built.policies.iter().cloned());
         sender.set_end(1);
         sender.open(self.opened, &mut self.told);

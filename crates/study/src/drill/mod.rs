@@ -185,7 +185,7 @@ pub fn run_drill(
             continue;
         }
         let built = Scheme::named(&scheme).and_then(|s| s.build(&profile, &knobs));
-        let built = built.map_err(|error| request.explain(name, header.line, error))?;
+        let built = built.map_err(|error| request.explain(name, header.line, error.into()))?;
         let pinned = request.knobs.iter().map(|(knob, _)| knob.clone()).collect();
         let mut environment = Environment::new(name, pinned, built);
         environment.flags(&script.flags, request.tolerance)?;

@@ -1,6 +1,7 @@
 //! Takes a script statement by statement: lets time pass, hands segments and
 //! calls to the connection, and holds what it sends against what is expected.
 
+use midflight_tcp::scheme::SchemeError;
 use midflight_units::Instant;
 
 use super::connection::{Carries, Connection, Sent};
@@ -316,7 +317,7 @@ impl<'a> Runner<'a> {
         outcome: Result<T, StudyError>,
     ) -> Result<T, StudyError> {
         outcome.or_else(|error| match error {
-            StudyError::Config(error) => self.refuse(
+            StudyError::Scheme(SchemeError::Config(error)) => self.refuse(
                 line,
                 "a connection without what was not agreed on".into(),
                 &error.to_string(),

@@ -144,7 +144,7 @@ impl LongFlow {
                 });
             }
         }
-        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+        Ok(Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?)
     }
 
     /// The handover of which the sender is told, and how long after it.

@@ -144,7 +144,7 @@ impl Probe {
             let value = format!("{} of {}", self.share, self.bottleneck.rate);
             return refuse("cross traffic of", value, "less, or a shorter delay");
         }
-        Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)
+        Ok(Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?)
     }
 
     fn cross(&self) -> Cross {

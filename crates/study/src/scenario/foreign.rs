@@ -17,10 +17,10 @@ pub(super) fn known_part(
         .split('+')
         .filter(|name| !own.contains(name))
         .collect();
-    match known[..] {
-        [] => Scheme::named("sack"),
-        _ => Scheme::named_beside(&known.join("+"), &own),
-    }
+    Ok(match known[..] {
+        [] => Scheme::named("sack")?,
+        _ => Scheme::named_beside(&known.join("+"), &own)?,
+    })
 }
 
 /// Puts policies from elsewhere among the others, in the order in which the scheme names them.

@@ -3,13 +3,86 @@
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
-use midflight_control::part::{Knob, PartInfo};
+use midflight_control::part::{Knob, KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::signal::{AnyHandoverSignal, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
-use midflight_tcp::{profile, Profile, SETTINGS};
+use midflight_units::nearest_few;
 
-use crate::error::{nearest_few, StudyError};
+use crate::config::{profile, ConfigError, Profile, SETTINGS};
+
+/// Why there is no such sender.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemeError {
+    /// There is no such scheme.
+    #[error(
+        "{}",
+        unknown("scheme", name, near, "`midflight list schemes` has all")
+    )]
+    UnknownScheme {
+        /// The name that was read.
+        name: String,
+        /// The nearest names that exist.
+        near: Vec<String>,
+    },
+    /// Two parts of which a sender has one.
+    #[error("{scheme}: {first} and {second} are both a {what}; a sender has one")]
+    Clash {
+        /// The scheme as it was read.
+        scheme: String,
+        /// A part.
+        first: String,
+        /// Another part of the same kind.
+        second: String,
+        /// The kind.
+        what: &'static str,
+    },
+    /// There is no such knob.
+    #[error("{}", unknown("setting", name, near, "`midflight list settings` has those of the profile, `midflight list` also those of parts"))]
+    UnknownKnob {
+        /// The name that was read.
+        name: String,
+        /// The nearest names that exist.
+        near: Vec<String>,
+    },
+    /// The value of a policy's knob is not accepted.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// A profile or one of its settings is not accepted.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// What a TCP may have elsewhere and has not here, by the names that are asked for.
+const NOT_MODELLED: [&str; 11] = [
+    "bbr",
+    "bbr2",
+    "bbr3",
+    "dctcp",
+    "ecn",
+    "hystart",
+    "hystart++",
+    "prr",
+    "quic",
+    "rack",
+    "tlp",
+];
+
+/// That there is nothing of this name, with the nearest names and where all of them are.
+fn unknown(what: &str, name: &str, near: &[String], all: &str) -> String {
+    if NOT_MODELLED.contains(&name.to_lowercase().as_str()) {
+        return format!("\"{name}\" is not modelled; docs/scenarios.md, \"What is not modelled\", says what else is not, and {all}");
+    }
+    let near = match near {
+        [] => String::new(),
+        [one] => format!(" (did you mean \"{one}\"?)"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|n| format!("\"{n}\"")).collect();
+            format!(" (did you mean {} or \"{last}\"?)", first.join(", "))
+        }
+    };
+    format!("there is no {what} \"{name}\"{near}; {all}")
+}
 
 /// Settings by name, of the profile or of parts.
 pub type Knobs = Vec<(String, String)>;
@@ -164,8 +237,8 @@ impl Scheme {
     /// The scheme of this name, or of several names joined by `+`: all their parts together.
     ///
     /// # Errors
-    /// [`StudyError::UnknownScheme`] has the nearest ones.
-    pub fn named(name: &str) -> Result<Self, StudyError> {
+    /// [`SchemeError::UnknownScheme`] has the nearest ones.
+    pub fn named(name: &str) -> Result<Self, SchemeError> {
         Self::named_beside(name, &[])
     }
 
@@ -173,7 +246,7 @@ impl Scheme {
     ///
     /// # Errors
     /// As [`Self::named`].
-    pub(crate) fn named_beside(name: &str, others: &[&str]) -> Result<Self, StudyError> {
+    pub fn named_beside(name: &str, others: &[&str]) -> Result<Self, SchemeError> {
         let one = |name: &str| {
             let composed = COMPOSED.iter().find(|c| c.0 == name).map(Self::composed);
             let single = || single_parts().find(|p| p.name == name).map(Self::alone);
@@ -184,7 +257,7 @@ impl Scheme {
                         .map(|c| c.0)
                         .chain(single_parts().map(|p| p.name))
                 };
-                StudyError::UnknownScheme {
+                SchemeError::UnknownScheme {
                     name: name.into(),
                     near: nearest_few(name, known().chain(others.iter().copied())),
                 }
@@ -213,9 +286,9 @@ impl Scheme {
     /// parts that it has not are left out.
     ///
     /// # Errors
-    /// [`StudyError`] when a name or a value is not accepted, when there are two
+    /// [`SchemeError`] when a name or a value is not accepted, when there are two
     /// parts of a kind of which a sender has one, or when parts do not go together.
-    pub fn build(&self, profile: &str, knobs: &[(String, String)]) -> Result<Built, StudyError> {
+    pub fn build(&self, profile: &str, knobs: &[(String, String)]) -> Result<Built, SchemeError> {
         let mut built = Built {
             profile: configure(profile, knobs)?,
             policies: Vec::new(),
@@ -224,7 +297,7 @@ impl Scheme {
         let (mut response, mut classifier, mut detector) = (None, None, None);
         let mut signal = None;
         let mut controller = None;
-        let clash = |first: &str, second: &str, what| StudyError::Clash {
+        let clash = |first: &str, second: &str, what| SchemeError::Clash {
             scheme: self.name.clone(),
             first: first.into(),
             second: second.into(),
@@ -290,7 +363,7 @@ impl Scheme {
 
 /// The profile of this name with the knobs that concern it, after checking
 /// that every knob exists and that its value is accepted.
-fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyError> {
+fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, SchemeError> {
     let mut chosen = profile(name)?;
     for (knob, value) in knobs {
         if SETTINGS.iter().any(|k| k.name == knob) {
@@ -303,7 +376,7 @@ fn configure(name: &str, knobs: &[(String, String)]) -> Result<Profile, StudyErr
             } else {
                 nearest_few(knob, all_knobs().map(|k| k.name))
             };
-            return Err(StudyError::UnknownKnob {
+            return Err(SchemeError::UnknownKnob {
                 name: knob.clone(),
                 near,
             });
@@ -318,13 +391,13 @@ fn all_knobs() -> impl Iterator<Item = &'static Knob> {
 }
 
 /// Whether there is a setting, or a knob of a part, of this name.
-pub(crate) fn is_knob(name: &str) -> bool {
+pub fn is_knob(name: &str) -> bool {
     all_knobs().any(|k| k.name == name)
 }
 
 /// Sets the knob of every part that has it, to check the value even if no
 /// scheme at hand has the part; whether any has.
-fn set_somewhere(knob: &str, value: &str) -> Result<bool, StudyError> {
+fn set_somewhere(knob: &str, value: &str) -> Result<bool, SchemeError> {
     let mut found = false;
     for info in part_infos().filter(|p| p.knobs.iter().any(|k| k.name == knob)) {
         found = true;
@@ -403,5 +476,14 @@ mod tests {
         let blind = [("recovery", "newreno"), ("frto_ns2_version", "sack")]
             .map(|(name, value)| (name.to_string(), value.to_string()));
         assert!(refused("frto-ns2", &blind).contains("SACK"));
+    }
+
+    #[test]
+    fn what_is_not_modelled_is_said_to_be_that() {
+        let said = unknown("scheme", "BBR", &[], "all");
+        assert!(
+            said.starts_with("\"BBR\" is not modelled; docs/scenarios.md"),
+            "{said}"
+        );
     }
 }
