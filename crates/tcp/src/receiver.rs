@@ -110,6 +110,11 @@ impl Receiver {
         self.ts_recent
     }
 
+    /// Whether a zero window is advertised, whatever there is room for.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// One past the highest segment that has arrived.
     pub fn highest(&self) -> Seq {
         self.highest

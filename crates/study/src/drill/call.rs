@@ -1,8 +1,8 @@
 //! The system calls of an application that sends: from `socket` to `close`.
 
-use super::connection::Connection;
 use super::runner::{Outcome, Runner};
 use super::script::Call;
+use super::tested::Tested;
 use crate::error::StudyError;
 
 /// Linux's value of `O_NONBLOCK`.
@@ -255,7 +255,7 @@ impl Runner<'_> {
         let is_done = self
             .connection
             .as_ref()
-            .is_some_and(Connection::is_established);
+            .is_some_and(|c| c.tcp.is_established());
         if !is_done && call.returns.is_none() {
             return Ok(Err("EAGAIN"));
         }
@@ -270,7 +270,7 @@ impl Runner<'_> {
             return self.refuse(line, "connect".into(), "the socket listens");
         }
         if let Some(connection) = &self.connection {
-            return Ok(if connection.is_established() {
+            return Ok(if connection.tcp.is_established() {
                 Ok(0)
             } else {
                 Err("EALREADY")
@@ -285,7 +285,7 @@ impl Runner<'_> {
         }
         self.wait_until_now(line)?;
         let now = self.present();
-        let opened = Connection::open(&self.environment, now, None, self.sockets.nagle);
+        let opened = Tested::open(&self.environment, now, None, self.sockets.nagle);
         self.connection = Some(self.explain(line, opened)?);
         self.sockets.connected = self.sockets.listening;
         Ok(if call.returns.is_some() {
@@ -311,10 +311,10 @@ impl Runner<'_> {
         let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
             return Ok(Err("ENOTCONN"));
         };
-        if !connection.is_established() {
+        if !connection.tcp.is_established() {
             return Ok(Err("EAGAIN"));
         }
-        if connection.stream.is_closed() {
+        if connection.tcp.stream().is_closed() {
             return Ok(Err("EPIPE"));
         }
         if !connection.write(bytes) {
@@ -328,7 +328,7 @@ impl Runner<'_> {
     fn read(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
         let is_connection = self.connection_of(line, call)?;
         match &self.connection {
-            Some(connection) if is_connection && connection.has_ended() => Ok(Ok(0)),
+            Some(connection) if is_connection && connection.tcp.has_ended() => Ok(Ok(0)),
             _ if self.sockets.non_blocking => Ok(Err("EAGAIN")),
             _ => self.refuse(
                 line,
@@ -345,7 +345,7 @@ impl Runner<'_> {
             return self.refuse(line, what, "accepted is SHUT_WR");
         }
         if let Some(connection) = self.connection.as_mut().filter(|_| is_connection) {
-            if !connection.is_established() {
+            if !connection.tcp.is_established() {
                 let what = format!("{} before the handshake is done", call.name);
                 return self.refuse(line, what, "a connection is closed after it is established");
             }

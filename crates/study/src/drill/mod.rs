@@ -8,7 +8,6 @@
 //! connections) is refused by file and line.
 
 mod call;
-mod connection;
 mod environment;
 mod expression;
 mod lexer;
@@ -16,7 +15,7 @@ mod parser;
 mod report;
 mod runner;
 mod script;
-mod stream;
+mod tested;
 
 use midflight_units::Duration;
 

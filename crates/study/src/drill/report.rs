@@ -1,5 +1,6 @@
 //! What a script's run comes to, and what it may ask the sender for.
 
+use midflight_endpoint::Connection;
 use midflight_tcp::Sender;
 use midflight_units::{Duration, Instant};
 
@@ -159,15 +160,14 @@ pub(super) struct Counts {
     pub(super) timeouts: u32,
     /// One past the highest segment sent at the last timeout.
     pub(super) loss_point: u64,
-    pub(super) unsent_bytes: u64,
-    pub(super) mss: u64,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const NO_THRESHOLD: f64 = 2_147_483_647.0;
 
 /// The value of a field.
-pub(super) fn value(field: Field, sender: &Sender, counts: &Counts) -> f64 {
+pub(super) fn value(field: Field, connection: &Connection, counts: &Counts) -> f64 {
+    let sender = connection.sender();
     let view = sender.view();
     let micros = |d: Duration| (d.as_nanos() / 1000) as f64;
     match field {
@@ -177,7 +177,9 @@ pub(super) fn value(field: Field, sender: &Sender, counts: &Counts) -> f64 {
         }
         Field::Ssthresh => view.ssthresh.floor(),
         Field::Unacked => view.flight_size() as f64,
-        Field::Mss => counts.mss as f64,
+        // Before the other side's SYN nobody knows.
+        Field::Mss if connection.is_connecting() => 0.0,
+        Field::Mss => connection.stream().mss() as f64,
         Field::Rto => micros(view.rto),
         Field::Rtt => view.srtt.map_or(0.0, micros),
         Field::RttVar => view.rttvar.map_or(0.0, micros),
@@ -187,7 +189,7 @@ pub(super) fn value(field: Field, sender: &Sender, counts: &Counts) -> f64 {
         Field::CaState => f64::from(ca_state(sender, counts)),
         Field::Reordering => f64::from(view.dup_threshold),
         Field::DataSegsOut => counts.data_sent as f64,
-        Field::NotSentBytes => counts.unsent_bytes as f64,
+        Field::NotSentBytes => connection.unsent_bytes() as f64,
     }
 }
 

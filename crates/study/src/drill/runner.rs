@@ -1,14 +1,14 @@
 //! Takes a script statement by statement: lets time pass, hands segments and
 //! calls to the connection, and holds what it sends against what is expected.
 
-use midflight_tcp::scheme::SchemeError;
+use midflight_tcp::ConfigError;
 use midflight_units::Instant;
 
-use super::connection::{Carries, Connection, Sent};
 use super::environment::Environment;
 use super::expression::{Check, Verdict};
 use super::report::{told_value, DrillRun, Failure};
 use super::script::{Action, Call, Script, SegmentSpec, Statement, When};
+use super::tested::{Carries, Sent, Tested};
 use super::DrillError;
 use crate::error::StudyError;
 
@@ -17,7 +17,7 @@ pub(super) struct Runner<'a> {
     pub(super) name: &'a str,
     script: &'a Script,
     pub(super) environment: Environment<'a>,
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<Tested>,
     pub(super) sockets: Sockets,
     /// The present, where there is no connection to ask.
     now: Instant,
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
         let script = self.script;
         for statement in &script.statements {
             let outcome = self.step(statement)?;
-            if let Some((what, why)) = self.connection.as_ref().and_then(Connection::fault) {
+            if let Some((what, why)) = self.connection.as_ref().and_then(Tested::fault) {
                 return self.refuse(statement.line, what, why);
             }
             run.failure = match outcome {
@@ -117,10 +117,7 @@ impl<'a> Runner<'a> {
             statement,
             expected,
             seen,
-            state: self
-                .connection
-                .as_ref()
-                .map_or_else(nothing, Connection::state),
+            state: self.connection.as_ref().map_or_else(nothing, Tested::state),
         }
     }
 
@@ -223,7 +220,7 @@ impl<'a> Runner<'a> {
         let is_done = self
             .connection
             .as_ref()
-            .is_some_and(Connection::is_established);
+            .is_some_and(|c| c.tcp.is_established());
         let Some(waiting) = self.waiting.take_if(|_| is_done) else {
             return Ok(());
         };
@@ -247,8 +244,7 @@ impl<'a> Runner<'a> {
             if !spec.syn || spec.dot || (spec.from, spec.to) != (0, 0) {
                 return self.refuse(line, spec.to_string(), "the first segment is S 0:0(0)");
             }
-            let opened =
-                Connection::open(&self.environment, self.now, Some(spec), self.sockets.nagle);
+            let opened = Tested::open(&self.environment, self.now, Some(spec), self.sockets.nagle);
             self.connection = Some(self.explain(line, opened)?);
             self.tell_without(line);
             return Ok(Ok(()));
@@ -285,12 +281,12 @@ impl<'a> Runner<'a> {
             (
                 "sack",
                 "SACK is",
-                !options.sack.is_empty() && !connection.has_sack(),
+                !options.sack.is_empty() && !connection.tcp.has_sack(),
             ),
             (
                 "TS",
                 "timestamps are",
-                options.timestamps.is_some() && !connection.has_timestamps(),
+                options.timestamps.is_some() && !connection.tcp.has_timestamps(),
             ),
         ];
         let of_syns = [
@@ -314,15 +310,11 @@ impl<'a> Runner<'a> {
     pub(super) fn explain<T>(
         &self,
         line: u32,
-        outcome: Result<T, StudyError>,
+        outcome: Result<T, ConfigError>,
     ) -> Result<T, StudyError> {
-        outcome.or_else(|error| match error {
-            StudyError::Scheme(SchemeError::Config(error)) => self.refuse(
-                line,
-                "a connection without what was not agreed on".into(),
-                &error.to_string(),
-            ),
-            other => Err(other),
+        outcome.or_else(|error| {
+            let what = "a connection without what was not agreed on".into();
+            self.refuse(line, what, &error.to_string())
         })
     }
 
@@ -432,7 +424,7 @@ impl<'a> Runner<'a> {
             (
                 "wscale",
                 options.window_scale.is_some(),
-                is_syn && connection.scales(),
+                is_syn && connection.tcp.has_window_scaling(),
             ),
             ("SACK blocks", !options.sack.is_empty(), false),
             ("mss", options.mss.is_some(), is_syn),
@@ -440,11 +432,9 @@ impl<'a> Runner<'a> {
         if let Some((what, stated, seen)) = switches.iter().find(|(_, a, b)| a != b) {
             return Some((has(*stated, what), has(*seen, what)));
         }
-        if let Some(mss) = options.mss.filter(|&mss| mss != connection.largest()) {
-            return Some((
-                format!("mss {mss}"),
-                format!("mss {}", connection.largest()),
-            ));
+        let largest = connection.tcp.settings().mss;
+        if let Some(mss) = options.mss.filter(|&mss| mss != largest) {
+            return Some((format!("mss {mss}"), format!("mss {largest}")));
         }
         if let (Some((value, echo)), Some(seen)) = (options.timestamps, sent.echo) {
             if echo != seen && sent.ack.is_some() {

@@ -1,121 +1,151 @@
-//! Bytes and segments: a script counts sequence space in bytes, the sender in
+//! Bytes and segments: other hosts count sequence space in bytes, the sender in
 //! segments. The SYN is segment 0, data starts with segment 1 and byte 1.
+
+use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
 /// What the application has written, cut into segments.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub struct Stream {
     /// Bytes of a full-sized segment.
     mss: u64,
-    /// Where segments start, from segment 1 on; the last is the end of the data.
-    edges: Vec<u64>,
+    /// Where segments start, from segment `first` on; the last is the end of the data.
+    edges: VecDeque<u64>,
+    first: Seq,
     /// The segment that carries the FIN.
     fin: Option<Seq>,
     /// A short segment waits for the acknowledgement of the short one before
     /// it (Nagle's algorithm in Minshall's form, as Linux has it).
-    pub(super) nagle: bool,
+    pub(crate) nagle: bool,
 }
 
-/// More than any script needs; there is an entry for each segment.
-const MOST_SEGMENTS: u64 = 100_000;
+/// So many segments that are acknowledged are remembered, for reports of duplicates.
+const REMEMBERED: u64 = 1 << 16;
 
 impl Stream {
-    pub(super) fn new(mss: u64, nagle: bool) -> Self {
+    pub(crate) fn new(mss: u64, nagle: bool) -> Self {
         Self {
             mss: mss.max(1),
-            edges: vec![1],
+            edges: VecDeque::from([1]),
+            first: 1,
             fin: None,
             nagle,
         }
     }
 
-    pub(super) fn mss(&self) -> u64 {
+    /// Bytes of a full-sized segment.
+    pub fn mss(&self) -> u64 {
         self.mss
     }
 
     /// One past the last byte, the FIN included.
-    pub(super) fn end(&self) -> u64 {
-        self.edges.last().copied().unwrap_or(1)
+    pub fn end(&self) -> u64 {
+        self.edges.back().copied().unwrap_or(1)
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    /// The application has closed it.
+    pub fn is_closed(&self) -> bool {
         self.fin.is_some()
     }
 
     /// One past the last segment there is.
-    pub(super) fn segments_end(&self) -> Seq {
-        self.edges.len() as Seq
+    pub fn segments_end(&self) -> Seq {
+        self.first + self.edges.len() as Seq - 1
     }
 
     /// The bytes of a segment, and whether it carries the FIN.
-    pub(super) fn bytes(&self, segment: Seq) -> Option<(u64, u64, bool)> {
-        let index = usize::try_from(segment.checked_sub(1)?).ok()?;
+    pub fn bytes(&self, segment: Seq) -> Option<(u64, u64, bool)> {
+        let index = self.index(segment)?;
         let (from, to) = (*self.edges.get(index)?, *self.edges.get(index + 1)?);
         let fin = self.fin == Some(segment);
         Some((from, to - u64::from(fin), fin))
     }
 
+    fn index(&self, segment: Seq) -> Option<usize> {
+        usize::try_from(segment.checked_sub(self.first)?).ok()
+    }
+
     /// The byte with which a segment starts; the end for one that there is not.
-    pub(super) fn byte_of(&self, segment: Seq) -> u64 {
-        let index = segment.checked_sub(1).and_then(|i| usize::try_from(i).ok());
-        let Some(index) = index else { return 0 };
+    pub fn byte_of(&self, segment: Seq) -> u64 {
+        let Some(index) = self.index(segment) else {
+            return 0;
+        };
         self.edges.get(index).copied().unwrap_or(self.end())
     }
 
     /// The segment that starts at this byte, or the one past the last.
-    pub(super) fn segment_at(&self, byte: u64) -> Option<Seq> {
+    pub fn segment_at(&self, byte: u64) -> Option<Seq> {
         if byte == 0 {
             return Some(0);
         }
         let index = self.edges.binary_search(&byte).ok()?;
-        Some(index as Seq + 1)
+        Some(index as Seq + self.first)
+    }
+
+    /// One past the last segment that ends at this byte or before.
+    pub(crate) fn ended_by(&self, byte: u64) -> Seq {
+        match self.edges.partition_point(|&edge| edge <= byte) {
+            0 => 0,
+            ended => self.first + ended as Seq - 1,
+        }
+    }
+
+    /// The whole segments between two bytes; none if it is no longer known where those before ended.
+    pub(crate) fn within(&self, from: u64, to: u64) -> Option<(Seq, Seq)> {
+        let before = self.edges.partition_point(|&edge| edge < from);
+        let known = before > 0 || self.edges.front() == Some(&from);
+        let (left, right) = (self.first + before as Seq, self.ended_by(to));
+        (known && left < right).then_some((left, right))
+    }
+
+    /// Forgets the edges of segments that were acknowledged long ago.
+    pub(crate) fn forget_before(&mut self, una: Seq) {
+        while una.saturating_sub(self.first) > REMEMBERED {
+            self.edges.pop_front();
+            self.first += 1;
+        }
     }
 
     /// Takes `bytes` more to send, when segments below `sent` have been sent.
-    /// False if that is more than there may be.
-    pub(super) fn write(&mut self, bytes: u64, sent: Seq) -> bool {
+    pub(crate) fn write(&mut self, bytes: u64, sent: Seq) {
         let mut left = bytes;
-        if bytes / self.mss + self.segments_end() > MOST_SEGMENTS {
-            return false;
-        }
         // A short segment that has not been sent is filled up first.
         let last = self.segments_end() - 1;
         if let Some((from, to, _)) = self.bytes(last).filter(|_| last >= sent) {
             let filled = left.min(self.mss.saturating_sub(to - from));
             left -= filled;
-            if let Some(end) = self.edges.last_mut() {
+            if let Some(end) = self.edges.back_mut() {
                 *end += filled;
             }
         }
         while left > 0 {
             let taken = left.min(self.mss);
             left -= taken;
-            self.edges.push(self.end() + taken);
+            self.edges.push_back(self.end() + taken);
         }
-        true
     }
 
     /// The application has no more to send: the FIN goes with the last segment
     /// if that has not been sent, or else alone.
-    pub(super) fn close(&mut self, sent: Seq) {
+    pub(crate) fn close(&mut self, sent: Seq) {
         let last = self.segments_end() - 1;
         let end = self.end() + 1;
         if last >= 1 && last >= sent {
-            if let Some(edge) = self.edges.last_mut() {
+            if let Some(edge) = self.edges.back_mut() {
                 *edge = end;
             }
             self.fin = Some(last);
         } else {
-            self.edges.push(end);
+            self.edges.push_back(end);
             self.fin = Some(last + 1);
         }
     }
 
     /// One past the last segment that the receiver's window holds as a whole,
     /// which ends below the byte `edge`.
-    pub(super) fn window_end(&self, edge: u64) -> Seq {
-        let window = self.edges.partition_point(|&e| e <= edge) as Seq;
+    pub(crate) fn window_end(&self, edge: u64) -> Seq {
+        let window = self.ended_by(edge);
         // A FIN alone takes no room in the window's buffer.
         match self.fin {
             Some(fin) if fin == window && self.bytes(fin).is_some_and(|(f, t, _)| f == t) => {
@@ -127,7 +157,7 @@ impl Stream {
 
     /// One past the last segment that may be sent: whole segments below the
     /// byte `edge` of the receiver's window, a short one by Nagle's algorithm.
-    pub(super) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
+    pub(crate) fn sendable_end(&self, edge: u64, una: Seq) -> Seq {
         let last = self.segments_end() - 1;
         let end = self.window_end(edge).min(last + 1);
         let is_short = |s: Seq| self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
@@ -151,7 +181,7 @@ mod tests {
     #[test]
     fn bytes_and_segments_are_two_ways_to_count() {
         let mut s = Stream::new(1000, true);
-        assert!(s.write(2500, 1));
+        s.write(2500, 1);
         assert_eq!(s.bytes(3), Some((2001, 2501, false)));
         assert_eq!(
             (s.segment_at(0), s.segment_at(1), s.segment_at(2501)),
@@ -159,10 +189,29 @@ mod tests {
         );
         assert_eq!((s.segment_at(1500), s.segment_at(9001)), (None, None));
         // Segment 3 has not been sent and takes more.
-        assert!(s.write(1000, 3));
+        s.write(1000, 3);
         assert_eq!(s.bytes(3), Some((2001, 3001, false)));
         assert_eq!(s.bytes(4), Some((3001, 3501, false)));
-        assert!(!s.write(u64::MAX / 2, 3));
+        // Bytes within a segment: what ends by them, and what lies between them.
+        assert_eq!(
+            [0, 1, 1000, 1001, 3500].map(|b| s.ended_by(b)),
+            [0, 1, 1, 2, 4]
+        );
+        assert_eq!(s.within(1001, 3000), Some((2, 3)));
+        assert_eq!(s.within(1002, 3001), Some((3, 4)));
+        assert_eq!(s.within(1002, 3000), None);
+    }
+
+    #[test]
+    fn edges_of_long_ago_are_forgotten() {
+        let mut s = Stream::new(10, true);
+        s.write(10 * (REMEMBERED + 100), 1);
+        s.forget_before(REMEMBERED + 50);
+        assert_eq!(s.edges.len() as u64, REMEMBERED + 101 - 49);
+        assert_eq!((s.bytes(49), s.bytes(50)), (None, Some((491, 501, false))));
+        assert_eq!((s.segment_at(491), s.within(481, 501)), (Some(50), None));
+        assert_eq!(s.within(491, 511), Some((50, 52)));
+        assert_eq!(s.segments_end(), REMEMBERED + 101);
     }
 
     #[test]

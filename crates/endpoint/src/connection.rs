@@ -1,0 +1,789 @@
+//! One connection in relative sequence numbers: handshake and what it agrees
+//! on, data both ways, windows, FINs and resets (RFC 9293 sections 3.5, 3.6,
+//! 3.8 and 3.10). The sender and the receiver are `midflight_tcp`'s.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use midflight_control::{Notice, StartNotice};
+use midflight_tcp::scheme::Built;
+use midflight_tcp::{
+    Ack, ConfigError, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock, SackBlocks,
+    Says, Segment, Sender, SenderConfig,
+};
+use midflight_units::{Duration, Instant, Seq};
+use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
+
+use crate::segment::{Arrival, Departure};
+use crate::stream::Stream;
+
+/// Twice the maximum segment lifetime (RFC 9293 section 3.4.2).
+const TIME_WAIT: Duration = Duration::from_secs(240);
+
+/// What a connection is made with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The sender and the receiver.
+    pub built: Built,
+    /// What the sender is told of its access link before it opens.
+    pub start_notice: Option<StartNotice>,
+    /// Bytes of data in the largest segment without options, sent or received.
+    pub mss: u64,
+    /// SACK is offered.
+    pub sack: bool,
+    /// Timestamps are offered.
+    pub timestamps: bool,
+    /// Window scaling is offered.
+    pub window_scaling: bool,
+    /// Nagle's algorithm is used.
+    pub nagle: bool,
+    /// Bytes that may wait until the application reads them.
+    pub receive_buffer: u64,
+    /// How long the side that closes first answers when all is over.
+    pub time_wait: Duration,
+}
+
+impl Settings {
+    /// This sender and receiver, with segments for an MTU of 1500 bytes, everything offered that
+    /// they have, and a buffer of 1 MiB.
+    pub fn new(built: Built) -> Self {
+        Self {
+            start_notice: None,
+            mss: u64::from(1500 - HEADER_BYTES),
+            sack: built.profile.sender.recovery.uses_sack(),
+            timestamps: built.profile.receiver.timestamps,
+            window_scaling: true,
+            nagle: true,
+            receive_buffer: 1 << 20,
+            time_wait: TIME_WAIT,
+            built,
+        }
+    }
+}
+
+/// One connection, from the SYN on.
+///
+/// Hand in what happens; after each, take segments from [`Self::poll_transmit`] until there is
+/// none, then ask [`Self::next_timeout`] when to call [`Self::on_timeout`]. A log gets the sender's events.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    settings: Settings,
+    sender: Sender,
+    receiver: Receiver,
+    stream: Stream,
+    /// It was opened from here, and the SYN has no answer yet.
+    connecting: bool,
+    opened: Instant,
+    /// The SYN has been sent, and again at these times before there was an answer.
+    syn_sent: bool,
+    early: Vec<Instant>,
+    sack: bool,
+    timestamps: bool,
+    window_scaling: bool,
+    /// Places to shift the other side's window by (RFC 7323 section 2).
+    shift: u64,
+    /// The window of the last segment that arrived, and one past the last byte that it allows.
+    window: u64,
+    edge: u64,
+    /// Sequence and ACK number of that segment (SND.WL1 and SND.WL2).
+    window_from: (u64, u64),
+    /// When there was nothing more to transmit, there was more in the stream.
+    had_unsent: bool,
+    /// ACKs that are due, and what else the next one is to say.
+    acks: VecDeque<Ack>,
+    answer: Option<Says>,
+    /// The other side's FIN.
+    end: Option<u64>,
+    /// Bytes that the application has read, and one past the last byte that was advertised.
+    read: u64,
+    advertised: u64,
+    /// The application closed before the other side did.
+    closes_first: bool,
+    time_wait_until: Option<Instant>,
+    over: Option<Over>,
+}
+
+/// How a connection ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// The other side reset it.
+    Reset,
+    /// We do; the RST is still to go.
+    Aborting,
+    /// We did.
+    Aborted,
+}
+
+impl Connection {
+    /// A connection whose SYN goes now.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a sender that cannot do without what is not offered.
+    pub fn connect<L: Log>(
+        settings: Settings,
+        now: Instant,
+        log: &mut L,
+    ) -> Result<Self, ConfigError> {
+        let mut connection = Self::new(settings, now, true);
+        connection.make_sender(log)?;
+        connection.limit(now, 0, log);
+        Ok(connection)
+    }
+
+    /// A connection that answers this SYN now.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a sender that cannot do without what is not agreed on.
+    pub fn accept<L: Log>(
+        settings: Settings,
+        now: Instant,
+        syn: &Arrival,
+        log: &mut L,
+    ) -> Result<Self, ConfigError> {
+        let mut connection = Self::new(settings, now, false);
+        connection.agree(now, syn, log)?;
+        connection.limit(now, 0, log);
+        Ok(connection)
+    }
+
+    fn new(settings: Settings, now: Instant, connecting: bool) -> Self {
+        let Profile {
+            sender, receiver, ..
+        } = &settings.built.profile;
+        Self {
+            sender: Sender::new(sender, []),
+            receiver: Receiver::new(*receiver),
+            stream: Stream::new(settings.mss, settings.nagle),
+            connecting,
+            opened: now,
+            syn_sent: false,
+            early: Vec::new(),
+            sack: settings.sack,
+            timestamps: settings.timestamps,
+            window_scaling: settings.window_scaling,
+            shift: 0,
+            window: 0,
+            edge: 0,
+            window_from: (0, 0),
+            had_unsent: false,
+            acks: VecDeque::new(),
+            answer: None,
+            end: None,
+            read: 0,
+            advertised: 1 + settings.receive_buffer,
+            closes_first: false,
+            time_wait_until: None,
+            over: None,
+            settings,
+        }
+    }
+
+    /// Takes the options of the other side's SYN (RFC 9293 section 3.7.1, RFC
+    /// 2018 section 2, RFC 7323 sections 2.2 and 3.2), and the SYN itself.
+    fn agree<L: Log>(
+        &mut self,
+        now: Instant,
+        syn: &Arrival,
+        log: &mut L,
+    ) -> Result<Option<Ack>, ConfigError> {
+        self.sack &= syn.sack_permitted;
+        self.timestamps &= syn.timestamp.is_some();
+        self.window_scaling &= syn.window_scale.is_some();
+        self.shift = syn
+            .window_scale
+            .filter(|_| self.window_scaling)
+            .unwrap_or(0);
+        // RFC 9293 section 3.7.1: 536 if the other side says nothing.
+        let options = u64::from(TIMESTAMP_BYTES);
+        let largest = self
+            .settings
+            .mss
+            .min(syn.mss.unwrap_or(536).max(options + 1));
+        let options = if self.timestamps { options } else { 0 };
+        let stream = Stream::new(largest.saturating_sub(options), self.stream.nagle);
+        let before = std::mem::replace(&mut self.stream, stream);
+        // What the application has done so far.
+        let fin = u64::from(before.is_closed());
+        self.stream.write(before.end() - 1 - fin, 1);
+        if before.is_closed() {
+            self.stream.close(1);
+        }
+        self.window = syn.window;
+        // The window of a SYN is not scaled (RFC 7323 section 2.2).
+        self.edge = 1 + self.window;
+        self.make_sender(log)?;
+        self.answer = syn.request.and_then(|r| r.response()).map(Says::Approved);
+        let block = SackBlock { left: 0, right: 1 };
+        Ok(self.receiver.on_block(now, block, syn.stamp(), true))
+    }
+
+    /// The sender and the receiver for what is agreed on, with the SYN sent when it was.
+    fn make_sender<L: Log>(&mut self, log: &mut L) -> Result<(), ConfigError> {
+        let mut profile = self.settings.built.profile;
+        profile.receiver.timestamps = self.timestamps;
+        if !self.sack {
+            profile.receiver.sack_blocks = 0;
+            profile.receiver.dsack = false;
+        }
+        profile.sender = self.configuration(profile.sender);
+        profile.check()?;
+        let policies = self.settings.built.policies.iter().cloned();
+        let mut sender = Sender::new(&profile.sender, policies);
+        sender.set_end(1);
+        if let Some(notice) = &self.settings.start_notice {
+            sender.on_start_notice(self.opened, notice, log);
+        }
+        sender.open(self.opened, log);
+        let drain = |sender: &mut Sender, at| while sender.poll_transmit(at).is_some() {};
+        if self.syn_sent {
+            drain(&mut sender, self.opened);
+            for &expiry in &self.early {
+                sender.on_timer(expiry, log);
+                drain(&mut sender, expiry);
+            }
+        }
+        self.sender = sender;
+        self.receiver = Receiver::new(profile.receiver);
+        Ok(())
+    }
+
+    fn configuration(&self, mut sender: SenderConfig) -> SenderConfig {
+        if !self.sack && sender.recovery.uses_sack() {
+            sender.recovery = RecoveryKind::NewReno;
+        }
+        if !self.timestamps {
+            sender.rtt_sampling = RttSampling::OnePerWindow;
+        }
+        // The initial window is a rule of bytes (RFC 6928).
+        let bytes = self.stream.mss() + u64::from(HEADER_BYTES);
+        sender.segment_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        sender
+    }
+
+    // ---- sending -------------------------------------------------------------
+
+    /// Limits the sender to what there is and the other side takes, when `una` is acknowledged.
+    fn limit<L: Log>(&mut self, now: Instant, una: Seq, log: &mut L) {
+        let end = if self.connecting {
+            1
+        } else {
+            self.stream.sendable_end(self.edge, una)
+        };
+        let end = end.max(self.sender.view().snd_max).max(1);
+        if self.had_unsent {
+            // The other side's window was what it waited for, not the application.
+            self.sender.set_end(end);
+        } else {
+            self.sender.write_until(now, end, log);
+        }
+    }
+
+    /// The next segment to put on the network now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
+        match self.over {
+            None => {}
+            Some(Over::Aborting) => {
+                self.over = Some(Over::Aborted);
+                let rst = true;
+                return Some(Departure { rst, ..self.bare() });
+            }
+            Some(_) => return None,
+        }
+        if let Some(ack) = self.acks.pop_front() {
+            return Some(Departure {
+                ack: Some(ack.ack),
+                window: self.advertise(ack.ack),
+                sack: ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect(),
+                says: ack.says,
+                ..self.bare()
+            });
+        }
+        let Some(segment) = self.sender.poll_transmit(now) else {
+            self.had_unsent = self.unsent_bytes() > 0;
+            return None;
+        };
+        Some(self.departure(segment))
+    }
+
+    /// A segment without data that acknowledges what has arrived.
+    fn bare(&mut self) -> Departure {
+        let next = self.stream.byte_of(self.sender.view().snd_max);
+        let received = self.receiver.next();
+        Departure {
+            from: next,
+            to: next,
+            ack: (!self.connecting).then_some(received),
+            window: self.advertise(received),
+            echo: self.echo(),
+            ..Departure::default()
+        }
+    }
+
+    fn echo(&self) -> Option<u64> {
+        self.timestamps.then(|| self.recent())
+    }
+
+    fn departure(&mut self, segment: Segment) -> Departure {
+        let (from, to, fin) = if segment.probe {
+            // The last byte that is acknowledged, and none of it.
+            let last = self.stream.byte_of(segment.seq + 1).saturating_sub(1);
+            (last, last, false)
+        } else {
+            self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
+        };
+        let syn = segment.seq == 0 && !segment.probe;
+        self.syn_sent |= syn;
+        if !self.connecting {
+            self.receiver.piggyback();
+        }
+        let answer = self.answer.take_if(|_| syn && !self.connecting);
+        Departure {
+            syn,
+            fin,
+            retransmission: segment.retransmission && !segment.probe,
+            from,
+            to,
+            says: answer.unwrap_or_default(),
+            option: segment.option,
+            ..self.bare()
+        }
+    }
+
+    /// The window of an ACK with this number. Its edge never moves back, and moves on in no small
+    /// steps (RFC 9293 section 3.8.6.2.2).
+    fn advertise(&mut self, ack: u64) -> u64 {
+        let edge = self.receive_edge();
+        if edge - self.advertised >= self.step() {
+            self.advertised = edge;
+        }
+        if self.receiver.is_closed() {
+            return 0;
+        }
+        self.advertised - ack.clamp(1, self.advertised)
+    }
+
+    fn step(&self) -> u64 {
+        self.settings.mss.min(self.settings.receive_buffer / 2)
+    }
+
+    /// One past the last byte for which there is room.
+    fn receive_edge(&self) -> u64 {
+        1 + self.read + self.settings.receive_buffer
+    }
+
+    /// The other side's window closes the sender's when `una` is acknowledged:
+    /// there is a segment to be acknowledged, and it holds less than that one.
+    fn is_shut(&self, una: Seq) -> bool {
+        una < self.stream.segments_end() && self.stream.window_end(self.edge) <= una
+    }
+
+    /// There is more to send. Tells a sender that had nothing to send that the window takes none of
+    /// what it has now: it is to probe.
+    fn more_to_send<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let una = self.sender.view().snd_una;
+        if self.is_established() && self.is_shut(una) && !self.sender.is_window_closed() {
+            let ack = Ack {
+                ack: una,
+                sack: SackBlocks::default(),
+                echo: None,
+                cause_sent: self.opened,
+                says: Says::ZeroWindow,
+            };
+            self.sender.on_ack(now, &ack, log);
+        }
+        self.limit(now, una, log);
+    }
+
+    /// The application writes so many bytes.
+    pub fn write<L: Log>(&mut self, now: Instant, bytes: u64, log: &mut L) {
+        self.stream.write(bytes, self.sender.view().snd_max);
+        self.more_to_send(now, log);
+    }
+
+    /// The application has no more to send.
+    pub fn close<L: Log>(&mut self, now: Instant, log: &mut L) {
+        if !self.stream.is_closed() {
+            self.closes_first = !self.has_ended();
+            self.stream.close(self.sender.view().snd_max);
+            self.more_to_send(now, log);
+        }
+    }
+
+    /// The application gives the connection up: the other side, if it has answered, gets an RST.
+    pub fn abort(&mut self) {
+        if !self.is_done() {
+            self.over = Some(if self.connecting {
+                Over::Aborted
+            } else {
+                Over::Aborting
+            });
+        }
+    }
+
+    /// The application has read so many bytes more: there is room for others. The other side is told
+    /// at once if its window was less than half of the buffer and is twice as large now.
+    pub fn consume(&mut self, bytes: u64) {
+        self.read += bytes;
+        let next = self.receiver.next();
+        let told = self.advertised.saturating_sub(next);
+        let room = self.receive_edge().saturating_sub(next);
+        let is_news = room >= told + self.step().max(told);
+        if self.end.is_none() && 2 * told <= self.settings.receive_buffer && is_news {
+            self.acknowledge_again();
+        }
+    }
+
+    /// The application changes its mind about Nagle's algorithm.
+    pub fn set_nagle<L: Log>(&mut self, now: Instant, nagle: bool, log: &mut L) {
+        self.stream.nagle = nagle;
+        self.limit(now, self.sender.view().snd_una, log);
+    }
+
+    // ---- time ------------------------------------------------------------------
+
+    /// When to call [`Self::on_timeout`]; none if the connection waits for nothing but others.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.over.is_some() {
+            return None;
+        }
+        let of_sender = self.sender.poll_timer().map(|(due, _)| due);
+        let of_receiver = self.receiver.poll_timer().map(|(due, _)| due);
+        let all = [of_sender, of_receiver, self.time_wait_until];
+        all.into_iter().flatten().min()
+    }
+
+    /// Time has passed; whether the retransmission timer has expired. Does nothing before
+    /// [`Self::next_timeout`].
+    pub fn on_timeout<L: Log>(&mut self, now: Instant, log: &mut L) -> bool {
+        if self.next_timeout().is_none_or(|due| due > now) {
+            return false;
+        }
+        self.time_wait_until.take_if(|until| *until <= now);
+        let of_receiver = self.receiver.on_timer(now);
+        self.acks.extend(of_receiver);
+        let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        let expired = self.sender.on_timer(now, log);
+        if self.connecting && is_due {
+            self.early.push(now);
+        }
+        self.limit(now, self.sender.view().snd_una, log);
+        expired
+    }
+
+    // ---- what the node finds out ---------------------------------------------------
+
+    /// A handoff notice has arrived.
+    pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
+        self.sender.on_notice(now, notice, log);
+        self.limit(now, self.sender.view().snd_una, log);
+    }
+
+    /// The node is about to leave its link, of which its handover signal may tell the other side.
+    pub fn on_warning(&mut self, now: Instant) {
+        let acks = self.receiver.on_warning(now);
+        self.acks.extend(acks);
+    }
+
+    /// The node has found out that it is on another link.
+    pub fn on_attached(&mut self, now: Instant) {
+        let acks = self.receiver.on_attached(now);
+        self.acks.extend(acks);
+    }
+
+    // ---- arrivals ----------------------------------------------------------------
+
+    /// A segment of the other side arrives. Returns the bytes of its data that there is room for,
+    /// which the caller keeps until they are read; some may have arrived before.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a sender that cannot do without what is not agreed on.
+    pub fn on_segment<L: Log>(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        log: &mut L,
+    ) -> Result<Range<u64>, ConfigError> {
+        let is_asked = !self.connecting || self.syn_sent && answers(arrival);
+        if self.over.is_some() || !is_asked {
+            return Ok(0..0);
+        }
+        if self.connecting {
+            if arrival.rst {
+                self.over = Some(Over::Reset);
+                return Ok(0..0);
+            }
+            // As it was, should they not agree.
+            let mut agreed = self.clone();
+            agreed.connecting = false;
+            if arrival.ack.is_none() {
+                // Both have sent a SYN; ours goes again, as an answer (RFC 9293 section 3.5).
+                (agreed.opened, agreed.syn_sent) = (now, false);
+                agreed.early.clear();
+            }
+            let answer = agreed.agree(now, arrival, log)?;
+            *self = agreed;
+            if let Some(number) = arrival.ack {
+                self.take_ack(now, arrival, number, log);
+                let says = self.answer.take().unwrap_or_default();
+                self.acks.extend(answer.map(|ack| Ack { says, ..ack }));
+            }
+            self.limit(now, self.sender.view().snd_una, log);
+            return Ok(0..0);
+        }
+        if !self.is_acceptable(arrival) {
+            self.reject(now, arrival);
+            return Ok(0..0);
+        }
+        if arrival.rst {
+            // RFC 5961 section 3.2.
+            if arrival.from == self.receiver.next() {
+                self.over = Some(Over::Reset);
+            } else {
+                self.acknowledge_again();
+            }
+            return Ok(0..0);
+        }
+        let sent = self.stream.byte_of(self.sender.view().snd_max);
+        let Some(ack) = arrival.ack.filter(|&ack| !arrival.syn && ack <= sent) else {
+            // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of what was
+            // never sent. A segment without an ACK is dropped.
+            if arrival.syn || arrival.ack.is_some() {
+                self.acknowledge_again();
+            }
+            return Ok(0..0);
+        };
+        self.take_ack(now, arrival, ack, log);
+        let kept = self.take_data(now, arrival);
+        self.stream.forget_before(self.sender.view().snd_una);
+        self.limit(now, self.sender.view().snd_una, log);
+        if self.closes_first && self.is_closed_both_ways() {
+            self.closes_first = false;
+            self.time_wait(now);
+        }
+        Ok(kept)
+    }
+
+    /// Whether a segment of an open connection lies in the window (RFC 9293 section 3.10.7.4) and is
+    /// no old duplicate (RFC 7323 sections 3.2 and 5.3).
+    fn is_acceptable(&self, arrival: &Arrival) -> bool {
+        let next = self.receiver.next();
+        let edge = self.receive_edge().max(next);
+        let (from, end) = (arrival.from, arrival.end());
+        let is_current = match arrival.timestamp {
+            _ if !self.timestamps || arrival.rst => true,
+            Some(_) => arrival.stamp() >= self.receiver.ts_recent(),
+            None => false,
+        };
+        let in_window = if end > from {
+            from == next || from < edge && end > next
+        } else {
+            (next..=edge).contains(&from)
+        };
+        in_window && is_current
+    }
+
+    /// Answers a segment that is not acceptable with an ACK, which reports a duplicate.
+    fn reject(&mut self, now: Instant, arrival: &Arrival) {
+        let (left, right) = (arrival.from, arrival.end());
+        if arrival.rst || self.timestamps && arrival.timestamp.is_none() {
+            return;
+        }
+        if right > left && right <= self.receiver.next() && left > 0 {
+            let block = SackBlock { left, right };
+            let ack = self.receiver.on_block(now, block, Instant::ZERO, true);
+            self.acks.extend(ack);
+        } else {
+            self.acknowledge_again();
+        }
+        // The last ACK was lost (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if arrival.fin && self.time_wait_until.is_some() {
+            self.time_wait(now);
+        }
+    }
+
+    fn time_wait(&mut self, now: Instant) {
+        let long = self.settings.time_wait > Duration::ZERO;
+        self.time_wait_until = long.then(|| now + self.settings.time_wait);
+    }
+
+    fn acknowledge_again(&mut self) {
+        if self.receiver.next() > 0 {
+            let ack = self.receiver.acknowledge_again();
+            self.acks.push_back(ack);
+        }
+    }
+
+    fn take_ack<L: Log>(&mut self, now: Instant, arrival: &Arrival, number: u64, log: &mut L) {
+        let ack = self.stream.ended_by(number);
+        let before = self.sender.view();
+        let sent = self.stream.byte_of(before.snd_max);
+        let mut sack = SackBlocks::default();
+        for &(left, right) in arrival.sack.iter().filter(|_| self.sack) {
+            let block = self.stream.within(left, right);
+            if let Some((left, right)) = block.filter(|_| right <= sent) {
+                sack.push(ack, SackBlock { left, right });
+            }
+        }
+        let was_shut = self.sender.is_window_closed();
+        let moved = before.snd_una <= ack && self.take_window(arrival, number);
+        // RFC 5681 section 2: a duplicate carries no data and no FIN, and moves no window. What
+        // shuts the window or opens it again is the sender's affair.
+        let counts = self.sender.config().count_window_updates;
+        let shuts = self.is_shut(before.snd_una.max(ack));
+        let is_update = ack == before.snd_una
+            && (moved && !counts || arrival.end() > arrival.from)
+            && sack.is_empty()
+            && arrival.says == Says::Nothing
+            && !shuts
+            && !was_shut;
+        self.limit(now, before.snd_una.max(ack), log);
+        if !is_update {
+            let echo = arrival.echo.filter(|_| self.timestamps);
+            let ack = Ack {
+                ack,
+                sack,
+                echo,
+                cause_sent: echo.unwrap_or(self.opened),
+                says: if shuts {
+                    Says::ZeroWindow
+                } else {
+                    arrival.says
+                },
+            };
+            self.sender.on_ack(now, &ack, log);
+        }
+    }
+
+    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section
+    /// 3.10.7.4); whether it differs.
+    fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
+        let of = (arrival.from, ack);
+        if of < self.window_from {
+            return false;
+        }
+        self.window_from = of;
+        let shift = if arrival.syn { 0 } else { self.shift };
+        let scaled = arrival.window << shift;
+        self.edge = ack + scaled;
+        std::mem::replace(&mut self.window, scaled) != scaled
+    }
+
+    fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {
+        let Arrival { from, to, .. } = *arrival;
+        let last = self.end.unwrap_or(u64::MAX);
+        let kept = to.min(self.receive_edge()).min(last);
+        if arrival.fin && kept == to {
+            self.end = Some(to);
+        }
+        // The FIN takes no room.
+        let fin = self.end.filter(|&end| end == kept && arrival.fin);
+        let right = kept + u64::from(fin.is_some());
+        if right > from {
+            let response = arrival.request.and_then(|request| request.response());
+            let at_once = arrival.fin || response.is_some();
+            let block = SackBlock { left: from, right };
+            let ack = self.receiver.on_block(now, block, arrival.stamp(), at_once);
+            self.acks.extend(ack.map(|ack| Ack {
+                says: response.map_or(ack.says, Says::Approved),
+                ..ack
+            }));
+        } else {
+            self.receiver.on_empty(from, arrival.stamp());
+            if arrival.end() > from {
+                // There is no room for any of it.
+                self.acknowledge_again();
+            }
+        }
+        from..kept.max(from)
+    }
+
+    // ---- what can be asked ------------------------------------------------------
+
+    /// The handshake is done.
+    pub fn is_established(&self) -> bool {
+        self.sender.view().snd_una > 0
+    }
+
+    /// The other side has no more to send, and all of it has arrived.
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some_and(|end| self.receiver.next() > end)
+    }
+
+    /// The connection was reset, by the other side or from here.
+    pub fn is_reset(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Both sides have closed, and everything is acknowledged, for long enough; or it was reset.
+    pub fn is_done(&self) -> bool {
+        if let Some(over) = self.over {
+            return over != Over::Aborting;
+        }
+        let waits = self.time_wait_until.is_some() || !self.acks.is_empty();
+        self.is_closed_both_ways() && !waits
+    }
+
+    fn is_closed_both_ways(&self) -> bool {
+        let all = self.sender.view().snd_una >= self.stream.segments_end();
+        self.stream.is_closed() && all && self.has_ended()
+    }
+
+    /// SACK is agreed on, or offered.
+    pub fn has_sack(&self) -> bool {
+        self.sack
+    }
+
+    /// Timestamps are agreed on, or offered.
+    pub fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
+    /// Window scaling is agreed on, or offered.
+    pub fn has_window_scaling(&self) -> bool {
+        self.window_scaling
+    }
+
+    /// Our SYN has no answer yet.
+    pub fn is_connecting(&self) -> bool {
+        self.connecting
+    }
+
+    /// The next byte that is expected; all before have arrived.
+    pub fn received(&self) -> u64 {
+        self.receiver.next()
+    }
+
+    /// The other side's last timestamp (TS.Recent); 0 before the first.
+    pub fn recent(&self) -> u64 {
+        self.receiver.ts_recent().as_nanos()
+    }
+
+    /// Bytes that the application has written and that were not sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        let end = self.stream.end();
+        end - self.stream.byte_of(self.sender.view().snd_max).min(end)
+    }
+
+    /// What it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The sender.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// What the application has written, in segments.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+}
+
+/// Whether a segment may answer our SYN (RFC 9293 section 3.10.7.3).
+fn answers(arrival: &Arrival) -> bool {
+    match arrival.ack {
+        Some(ack) => ack == 1 && (arrival.syn || arrival.rst),
+        None => arrival.syn && !arrival.rst,
+    }
+}

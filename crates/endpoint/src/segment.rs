@@ -1,0 +1,82 @@
+//! Segments in relative sequence numbers, which count bytes from the SYN on and
+//! do not wrap. Timestamps of the other side are numbers that grow.
+
+use midflight_control::quick_start::Request;
+use midflight_tcp::{Says, SegmentOption};
+use midflight_units::Instant;
+
+/// A segment of the other side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// SYN.
+    pub syn: bool,
+    /// FIN.
+    pub fin: bool,
+    /// RST.
+    pub rst: bool,
+    /// Its data.
+    pub from: u64,
+    /// One past its data, the FIN not counted.
+    pub to: u64,
+    /// ACK number.
+    pub ack: Option<u64>,
+    /// Window, as the header carries it.
+    pub window: u64,
+    /// Maximum segment size.
+    pub mss: Option<u64>,
+    /// Window scale.
+    pub window_scale: Option<u64>,
+    /// SACK may be sent.
+    pub sack_permitted: bool,
+    /// Value of its timestamp.
+    pub timestamp: Option<u64>,
+    /// When the segment left whose timestamp it echoes.
+    pub echo: Option<Instant>,
+    /// SACK blocks: the first byte and one past the last.
+    pub sack: Vec<(u64, u64)>,
+    /// What its ACK says besides.
+    pub says: Says,
+    /// It asks for a rate.
+    pub request: Option<Request>,
+}
+
+impl Arrival {
+    /// One past what it takes of the sequence space.
+    pub(crate) fn end(&self) -> u64 {
+        self.to + u64::from(self.syn) + u64::from(self.fin)
+    }
+
+    /// Its timestamp as the receiver keeps it: nothing but its order counts.
+    pub(crate) fn stamp(&self) -> Instant {
+        Instant::from_nanos(self.timestamp.unwrap_or(0))
+    }
+}
+
+/// A segment of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Departure {
+    /// SYN.
+    pub syn: bool,
+    /// FIN.
+    pub fin: bool,
+    /// RST.
+    pub rst: bool,
+    /// It has been sent before.
+    pub retransmission: bool,
+    /// Its data.
+    pub from: u64,
+    /// One past its data, SYN and FIN not counted.
+    pub to: u64,
+    /// ACK number.
+    pub ack: Option<u64>,
+    /// Window in bytes, not scaled.
+    pub window: u64,
+    /// Echo of the other side's timestamp, where timestamps are in use.
+    pub echo: Option<u64>,
+    /// SACK blocks.
+    pub sack: Vec<(u64, u64)>,
+    /// What its ACK says besides.
+    pub says: Says,
+    /// What it carries besides its data.
+    pub option: Option<SegmentOption>,
+}
