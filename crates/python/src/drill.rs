@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::{drill_fields as fields, run_drill as run, DrillRequest, DrillRun};
+use midflight_drill::{drill_fields as fields, run_drill as run, DrillRequest, DrillRun};
 use midflight_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

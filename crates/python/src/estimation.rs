@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use midflight_control::Measure;
-use midflight_study::{Execution, ProbeRun, StudyError, TrainRow};
+use midflight_study::{Execution, ProbeRun, TrainRow};
 use midflight_units::UnitError;
 use pyo3::prelude::*;
 
@@ -54,9 +54,7 @@ impl Probe {
         let probe = midflight_study::Probe {
             bottleneck: link(bottleneck)?,
             limit,
-            access: access
-                .parse()
-                .map_err(|e: UnitError| refuse(StudyError::from(e)))?,
+            access: access.parse().map_err(|e: UnitError| refuse(e))?,
             share,
             irregular,
             told_flows,

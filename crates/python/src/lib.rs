@@ -55,8 +55,8 @@ enum Link {
     Text(String),
 }
 
-fn refuse(error: impl Into<StudyError>) -> PyErr {
-    MidflightError::new_err(error.into().to_string())
+fn refuse(error: impl std::fmt::Display) -> PyErr {
+    MidflightError::new_err(error.to_string())
 }
 
 fn link(of: Link) -> PyResult<LinkInfo> {

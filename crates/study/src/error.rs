@@ -5,8 +5,6 @@ use midflight_units::{Duration, Instant, UnitError};
 use midflight_wire::pcapng::PcapError;
 use midflight_wire::WireError;
 
-use crate::drill::DrillError;
-
 /// Why a question cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
@@ -124,9 +122,6 @@ pub enum StudyError {
         /// The accepted range.
         accepted: &'static str,
     },
-    /// A drill that cannot be run.
-    #[error(transparent)]
-    Drill(#[from] DrillError),
     /// Nothing to do.
     #[error("no {what} was given; at least one is needed")]
     Nothing {

@@ -1,7 +1,6 @@
 //! Questions asked of the simulator: a handoff between two access links, at
 //! many instants and with many schemes, measured; or one run, traced.
 
-mod drill;
 mod error;
 mod execution;
 mod measure;
@@ -16,10 +15,6 @@ mod watch;
 use midflight_tcp::scheme;
 pub use midflight_tcp::scheme::{schemes, Built, Knobs, Scheme};
 
-pub use drill::{
-    drill_fields, run_drill, DrillError, DrillRequest, DrillRun, Failure as DrillFailure,
-    Note as DrillNote,
-};
 pub use error::{nearest, StudyError};
 pub use execution::Execution;
 pub use measure::{

@@ -18,5 +18,6 @@ pub use ring::Ring;
 pub use time::{Duration, Instant};
 
 /// A position in the segment sequence space of one flow: the SYN is segment 0,
-/// data starts at segment 1. Counted in whole segments, never in bytes.
+/// data starts at segment 1. Counted in whole segments; in bytes only by a
+/// receiver that talks to another stack.
 pub type Seq = u64;

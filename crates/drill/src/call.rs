@@ -3,7 +3,7 @@
 use super::runner::{Outcome, Runner};
 use super::script::Call;
 use super::tested::Tested;
-use crate::error::StudyError;
+use super::DrillError;
 
 /// Linux's value of `O_NONBLOCK`.
 const O_NONBLOCK: u64 = 0o4000;
@@ -31,7 +31,7 @@ type Returned = Result<i64, &'static str>;
 
 impl Runner<'_> {
     /// Carries out a call and holds what it returns against the script.
-    pub(super) fn call(&mut self, line: u32, call: &Call) -> Result<Outcome, StudyError> {
+    pub(super) fn call(&mut self, line: u32, call: &Call) -> Result<Outcome, DrillError> {
         let returned = match call.name.as_str() {
             "socket" => self.socket(line, call)?,
             "setsockopt" => self.set_option(line, call)?,
@@ -62,7 +62,7 @@ impl Runner<'_> {
     }
 
     /// The socket that a call names: whether it is the connection's.
-    fn connection_of(&self, line: u32, call: &Call) -> Result<bool, StudyError> {
+    fn connection_of(&self, line: u32, call: &Call) -> Result<bool, DrillError> {
         let first = call
             .arguments
             .first()
@@ -80,7 +80,7 @@ impl Runner<'_> {
     }
 
     /// An argument that is a whole number, in brackets or not.
-    fn number(&self, line: u32, call: &Call, index: usize) -> Result<u64, StudyError> {
+    fn number(&self, line: u32, call: &Call, index: usize) -> Result<u64, DrillError> {
         let text = argument(call, index);
         if let Ok(number) = text.trim_matches(['[', ']']).parse() {
             return Ok(number);
@@ -89,7 +89,7 @@ impl Runner<'_> {
         self.refuse(line, what, "accepted is a whole number")
     }
 
-    fn socket(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn socket(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         if self.sockets.listening.is_some() {
             return self.refuse(
                 line,
@@ -123,7 +123,7 @@ impl Runner<'_> {
     }
 
     /// The level of an option must be its own.
-    fn level_fits(&self, line: u32, call: &Call) -> Result<(), StudyError> {
+    fn level_fits(&self, line: u32, call: &Call) -> Result<(), DrillError> {
         let (level, option) = (argument(call, 1), argument(call, 2));
         let accepted: &[&str] = match option.split_once('_') {
             Some(("SO", _)) => &["SOL_SOCKET"],
@@ -141,7 +141,7 @@ impl Runner<'_> {
     }
 
     /// The value of an option, a whole number in brackets.
-    fn value(&self, line: u32, call: &Call) -> Result<u64, StudyError> {
+    fn value(&self, line: u32, call: &Call) -> Result<u64, DrillError> {
         let text = argument(call, 3);
         let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
         if let Some(number) = inner.and_then(|number| number.parse().ok()) {
@@ -151,7 +151,7 @@ impl Runner<'_> {
         self.refuse(line, what, "accepted is a whole number in brackets: [1]")
     }
 
-    fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         let option = argument(call, 2);
         if !OPTIONS.contains(&option) {
@@ -196,7 +196,7 @@ impl Runner<'_> {
     }
 
     /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`, after a connect.
-    fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         let option = argument(call, 2);
         if option != "SO_ERROR" {
@@ -215,7 +215,7 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    fn fcntl(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn fcntl(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         match argument(call, 1) {
             "F_GETFL" => Ok(Ok(call.result.unwrap_or(O_RDWR as i64))),
@@ -244,7 +244,7 @@ impl Runner<'_> {
         }
     }
 
-    fn accept(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn accept(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         if self.connection_of(line, call)? || !self.sockets.listens {
             return self.refuse(line, "accept".into(), "the socket does not listen");
         }
@@ -264,7 +264,7 @@ impl Runner<'_> {
         Ok(Ok(fd))
     }
 
-    fn connect(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn connect(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         if self.sockets.listens {
             return self.refuse(line, "connect".into(), "the socket listens");
@@ -295,7 +295,7 @@ impl Runner<'_> {
         })
     }
 
-    fn write(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn write(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let bytes = self.number(line, call, 2)?;
         let flags = argument(call, 3);
         let plain = ["", "0", "MSG_NOSIGNAL", "MSG_DONTWAIT"];
@@ -325,7 +325,7 @@ impl Runner<'_> {
     }
 
     /// Nothing arrives but the other side's FIN: the end of its data.
-    fn read(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn read(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         match &self.connection {
             Some(connection) if is_connection && connection.tcp.has_ended() => Ok(Ok(0)),
@@ -338,7 +338,7 @@ impl Runner<'_> {
         }
     }
 
-    fn close(&mut self, line: u32, call: &Call) -> Result<Returned, StudyError> {
+    fn close(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
         if call.name == "shutdown" && !argument(call, 1).ends_with("SHUT_WR") {
             let what = format!("shutdown with {}", argument(call, 1));

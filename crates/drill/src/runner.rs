@@ -10,7 +10,6 @@ use super::report::{told_value, DrillRun, Failure};
 use super::script::{Action, Call, Script, SegmentSpec, Statement, When};
 use super::tested::{Carries, Sent, Tested};
 use super::DrillError;
-use crate::error::StudyError;
 
 /// A script under way.
 pub(super) struct Runner<'a> {
@@ -69,7 +68,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs the script to its end or its first failure.
-    pub(super) fn run(mut self, mut run: DrillRun) -> Result<DrillRun, StudyError> {
+    pub(super) fn run(mut self, mut run: DrillRun) -> Result<DrillRun, DrillError> {
         let script = self.script;
         for statement in &script.statements {
             let outcome = self.step(statement)?;
@@ -136,11 +135,11 @@ impl<'a> Runner<'a> {
         ))
     }
 
-    pub(super) fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, StudyError> {
-        Err(DrillError::refused(self.name, line, what, why).into())
+    pub(super) fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, DrillError> {
+        Err(DrillError::refused(self.name, line, what, why))
     }
 
-    fn step(&mut self, statement: &'a Statement) -> Result<Outcome, StudyError> {
+    fn step(&mut self, statement: &'a Statement) -> Result<Outcome, DrillError> {
         let (from, until) = match statement.when {
             When::At(from, until) => (Instant::ZERO + from, Instant::ZERO + until),
             When::After(from, until) => (self.base + from, self.base + until),
@@ -174,7 +173,7 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    fn advance(&mut self, line: u32, to: Instant) -> Result<(), StudyError> {
+    fn advance(&mut self, line: u32, to: Instant) -> Result<(), DrillError> {
         self.now = self.now.max(to);
         let in_time = self.connection.as_mut().is_none_or(|c| c.advance(to));
         if in_time {
@@ -184,7 +183,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn endless(&self, line: u32) -> Result<(), StudyError> {
+    fn endless(&self, line: u32) -> Result<(), DrillError> {
         let why =
             "the timer has expired too often by then; choose a longer timeout or an earlier time";
         self.refuse(line, "the time of this line".into(), why)
@@ -192,7 +191,7 @@ impl<'a> Runner<'a> {
 
     // ---- calls -------------------------------------------------------------------
 
-    fn starts(&mut self, statement: &'a Statement, call: &'a Call) -> Result<Outcome, StudyError> {
+    fn starts(&mut self, statement: &'a Statement, call: &'a Call) -> Result<Outcome, DrillError> {
         let outcome = self.call(statement.line, call)?;
         if let Some(after) = call.returns {
             if !matches!(call.name.as_str(), "accept" | "connect") {
@@ -236,7 +235,7 @@ impl<'a> Runner<'a> {
 
     // ---- segments that arrive ------------------------------------------------------
 
-    fn arrives(&mut self, line: u32, spec: &SegmentSpec) -> Result<Outcome, StudyError> {
+    fn arrives(&mut self, line: u32, spec: &SegmentSpec) -> Result<Outcome, DrillError> {
         let Some(connection) = &mut self.connection else {
             if !self.sockets.listens {
                 return self.refuse(line, spec.to_string(), "nobody listens yet");
@@ -311,7 +310,7 @@ impl<'a> Runner<'a> {
         &self,
         line: u32,
         outcome: Result<T, ConfigError>,
-    ) -> Result<T, StudyError> {
+    ) -> Result<T, DrillError> {
         outcome.or_else(|error| {
             let what = "a connection without what was not agreed on".into();
             self.refuse(line, what, &error.to_string())
@@ -327,7 +326,7 @@ impl<'a> Runner<'a> {
         spec: &SegmentSpec,
         from: Instant,
         until: Instant,
-    ) -> Result<(Outcome, Instant), StudyError> {
+    ) -> Result<(Outcome, Instant), DrillError> {
         let tolerance = self.environment.tolerance;
         let latest = until + tolerance;
         if spec.window.is_some() {
@@ -385,7 +384,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn next_sent(&mut self, line: u32, latest: Instant) -> Result<Option<Sent>, StudyError> {
+    fn next_sent(&mut self, line: u32, latest: Instant) -> Result<Option<Sent>, DrillError> {
         let Some(connection) = &mut self.connection else {
             return Ok(None);
         };
@@ -449,7 +448,7 @@ impl<'a> Runner<'a> {
 
     // ---- assertions -----------------------------------------------------------------------
 
-    fn checks(&mut self, statement: &Statement, checks: &[Check]) -> Result<Outcome, StudyError> {
+    fn checks(&mut self, statement: &Statement, checks: &[Check]) -> Result<Outcome, DrillError> {
         self.base = match statement.when {
             When::At(from, until) if from == until => Instant::ZERO + from,
             When::After(from, until) if from == until => self.base + from,
@@ -478,7 +477,7 @@ impl<'a> Runner<'a> {
         Ok(Ok(()))
     }
 
-    pub(super) fn wait_until_now(&mut self, line: u32) -> Result<(), StudyError> {
+    pub(super) fn wait_until_now(&mut self, line: u32) -> Result<(), DrillError> {
         let now = self.now;
         self.advance(line, now)
     }

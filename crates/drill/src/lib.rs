@@ -1,6 +1,7 @@
 //! Drills: scripts in packetdrill's notation (Cardwell et al., "packetdrill:
 //! Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
-//! 2013), run against our sender in virtual time.
+//! 2013), run against an endpoint ([`midflight_endpoint::Connection`]) in
+//! virtual time.
 //!
 //! A script says what arrives and what the application does, and expects what
 //! the sender sends and how its state is. One connection, which sends; what
@@ -17,12 +18,11 @@ mod runner;
 mod script;
 mod tested;
 
+use midflight_tcp::scheme::{Knobs, Scheme, SchemeError};
 use midflight_units::Duration;
 
 pub use report::{drill_fields, DrillRun, Failure, Note};
 
-use crate::error::StudyError;
-use crate::scheme::{Knobs, Scheme};
 use environment::Environment;
 use runner::Runner;
 
@@ -74,6 +74,9 @@ pub enum DrillError {
         /// The names that exist.
         known: String,
     },
+    /// A sender that cannot be built.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
 }
 
 impl DrillError {
@@ -113,14 +116,14 @@ pub struct DrillRequest {
 impl DrillRequest {
     /// Names the line of the script where a sender that cannot be built was
     /// asked for, if the caller had no say in it.
-    fn explain(&self, name: &str, line: Option<u32>, error: StudyError) -> StudyError {
+    fn explain(&self, name: &str, line: Option<u32>, error: SchemeError) -> DrillError {
         let silent = self.scheme.is_none() && self.profile.is_none() && self.knobs.is_empty();
         match line.filter(|_| silent) {
             Some(line) => {
                 let what = "a sender of this line".into();
-                DrillError::refused(name, line, what, &error.to_string()).into()
+                DrillError::refused(name, line, what, &error.to_string())
             }
-            None => error,
+            None => error.into(),
         }
     }
 }
@@ -145,13 +148,13 @@ const MOST_CONFIGURATIONS: usize = 64;
 /// is what messages call it.
 ///
 /// # Errors
-/// [`StudyError::Drill`] when the script cannot be read or asks for something
-/// that is refused; other [`StudyError`]s for schemes, profiles and settings.
+/// [`DrillError`] when the script cannot be read or asks for something that is
+/// refused, and for schemes, profiles and settings.
 pub fn run_drill(
     text: &str,
     name: &str,
     request: &DrillRequest,
-) -> Result<Vec<DrillRun>, StudyError> {
+) -> Result<Vec<DrillRun>, DrillError> {
     let mut notes = Vec::new();
     let script = parser::parse(name, text, &mut notes)?;
     let mut runs = Vec::new();
@@ -184,7 +187,7 @@ pub fn run_drill(
             continue;
         }
         let built = Scheme::named(&scheme).and_then(|s| s.build(&profile, &knobs));
-        let built = built.map_err(|error| request.explain(name, header.line, error.into()))?;
+        let built = built.map_err(|error| request.explain(name, header.line, error))?;
         let pinned = request.knobs.iter().map(|(knob, _)| knob.clone()).collect();
         let mut environment = Environment::new(name, pinned, built);
         environment.flags(&script.flags, request.tolerance)?;

@@ -3,16 +3,15 @@
 //! No shell is run; a command that is not known is refused.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_tcp::scheme::Built;
 use midflight_units::Duration;
 
 use super::{shorten, DrillError, Note};
-use crate::error::StudyError;
-use crate::scheme::Built;
 
 /// packetdrill's tolerance.
 const TOLERANCE: Duration = Duration::from_millis(4);
 /// Bytes of an IPv4 and a TCP header without options.
-pub(super) const HEADERS: u64 = 40;
+const HEADERS: u64 = 40;
 /// The same with IPv6 (RFC 8200 section 3).
 const IPV6_HEADERS: u64 = 60;
 /// The tick of Linux's timestamps.
@@ -274,7 +273,7 @@ impl<'a> Environment<'a> {
         first: u32,
         commands: &str,
         started: bool,
-    ) -> Result<(), StudyError> {
+    ) -> Result<(), DrillError> {
         // A backslash at its end joins a line with the next.
         let mut open = false;
         let mut whole: Vec<(u32, String)> = Vec::new();
@@ -309,17 +308,13 @@ impl<'a> Environment<'a> {
         program: &str,
         arguments: &[&str],
         started: bool,
-    ) -> Result<(), StudyError> {
+    ) -> Result<(), DrillError> {
         let file = program.rsplit('/').next().unwrap_or(program);
         let settings = matches!(file, "sysctl" | "set_sysctls.py" | "defaults.sh")
             || (file == "ip" && arguments.first() == Some(&"route"));
         if settings && started {
             let what = shorten(&format!("{program} {}", arguments.join(" ")));
-            return Ok(self.refuse(
-                line,
-                what,
-                "settings are made before the connection starts",
-            )?);
+            return self.refuse(line, what, "settings are made before the connection starts");
         }
         match (file, arguments) {
             ("defaults.sh", []) => {
@@ -374,17 +369,17 @@ impl<'a> Environment<'a> {
     }
 
     /// `net.ipv4.name=value`, or a file below `/proc/sys` in the name's place.
-    fn sysctl(&mut self, line: u32, word: &str) -> Result<(), StudyError> {
+    fn sysctl(&mut self, line: u32, word: &str) -> Result<(), DrillError> {
         let word = word.trim_matches(['"', '\'']);
         let Some((path, value)) = word.split_once('=') else {
-            return Ok(self.refuse(line, format!("the sysctl \"{word}\""), "write name=value")?);
+            return self.refuse(line, format!("the sysctl \"{word}\""), "write name=value");
         };
         let value = value.trim_matches(['"', '\'']);
         let name = path.rsplit(['.', '/']).next().unwrap_or(path);
         let Some((_, sysctl)) = SYSCTLS.iter().find(|(known, _)| *known == name) else {
             let known: Vec<_> = SYSCTLS.iter().map(|(name, _)| *name).collect();
             let why = format!("known are {}", known.join(", "));
-            return Ok(self.refuse(line, format!("the sysctl {path}"), &why)?);
+            return self.refuse(line, format!("the sysctl {path}"), &why);
         };
         let what = || format!("the sysctl {path}={value}");
         match *sysctl {
@@ -422,11 +417,11 @@ impl<'a> Environment<'a> {
     }
 
     /// `ip route change 192.0.2.0/24 dev tun0 initcwnd 3 rto_min lock 5ms`
-    fn route(&mut self, line: u32, words: &[&str]) -> Result<(), StudyError> {
+    fn route(&mut self, line: u32, words: &[&str]) -> Result<(), DrillError> {
         let what = || shorten(&format!("the command ip route {}", words.join(" ")));
         let accepted = "accepted are ip route add, change, replace and append";
         let ["add" | "change" | "replace" | "append", words @ ..] = words else {
-            return Ok(self.refuse(line, what(), accepted)?);
+            return self.refuse(line, what(), accepted);
         };
         let mut words = words.iter().copied().peekable();
         // Where the route leads to.
@@ -436,7 +431,7 @@ impl<'a> Environment<'a> {
             let Some((_, parameter)) = PARAMETERS.iter().find(|(known, _)| *known == word) else {
                 let known: Vec<_> = PARAMETERS.iter().map(|(name, _)| *name).collect();
                 let why = format!("known are {}", known.join(", "));
-                return Ok(self.refuse(line, format!("the route's parameter {word}"), &why)?);
+                return self.refuse(line, format!("the route's parameter {word}"), &why);
             };
             if word == "onlink" {
                 self.note(line, format!("{word} has no effect: {NO_ADDRESSES}"));
@@ -447,7 +442,7 @@ impl<'a> Environment<'a> {
             words.next_if(|next| word == "via" && matches!(*next, "inet" | "inet6"));
             let Some(value) = words.next() else {
                 let what = format!("the route's parameter {word} without a value");
-                return Ok(self.refuse(line, what, "give one, as in initcwnd 3")?);
+                return self.refuse(line, what, "give one, as in initcwnd 3");
             };
             let what = format!("{word} {value}");
             match *parameter {
@@ -455,7 +450,7 @@ impl<'a> Environment<'a> {
                 Parameter::Mtu => {
                     let Some(mtu) = value.parse().ok().filter(|m| (1..=65_535).contains(m)) else {
                         let why = "accepted is a whole number from 1 to 65535";
-                        return Ok(self.refuse(line, what, why)?);
+                        return self.refuse(line, what, why);
                     };
                     self.mss = self.mss.min(self.largest(mtu));
                 }
@@ -472,7 +467,7 @@ impl<'a> Environment<'a> {
         mtu.saturating_sub(self.headers).max(1)
     }
 
-    fn set(&mut self, line: u32, what: &str, setting: &str, value: &str) -> Result<(), StudyError> {
+    fn set(&mut self, line: u32, what: &str, setting: &str, value: &str) -> Result<(), DrillError> {
         if self.pinned.iter().any(|name| name == setting) {
             self.note(
                 line,
@@ -517,8 +512,9 @@ fn words(command: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use midflight_tcp::scheme::Scheme;
+
     use super::*;
-    use crate::scheme::Scheme;
 
     fn environment() -> Environment<'static> {
         let built = Scheme::named("sack").and_then(|s| s.build("rfc", &[]));

@@ -1,7 +1,7 @@
 //! What a script may say, how a failure is told, and what is refused by file and line.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_study::{run_drill, DrillRequest, DrillRun};
+use midflight_drill::{run_drill, DrillRequest, DrillRun};
 use midflight_units::Duration;
 
 /// A connection that is accepted at 0.1 s, on seven lines.
@@ -301,6 +301,29 @@ fn the_values_of_timestamps_are_held_to_their_tick_if_the_script_says_it() {
     assert_eq!(failed("", 250), Ok(None));
     // One value cannot stand for two times.
     assert_eq!(failed("", 100), Ok(Some(false)));
+}
+
+/// RFC 7323 section 5.3: it is answered, and acknowledges nothing.
+#[test]
+fn a_segment_with_an_older_timestamp_is_not_taken() {
+    let script = |value: u32, then: &str| {
+        format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0 listen(3, 1) = 0\n\
+             0 < S 0:0(0) win 65535 <mss 1000,TS val 5 ecr 0>\n\
+             +0 > S. 0:0(0) ack 1 <mss 1460,TS val 100 ecr 5>\n\
+             +.1 < . 1:1(0) ack 1 win 65535 <TS val 6 ecr 100>\n+0 accept(3, ..., ...) = 4\n\
+             +0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1 <TS val 200 ecr 6>\n\
+             +.1 < . 1:1(0) ack 101 win 65535 <TS val {value} ecr 200>\n{then}"
+        )
+    };
+    let passes = |text: &str| with(&DrillRequest::default(), text).map(|r| r.failure.is_none());
+    let answered = "+0 > . 101:101(0) ack 1 <TS val 300 ecr 6>\n+0 %{ assert tcpi_unacked == 1 }%";
+    assert_eq!(passes(&script(5, answered)), Ok(true));
+    assert_eq!(
+        passes(&script(6, "+0 %{ assert tcpi_unacked == 0 }%")),
+        Ok(true)
+    );
+    assert_eq!(passes(&script(6, answered)), Ok(false));
 }
 
 #[test]

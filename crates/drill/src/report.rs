@@ -1,6 +1,7 @@
 //! What a script's run comes to, and what it may ask the sender for.
 
 use midflight_endpoint::Connection;
+use midflight_tcp::scheme::Knobs;
 use midflight_tcp::Sender;
 use midflight_units::{Duration, Instant};
 
@@ -38,7 +39,7 @@ pub struct DrillRun {
     /// The profile it ran on.
     pub profile: String,
     /// What was set on it, by the header of the script and by the caller.
-    pub knobs: crate::Knobs,
+    pub knobs: Knobs,
     /// What had no effect, by line.
     pub notes: Vec<Note>,
     /// Why it failed, if it did.

@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use midflight_study::{run_drill, schemes, DrillRequest, DrillRun};
+use midflight_drill::{run_drill, DrillRequest, DrillRun};
+use midflight_tcp::scheme::schemes;
 use proptest::prelude::*;
 
 /// File, text.
