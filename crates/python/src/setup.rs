@@ -63,7 +63,7 @@ impl Setup {
         at_ns: Option<u64>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+        let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
         keywords.set_item("schemes", vec![scheme])?;
         keywords.set_item("at_ns", at_ns.into_iter().collect::<Vec<u64>>())?;
         let sweep = asked::<Sweep>(py, "handoff", Some(&keywords))?;
@@ -98,7 +98,7 @@ impl Setup {
         scheme: &str,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+        let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
         keywords.set_item("schemes", vec![scheme])?;
         let startup = asked::<Startup>(py, "startup", Some(&keywords))?;
         startup.get().setup(0)

@@ -188,7 +188,7 @@ impl<M: Measure> Runner<'_, M> {
         if members.len() == 1 {
             let mut world = first.world(observer)?;
             self.finish(&mut world, first, 0)?;
-            rows.push((place, self.rows(&mut world, first)));
+            rows.push((place, rows_of(&mut world, first)));
             self.progress.done(1);
             return Ok(rows);
         }
@@ -235,16 +235,15 @@ impl<M: Measure> Runner<'_, M> {
             }
             setup.enter(&mut world, &mut group)?;
         }
-        let (last, others) = match group.members.split_last() {
-            Some((last, others)) => (last, others),
-            None => return Ok(()),
+        let Some((last, others)) = group.members.split_last() else {
+            return Ok(());
         };
         // What never differs is run once.
         for (place, setup) in others.iter().copied() {
             let (digest, measure) = world.observer();
             rows.push((*place, measure.clone().rows(setup, *digest)));
         }
-        rows.push((last.0, self.rows(&mut world, last.1)));
+        rows.push((last.0, rows_of(&mut world, last.1)));
         self.progress.done(group.members.len());
         self.spare().push(world);
         Ok(())
@@ -324,11 +323,12 @@ impl<M: Measure> Runner<'_, M> {
             advance(world, until, self.progress)
         })
     }
+}
 
-    fn rows(&self, world: &mut Measuring<M>, setup: &Setup) -> M::Rows {
-        let (digest, measure) = world.watch().0;
-        measure.rows(setup, *digest)
-    }
+/// What was measured of a run that is over.
+fn rows_of<M: Measure>(world: &mut Measuring<M>, setup: &Setup) -> M::Rows {
+    let (digest, measure) = world.watch().0;
+    measure.rows(setup, *digest)
 }
 
 /// Plays a world whose timeline is planned to its end, with the marks from entry `next` on. `advance`

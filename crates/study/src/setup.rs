@@ -359,6 +359,7 @@ impl Setup {
     }
 
     /// The same with an earlier end.
+    #[must_use]
     pub fn until(&self, end: Instant) -> Self {
         Self {
             end: end.min(self.end),

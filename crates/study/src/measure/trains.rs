@@ -54,7 +54,7 @@ pub struct ProbeRun {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trains {
     opens: Instant,
-    trains: Vec<TrainRow>,
+    rows: Vec<TrainRow>,
     /// When a segment of a train left last.
     left: Instant,
     acked: Instant,
@@ -74,7 +74,7 @@ impl Trains {
             return;
         };
         if mark.index == 0 {
-            self.trains.push(TrainRow {
+            self.rows.push(TrainRow {
                 train: mark.number,
                 measure: mark.measure,
                 segments: mark.segments,
@@ -84,7 +84,7 @@ impl Trains {
                 low: 0,
                 high: 0,
             });
-        } else if let Some(row) = self.trains.last_mut() {
+        } else if let Some(row) = self.rows.last_mut() {
             let gap = now.since(self.left).as_nanos();
             let rate = 8_000_000_000 * u64::from(segment.bytes);
             row.high = rate.checked_div(gap).unwrap_or(0);
@@ -97,7 +97,7 @@ impl Trains {
 
     fn told(&mut self, now: Instant, estimate: Estimate) {
         let told = now.since(self.opens);
-        let mut rows = self.trains.iter_mut();
+        let mut rows = self.rows.iter_mut();
         if let Some(row) = rows.find(|row| row.train == estimate.train) {
             row.told = Some(told);
             row.estimate = estimate.rate;
@@ -169,7 +169,7 @@ impl Measure for Trains {
                 0.0
             },
             digest,
-            trains: std::mem::take(&mut self.trains),
+            trains: std::mem::take(&mut self.rows),
         }
     }
 }

@@ -84,7 +84,7 @@ impl Relay<'_> {
         ];
         let routes = routes.map(|(node, to, link)| (node, to, link_id(link)));
         // The cross traffic, which ends at the router, is left out there.
-        let router = Place {
+        let at_router = Place {
             name: LINK_NAMES[usize::from(RADIO)].into(),
             links: [RADIO, WIRED_BACK].map(link_id).to_vec(),
             watched_only: true,
@@ -94,7 +94,7 @@ impl Relay<'_> {
             links: self.links(),
             routes: routes.to_vec(),
             alternatives: Vec::new(),
-            places: vec![router],
+            places: vec![at_router],
         }
     }
 

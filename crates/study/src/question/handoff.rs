@@ -455,7 +455,7 @@ impl Sweep {
         let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
         // What schemes have in common is made once.
         let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
-        let mut timelines: Vec<(Option<Duration>, Vec<Arc<[Entry]>>)> = Vec::new();
+        let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
         let mut setups = Vec::new();
         for name in &self.schemes {
             let moving = part(name)?;
@@ -497,6 +497,9 @@ impl Sweep {
         Ok(tables.into_iter().flatten().collect())
     }
 }
+
+/// The timelines of a sweep, one for each instant.
+type Timelines = Vec<Arc<[Entry]>>;
 
 /// What a key stands for, which is made when it comes for the first time.
 fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {

@@ -38,12 +38,12 @@ impl TraceRun {
         Ok(sweep.setups()?.remove(0))
     }
 
-    fn flow(&self) -> Option<String> {
+    fn flow(&self) -> String {
         let moving = self.handoff.flows.moving;
-        Some(match self.flow.checked_sub(moving) {
+        match self.flow.checked_sub(moving) {
             None => format!("flow-{}", self.flow),
             Some(resident) => format!("resident-{resident}"),
-        })
+        }
     }
 }
 
@@ -53,13 +53,13 @@ type Captured = Result<(Vec<Capture>, String), StudyError>;
 pub(crate) fn trace(run: &TraceRun, go_on: GoOn<'_>) -> Traced {
     let setup = run.setup()?;
     let flow = run.flow();
-    midflight_study::trace(&setup, flow.as_deref(), Instant::ZERO, &[], go_on)
+    midflight_study::trace(&setup, Some(&flow), Instant::ZERO, &[], go_on)
 }
 
 pub(crate) fn capture(run: &TraceRun, snap: u32, go_on: GoOn<'_>) -> Captured {
     let setup = run.setup()?;
     let flow = run.flow();
-    midflight_study::capture(&setup, flow.as_deref(), snap, go_on)
+    midflight_study::capture(&setup, Some(&flow), snap, go_on)
 }
 
 pub(crate) fn trace_roaming(
