@@ -160,7 +160,7 @@ def test_every_scheme_of_every_starter_can_be_explained_and_compared(name: str) 
             continue
         first = other.flows[0]["name"]
         history = History(other, flow=first)
-        assert history.digest == other.trace(flow=first).digest
+        assert history.digest == other.setup().trace(flow=first).digest
         check_facts(history)
         # The last of each kind of event, and some more.
         last = {row.event: row for row in history.rows}
@@ -525,7 +525,7 @@ def test_diff_finds_where_runs_part(move: str, capsys: pytest.CaptureFixture[str
     assert found["a"]["sender_after"]["rto_ns"] == 2_000_000_000
     assert found["b"]["sender_after"]["rto_ns"] == 1_000_000_000
     # The same from two plain traces.
-    traces = [plan(scheme).trace() for scheme in ("sack", "enhanced")]
+    traces = [plan(scheme).setup().trace() for scheme in ("sack", "enhanced")]
     names = ("time_ns", "event", "value", "detail")
     rows = [list(zip(*(t.column(name) for name in names), strict=True)) for t in traces]
     other = next(i for i, (a, b) in enumerate(zip(*rows, strict=False)) if a != b)
@@ -659,7 +659,7 @@ def test_the_sender_is_the_same_from_any_copy_of_its_past() -> None:
     one = plan("enhanced")
     near = History(one, near_ns=4_000_000_000, size=50)
     for at in (0, 100, 2_000_000_000, 3_309_407_001, 3_999_999_999, 4_000_000_000, 9_000_000_000):
-        assert near.sender(at) == one.sender(at)
+        assert near.sender(at) == one.setup().sender(at)
 
 
 def test_a_comparison_is_that_of_all_events() -> None:

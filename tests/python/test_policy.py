@@ -93,7 +93,7 @@ def test_a_policy_keeps_its_own_state_in_every_fork() -> None:
     forked, _ = _core.run_plans(plans, fork=True)
     whole, _ = _core.run_plans(plans, fork=False)
     assert forked.column("digest") == whole.column("digest")
-    rows = plans[3].trace().column("detail")
+    rows = plans[3].setup().trace().column("detail")
     (order,) = [detail for detail in rows if detail.startswith("counting: ")]
     assert "54000000 bit/s" in order
     assert "because 0 ACKs" not in order

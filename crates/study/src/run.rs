@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution, Progress};
 use crate::measure::Measure;
-use crate::setup::{common_beginning, Open, Setup, Step};
+use crate::setup::{common_beginning, Open, Setup, Step, Turn};
 
 /// Most copies of a world that are made before they go on.
 const MOST_COPIES: usize = 16;
@@ -221,9 +221,9 @@ impl<M: Measure> Runner<'_, M> {
                 self.finish(&mut world, setup, group.next)?;
                 break;
             }
-            let alike =
-                |other: &&&(usize, &Setup)| setup.goes_on_as(other.1, group.next, &group.open);
-            if !others.iter().all(|other| alike(&other)) {
+            let turn = setup.turn(group.next, &group.open);
+            let alike = |other: &&(usize, &Setup)| turn.is_of(other.1, group.next, &group.open);
+            if !others.iter().all(alike) {
                 return self.part(world, group, rows);
             }
             let due = setup.due(group.next);
@@ -252,7 +252,7 @@ impl<M: Measure> Runner<'_, M> {
     /// The members of a group go different ways.
     fn part(
         &self,
-        mut world: Measuring<M>,
+        world: Measuring<M>,
         group: Group<'_>,
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {
@@ -263,38 +263,46 @@ impl<M: Measure> Runner<'_, M> {
         } = group;
         members.sort_by_key(|(place, setup)| (setup.due(next), *place));
         // Those that go the same way, by when they part from the others.
-        let mut ways: Vec<Vec<&(usize, &Setup)>> = Vec::new();
+        let mut ways: Vec<(Turn<'_>, Vec<&(usize, &Setup)>)> = Vec::new();
         let mut first_due = 0;
         for member in members {
             let due = member.1.due(next);
             while ways
                 .get(first_due)
-                .is_some_and(|way| way[0].1.due(next) < due)
+                .is_some_and(|(_, way)| way[0].1.due(next) < due)
             {
                 first_due += 1;
             }
-            let alike =
-                |way: &&mut Vec<&(usize, &Setup)>| way[0].1.goes_on_as(member.1, next, &open);
+            let alike = |(turn, _): &&mut (Turn<'_>, _)| turn.is_of(member.1, next, &open);
             match ways[first_due..].iter_mut().find(alike) {
-                Some(way) => way.push(member),
-                None => ways.push(vec![member]),
+                Some((_, way)) => way.push(member),
+                None => ways.push((member.1.turn(next, &open), vec![member])),
             }
         }
+        let mut ways: Vec<_> = ways.into_iter().map(|(_, members)| members).collect();
+        let mut trunk = Some(world);
         while !ways.is_empty() {
             let later = ways.split_off(ways.len().min(MOST_COPIES));
             let mut copies = Vec::with_capacity(ways.len());
-            let mut enough = false;
+            let mut left = ways.len() + later.len();
             for members in std::mem::replace(&mut ways, later) {
+                let Some(world) = &mut trunk else { break };
                 let due = members[0].1.due(next);
                 world.hold_routes_until(due);
                 // A world that has seen enough stays as it is.
-                enough = enough || advance(&mut world, due, self.progress)?;
+                advance(world, due, self.progress)?;
                 let group = Group {
                     members,
                     next,
                     open: open.clone(),
                 };
-                copies.push((self.copy(&world), group));
+                left -= 1;
+                // The last way needs no copy.
+                let copy = match left {
+                    0 => trunk.take(),
+                    _ => Some(self.copy(world)),
+                };
+                copies.extend(copy.map(|world| (world, group)));
             }
             let each = copies
                 .into_par_iter()
@@ -307,7 +315,6 @@ impl<M: Measure> Runner<'_, M> {
             let each: Vec<Placed<M>> = each.collect::<Result<_, _>>()?;
             rows.extend(each.into_iter().flatten());
         }
-        self.spare().push(world);
         Ok(())
     }
 

@@ -295,6 +295,60 @@ pub struct Setup {
     pub(crate) path_changes: Arc<[PathChange]>,
 }
 
+/// What happens next to a setup, with what that makes use of.
+pub(crate) struct Turn<'a> {
+    setup: &'a Setup,
+    entry: Option<&'a Entry>,
+    /// The open links that it does something to, or leads to.
+    touched: Vec<usize>,
+}
+
+impl Turn<'_> {
+    /// Whether the same happens as entry `number` to a setup that was the same up to there, with
+    /// everything that it makes use of.
+    pub(crate) fn is_of(&self, other: &Setup, number: usize, open: &Open) -> bool {
+        let setup = self.setup;
+        if self.entry != other.entry(number) || (self.entry.is_none() && setup.end != other.end) {
+            return false;
+        }
+        let parts = |flow: FlowId| {
+            let of = |setup: &'_ Setup| Arc::clone(&setup.flows[flow.index()].part);
+            let (a, b) = (of(setup), of(other));
+            (!Arc::ptr_eq(&a, &b)).then_some((a, b))
+        };
+        match self.entry {
+            Some(&(_, Step::Act(Action::Open(flow) | Action::NotifyStart(flow, _))))
+                if open.flows[flow.index()] =>
+            {
+                let is_late = open.policies[flow.index()];
+                let part = &setup.flows[flow.index()].part;
+                match parts(flow) {
+                    Some((a, b)) => a.has_profile_of(&b) && (is_late || a.has_policies_of(&b)),
+                    None => is_late || part.policies().is_some(),
+                }
+            }
+            Some(&(_, Step::Act(Action::Notify(flow, _)))) if open.policies[flow.index()] => {
+                // The very same may still be one that cannot be compared.
+                let part = &setup.flows[flow.index()].part;
+                match parts(flow) {
+                    Some((a, b)) => a.has_policies_of(&b),
+                    None => part.policies().is_some(),
+                }
+            }
+            _ => {
+                Arc::ptr_eq(&setup.network, &other.network)
+                    || self.touched.iter().all(|&link| {
+                        let of = |setup: &Setup| {
+                            let link = &setup.network.links[link];
+                            (link.rate, link.delay, link.limit)
+                        };
+                        of(setup) == of(other)
+                    })
+            }
+        }
+    }
+}
+
 /// What a copy of a common past may still be given.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
@@ -562,40 +616,17 @@ impl Setup {
         self.entry(number).map_or(self.end, |entry| entry.0)
     }
 
-    /// Whether entry `number` of two setups that were the same up to there is the same, with everything
-    /// that it makes use of.
-    pub(crate) fn goes_on_as(&self, other: &Self, number: usize, open: &Open) -> bool {
-        let (own, others) = (self.entry(number), other.entry(number));
-        if own != others || (own.is_none() && self.end != other.end) {
-            return false;
-        }
-        let Some(&(_, Step::Act(action))) = own else {
-            return true;
+    /// Entry `number`, with the open links that it does something to.
+    pub(crate) fn turn(&self, number: usize, open: &Open) -> Turn<'_> {
+        let entry = self.entry(number);
+        let touched = match entry {
+            Some((_, Step::Act(action))) => self.touched(action, open),
+            _ => Vec::new(),
         };
-        let parts = |flow: FlowId| {
-            let part = |setup: &Self| setup.flows[flow.index()].part.clone();
-            (part(self), part(other))
-        };
-        match action {
-            Action::Open(flow) | Action::NotifyStart(flow, _) if open.flows[flow.index()] => {
-                let (a, b) = parts(flow);
-                let is_late = open.policies[flow.index()];
-                a.has_profile_of(&b) && (is_late || a.has_policies_of(&b))
-            }
-            Action::Notify(flow, _) if open.policies[flow.index()] => {
-                let (a, b) = parts(flow);
-                a.has_policies_of(&b)
-            }
-            _ => {
-                Arc::ptr_eq(&self.network, &other.network)
-                    || self.touched(&action, open).into_iter().all(|link| {
-                        let of = |setup: &Self| {
-                            let link = &setup.network.links[link];
-                            (link.rate, link.delay, link.limit)
-                        };
-                        of(self) == of(other)
-                    })
-            }
+        Turn {
+            setup: self,
+            entry,
+            touched,
         }
     }
 

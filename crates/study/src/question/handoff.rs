@@ -458,7 +458,11 @@ impl Sweep {
         let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
         let mut setups = Vec::new();
         for name in &self.schemes {
-            let moving = part(name)?;
+            let moving = if *name == self.resident_scheme {
+                resident.clone()
+            } else {
+                part(name)?
+            };
             let parts = [&moving, &resident];
             let mut policies = parts.iter().flat_map(|(_, part)| &part.built.policies);
             let routers = policies.find_map(|policy| policy.routers());
