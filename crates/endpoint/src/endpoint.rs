@@ -19,10 +19,10 @@ const ACCEPTED_MSS: std::ops::RangeInclusive<u64> = 64..=65_400;
 /// Where the timestamps of the other side start to count, so that earlier ones are no less than 0.
 const FIRST_STAMP: u64 = 1 << 32;
 
-/// Why an endpoint cannot be, or a datagram is of no use to it. It is as it was before.
+/// Why an endpoint cannot be created, or ignores a datagram. Its state has not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// No segment.
+    /// The datagram is not a segment.
     #[error(transparent)]
     Wire(#[from] WireError),
     /// A sender that cannot do without what is not agreed on.
@@ -40,14 +40,14 @@ pub enum EndpointError {
         /// The other end, or what may be one.
         remote: String,
     },
-    /// What a connection does not begin with.
-    #[error("a segment that is no SYN, or more than one, has come to {local}, which listens; a SYN is accepted")]
+    /// A connection does not begin with this segment.
+    #[error("{local} listens and has got another segment than a SYN; a SYN without ACK, FIN and RST is accepted")]
     NoSyn {
         /// This end.
         local: SocketAddrV4,
     },
     /// A number is outside its range.
-    #[error("{what} of {value}; accepted are {accepted}")]
+    #[error("{what} of {value}; {accepted} are accepted")]
     Range {
         /// What it counts.
         what: &'static str,
@@ -104,7 +104,7 @@ impl Config {
             return Err(range("a receive buffer", receive_buffer, accepted));
         }
         if self.send_buffer == 0 {
-            return Err(range("a send buffer", 0, "1 and more".into()));
+            return Err(range("a send buffer", 0, "1 byte and more".into()));
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ pub struct Endpoint {
     link: Option<Link>,
 }
 
-/// What there is once there is another end.
+/// The connection and its data.
 #[derive(Clone, Debug)]
 struct Link {
     remote: SocketAddrV4,

@@ -1,16 +1,15 @@
-//! A TCP endpoint that speaks bytes and does no I/O: datagrams in, datagrams
-//! out, and the caller owns time. Around `midflight_tcp`'s sender and receiver
-//! it has what a connection with another stack needs: handshake, MSS, SACK,
-//! timestamps, window scale, both windows, FINs and resets.
+//! A byte-level TCP endpoint without I/O: datagrams in, datagrams out, and the
+//! caller owns time. It adds to `midflight_tcp`'s sender and receiver what a
+//! connection with another stack needs: handshake, MSS, SACK, timestamps, window
+//! scale, both windows, FINs and resets.
 //!
-//! [`Endpoint`] is what a network, a device or a simulator talks to.
-//! [`Connection`] is the same below the bytes, with sequence numbers that do not
-//! wrap: what scripts talk to.
+//! A network, a device or a simulator uses [`Endpoint`]. [`Connection`] is the
+//! layer below the bytes, with sequence numbers that do not wrap; scripts use it.
 //!
-//! Two endpoints, and a network that loses every twentieth datagram:
+//! Two endpoints over a network that loses every twentieth datagram:
 //!
 //! ```
-//! use midflight_endpoint::{Config, Endpoint, EndpointError, Settings};
+//! use midflight_endpoint::{Config, Endpoint, Settings};
 //! use midflight_tcp::scheme::Scheme;
 //! use midflight_units::{Duration, Instant};
 //!

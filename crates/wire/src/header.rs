@@ -10,14 +10,14 @@ use crate::options::{nonce, rate_code, split, Extra, Options, MOST_OPTIONS};
 
 /// Bytes of an IPv4 and a TCP header without options.
 pub const HEADER_BYTES: u32 = 40;
-/// What a packet's TTL starts with, where a sender has no other in mind.
+/// The initial TTL of a packet, unless a rate request sets another.
 pub const TTL: u8 = 64;
 
 /// Bytes of either header without options.
 const LEAST: usize = 20;
 /// TCP's number among the protocols of IP.
 const PROTOCOL: u8 = 6;
-/// The flag of IPv4 that forbids to fragment a packet.
+/// The IPv4 flag against fragmentation.
 const DONT_FRAGMENT: u16 = 0x4000;
 /// More fragments follow, or it is not the first.
 const FRAGMENT: u16 = 0x3FFF;
@@ -34,7 +34,7 @@ const URG: u8 = 0x20;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// Why bytes are not a segment, or a segment does not become bytes.
+/// Why bytes cannot be decoded, or a segment cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end too early.
@@ -50,12 +50,12 @@ pub enum WireError {
     /// Another version of IP.
     #[error("a packet of IP version {0}; version 4 is accepted")]
     Version(u8),
-    /// A header that says that it is shorter than it can be.
-    #[error("the {what} header says that it has {found} bytes; 20 to 60 are accepted")]
+    /// A header length below 20 bytes.
+    #[error("the {what} header states a length of {found} bytes; 20 to 60 are accepted")]
     HeaderLength {
-        /// Whose header.
+        /// Which header.
         what: &'static str,
-        /// What it says.
+        /// The length that it states.
         found: usize,
     },
     /// A part of a packet.
@@ -64,20 +64,20 @@ pub enum WireError {
     /// Another protocol.
     #[error("a packet of IP protocol {0}; 6 (TCP) is accepted")]
     Protocol(u8),
-    /// Bytes were damaged.
+    /// A checksum is wrong.
     #[error("the {what} checksum is {found:#06x}; over these bytes it is {right:#06x}")]
     Checksum {
-        /// Whose checksum.
+        /// Which checksum.
         what: &'static str,
-        /// What the header says.
+        /// The checksum in the header.
         found: u16,
-        /// What it would be.
+        /// The checksum of these bytes.
         right: u16,
     },
-    /// An option of a length that it cannot have.
-    #[error("option {kind} of the {what} header has {length} bytes; accepted are {accepted}")]
+    /// An option with a wrong length.
+    #[error("option {kind} of the {what} header has {length} bytes; accepted lengths: {accepted}")]
     Option {
-        /// Whose header.
+        /// Which header.
         what: &'static str,
         /// The option.
         kind: u8,
@@ -98,7 +98,7 @@ pub enum WireError {
     },
 }
 
-/// The flags of a TCP header, but for ACK and URG, which say that a field is in use.
+/// The flags of a TCP header, except ACK and URG, which belong to a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// First segment of a connection.
@@ -139,10 +139,10 @@ impl Flags {
     }
 }
 
-/// What sender and routers say of a rate (RFC 4782 section 3.1, figures 3 and 4).
+/// The Quick-Start option of IP (RFC 4782 section 3.1, figures 3 and 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuickStart {
-    /// A rate is asked for.
+    /// A rate request.
     Request {
         /// The rate, lowered by routers.
         rate: RateCode,
@@ -151,7 +151,7 @@ pub enum QuickStart {
         /// Nonce.
         nonce: Nonce,
     },
-    /// The rate that was approved.
+    /// The report of an approved rate.
     Report {
         /// The rate.
         rate: RateCode,
@@ -170,7 +170,7 @@ impl QuickStart {
         [QUICK_START, 8, first, ttl, a, b, c, d]
     }
 
-    /// Reads what there is of Quick-Start among the options of an IP header.
+    /// Reads the options of an IP header; the last one of Quick-Start counts.
     fn read(bytes: &[u8]) -> Result<Option<Self>, WireError> {
         let mut found = None;
         for option in split("IP", bytes) {
@@ -197,8 +197,8 @@ impl QuickStart {
     }
 }
 
-/// The headers of a segment. Fields of IP that are not here are as TCP has them: no fragments, no
-/// ECN, the identification 0 (RFC 6864 section 4.1).
+/// The headers of a segment. Other IP fields are constant when encoded, and ignored when decoded: no
+/// fragments, no ECN, identification 0 (RFC 6864 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Where it comes from.
@@ -224,7 +224,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header with nothing but addresses.
+    /// A header with addresses only.
     pub fn new(source: SocketAddrV4, destination: SocketAddrV4) -> Self {
         Self {
             source,
@@ -240,7 +240,7 @@ impl Header {
         }
     }
 
-    /// Takes along what a segment of a sender carries besides its data.
+    /// Adds the option of a sender's segment.
     pub fn carry(&mut self, option: SegmentOption) {
         match option {
             SegmentOption::Train(TrainMark {
@@ -319,9 +319,8 @@ impl Header {
         Ok(packet)
     }
 
-    /// Reads a packet: its headers and its data. What follows the packet is padding of the link
-    /// and not looked at; bits that are reserved, fields that TCP does not use and unknown options
-    /// are not either.
+    /// Reads a packet: its headers and its data. Padding behind the packet, reserved bits, unknown
+    /// options and fields that TCP does not use are ignored.
     ///
     /// # Errors
     /// [`WireError`] names what is wrong.
@@ -410,8 +409,8 @@ pub(crate) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*field))
 }
 
-/// The Internet checksum (RFC 1071) of these bytes and of what has been summed before. Over bytes
-/// that include their own checksum it is 0.
+/// The Internet checksum (RFC 1071) of these bytes and of the sum `before`. It is 0 if the bytes
+/// include their own checksum.
 fn checksum(before: u64, bytes: &[u8]) -> u16 {
     let mut sum = before;
     let mut words = bytes.chunks_exact(2);
@@ -445,7 +444,7 @@ fn verify(what: &'static str, over: u16, field: [u8; 2]) -> Result<(), WireError
         return Ok(());
     }
     let found = u16::from_be_bytes(field);
-    // Without the field: its complement is what it had added.
+    // Adding the complement of the field takes the field out of the sum.
     let right = checksum(u64::from(!over), &(!found).to_be_bytes());
     Err(WireError::Checksum { what, found, right })
 }
@@ -565,7 +564,7 @@ mod tests {
         prop::collection::vec(any::<u8>(), 0..100)
     }
 
-    /// Puts right what keeps arbitrary bytes from being looked at any further.
+    /// Corrects lengths and checksums, so that the decoder reads further.
     fn repair(bytes: &mut [u8]) {
         let total = bytes.len() as u16;
         let ip = 20 + 4 * usize::from(bytes[0] & 1);
@@ -589,8 +588,8 @@ mod tests {
             prop_assert_eq!(Header::decode(&bytes), Ok((header, &data[..])));
         }
 
-        /// Any bytes are a segment, or an error that says something; also those whose checksums are
-        /// right. What was read is written and read again as the same.
+        /// Any bytes give a segment or an error, also with correct checksums. A decoded segment is the
+        /// same after another round.
         #[test]
         fn any_bytes_are_a_segment_or_an_error(
             mut bytes in prop::collection::vec(any::<u8>(), 0..120),
@@ -601,7 +600,7 @@ mod tests {
             }
             match Header::decode(&bytes) {
                 Ok((header, data)) => {
-                    // Options that come apart may have taken less room than when each is padded.
+                    // Without padding between them, more options fit than with it.
                     if let Ok(again) = header.encode(data) {
                         prop_assert_eq!(Header::decode(&again), Ok((header, data)));
                     }
@@ -690,14 +689,14 @@ mod tests {
         };
         for (changes, words) in [
             (&[(0, 0x65)][..], "IP version 6; version 4"),
-            (&[(0, 0x44)], "the IP header says that it has 16 bytes"),
+            (&[(0, 0x44)], "the IP header states a length of 16 bytes"),
             (&[(3, 45)], "the IP packet takes 45 bytes, and there are 44"),
             (&[(3, 19)], "the IP header takes 20 bytes, and there are 19"),
             (&[(6, 0x20)], "a fragment"),
             (&[(7, 1)], "a fragment"),
             (&[(9, 17)], "IP protocol 17; 6 (TCP)"),
             (&[(3, 39)], "a TCP header takes 20 bytes, and there are 19"),
-            (&[(32, 0x40)], "the TCP header says that it has 16 bytes"),
+            (&[(32, 0x40)], "the TCP header states a length of 16 bytes"),
             (
                 &[(32, 0x70)],
                 "the TCP header takes 28 bytes, and there are 24",

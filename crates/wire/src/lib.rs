@@ -1,4 +1,4 @@
-//! Segments as bytes of IPv4 and TCP, both ways, and capture files in pcapng.
+//! Segments as bytes of IPv4 and TCP, encoded and decoded, and capture files in pcapng.
 //!
 //! [`Header::encode`] makes a packet of a header and its data, checksums
 //! included; [`Header::decode`] reads one back. The decoder is total: any bytes
@@ -21,8 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A simulated flow counts whole segments. [`Uniform`] shows them as packets
-//! whose data are all of one size, for captures.
+//! A simulated flow counts whole segments. [`Uniform`] encodes them as packets of one
+//! size, for captures.
 
 mod header;
 mod options;

@@ -36,7 +36,7 @@ const ESTIMATE: u16 = 0x4D48;
 /// The highest rate in an estimate's 6 bytes, in bit/s.
 const MOST_RATE: u64 = (1 << 48) - 1;
 
-/// The options of a header; unknown ones are passed over.
+/// The options of a header; unknown ones are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Maximum segment size, in bytes of data.
@@ -47,7 +47,7 @@ pub struct Options {
     pub sack_permitted: bool,
     /// Value and echo of the timestamps.
     pub timestamps: Option<(u32, u32)>,
-    /// At most one option of an experiment; of several in a packet the last.
+    /// One experimental option at most; of several in a packet the last counts.
     pub extra: Option<Extra>,
     /// SACK blocks.
     pub sack: Blocks,
@@ -85,7 +85,7 @@ impl Blocks {
     }
 }
 
-/// An option of an experiment.
+/// An experimental option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
     /// A segment's place in a train that the receiver is to measure.
@@ -104,7 +104,7 @@ pub enum Extra {
         /// When it left the mobile node, by that node's [`clock`].
         sent: u32,
     },
-    /// What a receiver has measured, with the rate in 6 bytes; 0 for none.
+    /// An estimate of the receiver. The rate takes 6 bytes and is 0 if there is none.
     Estimate(Estimate),
     /// The answer to a rate request (RFC 4782 section 4.2).
     Response(Response),
@@ -116,7 +116,7 @@ pub fn clock(at: Instant) -> u32 {
 }
 
 impl Extra {
-    /// The option that says the same as an ACK.
+    /// The option for what an ACK says.
     pub fn of(says: Says) -> Option<Self> {
         match says {
             Says::Moved(mark) => Some(Self::Mark {
@@ -178,7 +178,7 @@ impl Extra {
         }
     }
 
-    /// An experiment of ours; none if it is somebody else's.
+    /// Reads one of our experimental options; none for others.
     fn read(value: &[u8]) -> Option<Self> {
         let field = |at| be16(value, at);
         match (field(0)?, value.len()) {
@@ -205,7 +205,7 @@ pub(crate) fn nonce(field: u32) -> Nonce {
     Nonce::new(u64::from(field >> 2))
 }
 
-/// A rate in the lower half of a byte, whose upper half says something else.
+/// The rate in the lower half of a byte.
 pub(crate) fn rate_code(byte: u8) -> RateCode {
     RateCode::new(byte & 0xF).unwrap_or_default()
 }
@@ -358,31 +358,34 @@ mod tests {
         for (bytes, words) in [
             (
                 &[MSS, 3, 5][..],
-                "option 2 of the TCP header has 3 bytes; accepted are 4",
+                "option 2 of the TCP header has 3 bytes; accepted lengths: 4",
             ),
             (
                 &[WINDOW_SCALE, 4, 1, 1],
-                "option 3 of the TCP header has 4 bytes; accepted are 3",
+                "option 3 of the TCP header has 4 bytes; accepted lengths: 3",
             ),
             (
                 &[SACK_PERMITTED, 3, 0],
-                "option 4 of the TCP header has 3 bytes; accepted are 2",
+                "option 4 of the TCP header has 3 bytes; accepted lengths: 2",
             ),
             (
                 &[SACK, 9, 0, 0, 0, 0, 0, 0, 0],
-                "accepted are 10, 18, 26 or 34",
+                "accepted lengths: 10, 18, 26 or 34",
             ),
-            (&[SACK, 2], "accepted are 10, 18, 26 or 34"),
-            (&[TIMESTAMPS, 9, 0, 0, 0, 0, 0, 0, 0], "accepted are 10"),
-            (&[QUICK_START_RESPONSE, 4, 0, 0], "accepted are 8"),
+            (&[SACK, 2], "accepted lengths: 10, 18, 26 or 34"),
+            (
+                &[TIMESTAMPS, 9, 0, 0, 0, 0, 0, 0, 0],
+                "accepted lengths: 10",
+            ),
+            (&[QUICK_START_RESPONSE, 4, 0, 0], "accepted lengths: 8"),
             (
                 &[200, 1],
-                "option 200 of the TCP header has 1 bytes; accepted are 2 or more",
+                "option 200 of the TCP header has 1 bytes; accepted lengths: 2 or more",
             ),
             (&[200, 0], "has 0 bytes"),
             (
                 &[200, 5, 1, 2],
-                "has 5 bytes; accepted are 2 or more, up to the end",
+                "has 5 bytes; accepted lengths: 2 or more, up to the end",
             ),
             (&[200], "has 0 bytes"),
         ] {
