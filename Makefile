@@ -3,6 +3,7 @@
 # make wheel   build a wheel into dist/, which pip installs where there is no Rust
 # make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
+# make golden  write what six schemes do in every starter scenario into tests/golden/behaviour.txt
 # make bench   measure the speed, beside ns-2's where that is installed
 # make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
 # make fuzz    feed the senders and the readers what a coverage-guided fuzzer makes up: make fuzz FUZZ_RUNS=1000000
@@ -24,7 +25,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python wheel docs verify bench budget budget-update fuzz no-fuzz profile clean
+.PHONY: demo test test-rust test-python wheel docs verify golden bench budget budget-update fuzz no-fuzz profile clean
 .DELETE_ON_ERROR:
 
 # Ends by comparing the verdicts with those that README.md and docs/papers.md count.
@@ -65,6 +66,9 @@ docs: .venv/installed .venv/docs-tools
 
 verify: .venv/installed
 	$(BIN)/python tests/ns2/verify.py
+
+golden: .venv/installed
+	$(BIN)/python tests/golden/behaviour.py
 
 bench: .venv/installed
 	$(BIN)/python bench/run.py
