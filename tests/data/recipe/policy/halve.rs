@@ -1,5 +1,4 @@
-//! An example of a policy: half the window at every notice (tests/python/test_recipe.py adds
-//! this file as CONTRIBUTING.md says).
+//! An example of a policy: half the window at every notice (CONTRIBUTING.md, "Adding an algorithm").
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};

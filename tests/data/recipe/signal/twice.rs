@@ -1,0 +1,28 @@
+//! An example of a handover signal: two copies of the last ACK on the new link
+//! (CONTRIBUTING.md, "Adding an algorithm").
+
+use super::{HandoverSignal, Signal};
+use crate::part::{Part, PartInfo};
+
+/// It keeps no state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Twice;
+
+impl Part for Twice {
+    const INFO: PartInfo = PartInfo {
+        name: "twice",
+        summary: "the last ACK again, twice, on the new link",
+        source: "CONTRIBUTING.md",
+        knobs: &[],
+    };
+}
+
+impl HandoverSignal for Twice {
+    fn on_attached(&mut self) -> Signal {
+        Signal {
+            copies: 2,
+            window: None,
+            marked: false,
+        }
+    }
+}
