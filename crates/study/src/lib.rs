@@ -1,5 +1,32 @@
 //! Questions asked of the simulator: a handoff between two access links, at
 //! many instants and with many schemes, measured; or one run, traced.
+//!
+//! ```
+//! use midflight_study::scenario::{read_scenario, Origin};
+//! use midflight_study::trace;
+//! use midflight_units::Instant;
+//!
+//! let text = r#"
+//! end = "10 s"
+//! [links]
+//! wifi.preset = "wifi"
+//! lte.preset = "lte"
+//! [flows.download]
+//! scheme = "enhanced"
+//! size = "1 MB"
+//! [[handoffs]]
+//! at = "0.2 s"
+//! to = "lte"
+//! "#;
+//! let plan = read_scenario(text, Origin::Toml("move.toml"), &[], &[])?;
+//! let setup = plan.setup(0)?;
+//! let (events, digest) = trace(&setup, None, Instant::ZERO, &[], &mut || true)?;
+//! assert!(events.iter().any(|event| event.event == "notice"));
+//! assert_eq!(digest.len(), 32);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A handoff of the papers, measured, traced and explained, is in `examples/handoff.rs`.
 
 mod error;
 mod execution;

@@ -5,6 +5,35 @@
 //!
 //! Sequence numbers count whole segments: the SYN is segment 0, data starts at
 //! segment 1. An ACK number is the next segment expected.
+//!
+//! ```
+//! use midflight_tcp::{profile, Receiver, Sender};
+//! use midflight_units::{Duration, Instant};
+//!
+//! let profile = profile("rfc")?;
+//! let mut sender = Sender::new(&profile.sender, []);
+//! let mut receiver = Receiver::new(profile.receiver);
+//! // The SYN and ten segments of data. `()` ignores what the sender reports of itself.
+//! sender.set_end(11);
+//! let mut now = Instant::ZERO;
+//! sender.open(now, &mut ());
+//! while !sender.is_done() {
+//!     let mut acks = Vec::new();
+//!     while let Some(segment) = sender.poll_transmit(now) {
+//!         acks.extend(receiver.on_segment(now, &segment));
+//!     }
+//!     now += Duration::from_millis(100);
+//!     // The receiver may have delayed the ACK of the last segment.
+//!     acks.extend(receiver.on_timer(now));
+//!     for ack in &acks {
+//!         sender.on_ack(now, ack, &mut ());
+//!     }
+//! }
+//! assert!(receiver.has(10) && !receiver.has(11));
+//! # Ok::<(), midflight_tcp::ConfigError>(())
+//! ```
+//!
+//! A program with a path that delays and loses is in `examples/two_endpoints.rs`.
 
 mod config;
 mod event;
