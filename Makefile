@@ -46,7 +46,7 @@ test-python: .venv/installed .venv/test-tools
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/mypy bench docs
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 # One wheel serves CPython 3.11 and later. Its name states the oldest glibc that it runs with: at most that of this machine,
 # or 2.17 with WHEEL_OPTIONS=--zig.

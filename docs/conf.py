@@ -50,7 +50,7 @@ vars(typing)["TYPE_CHECKING"] = False
 # This alias is a text, with names that the modules which use it do not have.
 for name in ("page", "run"):
     source = midflight.Scenario | midflight.Plan | str | Path
-    vars(import_module(f"midflight.plot.{name}"))["Source"] = source
+    vars(import_module(f"midflight.plot.{name}")).update(Source=source, RunSource=source)
 
 project = "midflight"
 author = "The midflight authors"

@@ -661,23 +661,31 @@ class Setup:
         """
     @staticmethod
     def flow(*, run: int = 0, **keywords: Any) -> Setup:
-        """Return a run of a long-lived flow. The keywords but `run` are those of `LongFlow`. The
-        flows are called "flow", and "cross-1" and so on.
+        """Return a run of a long-lived flow.
+
+        The keywords but `run` are those of `LongFlow`. The flows are called "flow", and "cross-1"
+        and so on.
         """
     @staticmethod
     def roam(*, run: int = 0, **keywords: Any) -> Setup:
-        """Return a run of a mobile node that moves from station to station. The keywords but `run`
-        are those of `Roaming`. The flows are called "mobile", and "fixed-1" and so on.
+        """Return a run of a mobile node that moves from station to station.
+
+        The keywords but `run` are those of `Roaming`. The flows are called "mobile", and "fixed-1"
+        and so on.
         """
     @staticmethod
     def startup(*, scheme: str, **keywords: Any) -> Setup:
-        """Return the start of connections with one scheme. The other keywords are those of
-        `Startup`. The flows are called "flow-0" and so on, and "resident-0".
+        """Return the start of connections with one scheme.
+
+        The other keywords are those of `Startup`. The flows are called "flow-0" and so on, and
+        "resident-0".
         """
     @staticmethod
     def probe(*, run: int = 0, **keywords: Any) -> Setup:
-        """Return a run of a flow that measures its path by trains. The keywords but `run` are those
-        of `Probe`. The flows are called "flow", and "cross-1" and so on.
+        """Return a run of a flow that measures its path by trains.
+
+        The keywords but `run` are those of `Probe`. The flows are called "flow", and "cross-1"
+        and so on.
         """
     @property
     def address(self) -> str:
@@ -824,7 +832,7 @@ class Plan:
 
 @final
 class Events:
-    """Events of a flow in one run with what led to each."""
+    """Events of a flow of a run with what led to each."""
 
     def __len__(self) -> int:
         """How many events there are."""

@@ -31,8 +31,8 @@ def _setup(until_ns: int | None, keywords: dict[str, Any]) -> tuple[Setup, str]:
     names = [one["name"] for one in setup.flows]
     if not 0 <= flow < len(names):
         raise MidflightError(
-            f"the flow to trace is {flow}; accepted is the number of one that the run has, from 0 "
-            f"to {len(names) - 1}"
+            f"the flow to trace {flow} is out of range; 0 to {len(names) - 1} is accepted, the "
+            "numbers of the flows of the run"
         )
     return setup, names[flow]
 

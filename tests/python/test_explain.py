@@ -728,7 +728,7 @@ def test_the_opening_is_explained_by_the_state_of_the_sender(
     for at in ("0s", "1ms"):
         assert main(["explain", "wifi-to-lte", "--at", at]) == 0
         first, _, lines = capsys.readouterr().out.partition("\n\n")
-        assert first.startswith("Explained is the last event at or before")
+        assert first.startswith("Causes of the last event at or before")
         assert [line.split(maxsplit=3)[3] for line in lines.splitlines()[:3]] == [
             "the sender has opened: state slow-start, cwnd 1, ssthresh 1000000, RTO 1 s, "
             "1 segment in flight",

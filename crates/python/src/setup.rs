@@ -22,8 +22,8 @@ use crate::{captures, interruptible, nanos, refuse, trace_columns, trace_table, 
 
 /// One run, complete: a network, its flows, and everything that happens to them from outside.
 ///
-/// `Setup.handoff`, `Setup.flow`, `Setup.roam`, `Setup.startup`, `Setup.probe` and `Plan.setup` make
-/// one. The run ends where it ends when it is measured, with the same digest.
+/// `Setup.handoff`, `Setup.flow`, `Setup.roam`, `Setup.startup`, `Setup.probe` and `Plan.setup`
+/// make one. The run ends where it ends when it is measured, with the same digest.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Setup {
     setup: midflight_study::Setup,
@@ -71,8 +71,10 @@ impl Setup {
         Ok(Self::plain(setups.remove(0)))
     }
 
-    /// Return a run of a long-lived flow. The keywords but `run` are those of `LongFlow`. The flows are
-    /// called "flow", and "cross-1" and so on.
+    /// Return a run of a long-lived flow.
+    ///
+    /// The keywords but `run` are those of `LongFlow`. The flows are called "flow", and "cross-1"
+    /// and so on.
     #[staticmethod]
     #[pyo3(signature = (*, run = 0, **keywords))]
     fn flow(py: Python<'_>, run: u64, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -80,8 +82,10 @@ impl Setup {
         flow.get().setup(run)
     }
 
-    /// Return a run of a mobile node that moves from station to station. The keywords but `run` are those
-    /// of `Roaming`. The flows are called "mobile", and "fixed-1" and so on.
+    /// Return a run of a mobile node that moves from station to station.
+    ///
+    /// The keywords but `run` are those of `Roaming`. The flows are called "mobile", and "fixed-1"
+    /// and so on.
     #[staticmethod]
     #[pyo3(signature = (*, run = 0, **keywords))]
     fn roam(py: Python<'_>, run: u64, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -89,8 +93,10 @@ impl Setup {
         node.get().setup(run)
     }
 
-    /// Return the start of connections with one scheme. The other keywords are those of `Startup`. The
-    /// flows are called "flow-0" and so on, and "resident-0".
+    /// Return the start of connections with one scheme.
+    ///
+    /// The other keywords are those of `Startup`. The flows are called "flow-0" and so on, and
+    /// "resident-0".
     #[staticmethod]
     #[pyo3(signature = (*, scheme, **keywords))]
     fn startup(
@@ -104,8 +110,10 @@ impl Setup {
         startup.get().setup(0)
     }
 
-    /// Return a run of a flow that measures its path by trains. The keywords but `run` are those of
-    /// `Probe`. The flows are called "flow", and "cross-1" and so on.
+    /// Return a run of a flow that measures its path by trains.
+    ///
+    /// The keywords but `run` are those of `Probe`. The flows are called "flow", and "cross-1"
+    /// and so on.
     #[staticmethod]
     #[pyo3(signature = (*, run = 0, **keywords))]
     fn probe(py: Python<'_>, run: u64, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -113,7 +121,7 @@ impl Setup {
         probe.get().setup(run)
     }
 
-    /// A hash of all of it and of the model's version: setups with equal addresses have equal runs.
+    /// A hash of all of it and of the model's version: equal addresses have equal runs.
     #[getter]
     fn address(&self) -> String {
         self.setup.address()
@@ -159,8 +167,8 @@ impl Setup {
     /// Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
-    /// happens before, and all but the events of these names. The run ends at `until_ns`, if that is
-    /// before its own end.
+    /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
+    /// is before its own end.
     #[pyo3(signature = (*, flow = None, from_ns = 0, until_ns = None, only = vec![]),
         text_signature = "(self, *, flow=None, from_ns=0, until_ns=None, only=[])")]
     #[allow(
@@ -305,12 +313,12 @@ impl Setup {
     /// Return what the run looks like on the wire: pcapng files by the place of the capture.
     ///
     /// The places are "sender" and "receiver" of the flow, and the places of the network: the base
-    /// station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and so
-    /// on of a roaming node), "radio" or "bottleneck". Of each packet there are the first `snaplen`
-    /// bytes; 0 keeps all, the payload of zeros included. Orders, timeouts, losses, break and make are
-    /// comments of packets. A handover mark is a TCP option for experiments (kind 253, RFC 6994) with
-    /// identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4 bytes). The
-    /// capture ends at `until_ns`, if that is before the end of the run.
+    /// station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and
+    /// so on of a roaming node), "radio" or "bottleneck". Of each packet there are the first
+    /// `snaplen` bytes; 0 keeps all, the payload of zeros included. Orders, timeouts, losses, break
+    /// and make are comments of packets. A handover mark is a TCP option for experiments (kind 253,
+    /// RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4
+    /// bytes). The capture ends at `until_ns`, if that is before the end of the run.
     #[pyo3(signature = (*, flow = None, until_ns = None, snaplen = 128))]
     fn capture<'py>(
         &self,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
     from midflight.policy import Policies
     from midflight.scenario import Scenario
-    from midflight.studies.figure_runs import FigureRun
 
 __all__ = [
     "History",
@@ -35,8 +34,23 @@ NS_PER_S = 1e9
 #: What the functions here take as a scenario: one, a checked one, a file, or the name of a starter.
 Source: TypeAlias = "Scenario | Plan | str | Path"
 
+
+class FigureSource(Protocol):
+    """Runs of a paper's figure: `midflight.studies.figure_runs.FigureRun`."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of the flow that is looked at."""
+
+    def but(self, sets: Iterable[tuple[str, str]]) -> FigureSource:
+        """Return the same with other values."""
+
+    def setup(self, run: int = 0) -> Setup:
+        """Return the run of a number."""
+
+
 #: The same, or runs of a paper's figure.
-RunSource: TypeAlias = "Source | FigureRun"
+RunSource: TypeAlias = "Source | FigureSource"
 
 Times: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
@@ -268,13 +282,14 @@ def setups_of(
     policies: Policies | None,
 ) -> Iterator[tuple[str, Setup]]:
     """Yield each scheme with the run in which the flow has it."""
+
     from midflight.studies.figure_runs import FigureRun
 
     if isinstance(source, FigureRun):
         for scheme in dict.fromkeys(schemes) or [source.scheme]:
             yield scheme, source.but([("scheme", scheme)]).setup(run)
         return
-    plan = plan_of(source, policies=policies)
+    plan = plan_of(cast("Source", source), policies=policies)
     key = flow_key(json.loads(plan.canonical)["flows"], flow)
     for scheme, one in planned(plan, key, schemes, policies):
         yield scheme, one.setup(run)

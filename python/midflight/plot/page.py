@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from midflight.plot.history import (
     NS_PER_S,
     History,
     RunSource,
+    Source,
     Steps,
     histories,
     plan_of,
@@ -139,7 +140,7 @@ def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, in
 
     if isinstance(source, FigureRun):
         return f"Figure {source.figure} of {source.study}", str(source.job), None
-    scenario = json.loads(plan_of(source, policies=policies).canonical)
+    scenario = json.loads(plan_of(cast("Source", source), policies=policies).canonical)
     description = " ".join((scenario.get("description") or "").split())
     return scenario.get("title") or "A run", description, scenario["seed"]
 
