@@ -154,6 +154,11 @@ pub const TRANSITIONS: &[Transition] = &[
         Trigger::NewAck,
         State::Classification,
     ),
+    way(
+        State::CongestionAvoidance,
+        Trigger::DelayOver,
+        State::Classification,
+    ),
     way(State::CongestionAvoidance, Trigger::Duplicate, State::Delay),
     way(State::CongestionAvoidance, Trigger::NewAck, State::Delay),
     way(
@@ -243,6 +248,8 @@ pub const TRANSITIONS: &[Transition] = &[
         State::CongestionAvoidance,
     ),
     way(State::SlowStart, Trigger::Duplicate, State::Delay),
+    // The delay began in another state; the property tests reach it with a notice meanwhile.
+    way(State::SlowStart, Trigger::DelayOver, State::Classification),
     way(State::SlowStart, Trigger::NewAck, State::Delay),
     way(State::SlowStart, Trigger::Duplicate, State::FastRecovery),
     way(State::SlowStart, Trigger::Timeout, State::Probe),
