@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use midflight_sim::{Digest, World};
+use educe::Educe;
+use midflight_sim::{Digest, Event, FlowId, LinkId, Observer, World};
 use midflight_units::Instant;
 use rayon::prelude::*;
 
@@ -20,7 +21,36 @@ use crate::setup::{common_beginning, Open, Setup, Step, Turn};
 /// Most copies of a world that are made before they go on.
 const MOST_COPIES: usize = 16;
 
-type Measuring<M> = World<(Digest, M)>;
+/// A measure beside the digest of its run.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Measuring<M> {
+    pub(crate) digest: Digest,
+    pub(crate) measure: M,
+}
+
+impl<M> Measuring<M> {
+    pub(crate) fn new(measure: M) -> Self {
+        Self {
+            digest: Digest::default(),
+            measure,
+        }
+    }
+}
+
+impl<M: Observer> Observer for Measuring<M> {
+    const DETAILED: bool = M::DETAILED;
+
+    fn taps(&self, link: LinkId) -> bool {
+        self.measure.taps(link)
+    }
+
+    #[inline(always)]
+    fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
+        self.digest.record(now, flow, event);
+        self.measure.record(now, flow, event);
+    }
+}
 
 /// Setups that are still alike, up to an entry of their timelines.
 struct Group<'a> {
@@ -34,7 +64,7 @@ struct Group<'a> {
 struct Runner<'a, M> {
     progress: &'a Progress<'a>,
     /// Worlds that are over, whose memory others may use.
-    spare: Mutex<Vec<Measuring<M>>>,
+    spare: Mutex<Vec<World<Measuring<M>>>>,
 }
 
 type Placed<M> = Vec<(usize, <M as Measure>::Rows)>;
@@ -153,21 +183,21 @@ fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> 
 
 /// Plays a world until then; whether the measure has seen enough before.
 fn advance<M: Measure>(
-    world: &mut Measuring<M>,
+    world: &mut World<Measuring<M>>,
     until: Instant,
     progress: &Progress,
 ) -> Result<bool, StudyError> {
-    progress.advance(world, until, |(_, measure), next| measure.is_done(next))?;
+    progress.advance(world, until, |watch, next| watch.measure.is_done(next))?;
     let next = world.next_event().at().min(until);
-    Ok(world.observer().1.is_done(next))
+    Ok(world.observer().measure.is_done(next))
 }
 
 impl<M: Measure> Runner<'_, M> {
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Measuring<M>>> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<World<Measuring<M>>>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn copy(&self, world: &Measuring<M>) -> Measuring<M> {
+    fn copy(&self, world: &World<Measuring<M>>) -> World<Measuring<M>> {
         let spare = self.spare().pop();
         match spare {
             Some(mut spare) => {
@@ -184,7 +214,7 @@ impl<M: Measure> Runner<'_, M> {
         let Some(&&(place, first)) = members.first() else {
             return Ok(rows);
         };
-        let observer = (Digest::default(), M::new(first));
+        let observer = Measuring::new(M::new(first));
         if members.len() == 1 {
             let mut world = first.world(observer)?;
             self.finish(&mut world, first, 0)?;
@@ -206,13 +236,13 @@ impl<M: Measure> Runner<'_, M> {
     /// Runs a group to its end, in a world that stands right before entry `next`.
     fn go_on(
         &self,
-        mut world: Measuring<M>,
+        mut world: World<Measuring<M>>,
         mut group: Group<'_>,
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {
         self.progress.go_on()?;
         // It counts where it ends the run; there all have as many.
-        world.watch().0 .1.expect(group.members[0].1.makes());
+        world.watch().0.measure.expect(group.members[0].1.makes());
         while let [first, others @ ..] = group.members.as_slice() {
             let setup = first.1;
             if others.is_empty() {
@@ -230,18 +260,19 @@ impl<M: Measure> Runner<'_, M> {
             world.hold_routes_until(due);
             if advance(&mut world, due, self.progress)? || setup.entry(group.next).is_none() {
                 let (observer, ends) = world.watch();
-                observer.1.end(due, ends);
+                observer.measure.end(due, ends);
                 break;
             }
-            setup.enter(&mut world, &mut group)?;
+            let touched = turn.touched;
+            setup.enter(&mut world, &touched, &mut group)?;
         }
         let Some((last, others)) = group.members.split_last() else {
             return Ok(());
         };
         // What never differs is run once.
         for (place, setup) in others.iter().copied() {
-            let (digest, measure) = world.observer();
-            rows.push((*place, measure.clone().rows(setup, *digest)));
+            let mut watch = world.observer().clone();
+            rows.push((*place, watch.measure.rows(setup, watch.digest)));
         }
         rows.push((last.0, rows_of(&mut world, last.1)));
         self.progress.done(group.members.len());
@@ -252,7 +283,7 @@ impl<M: Measure> Runner<'_, M> {
     /// The members of a group go different ways.
     fn part(
         &self,
-        world: Measuring<M>,
+        world: World<Measuring<M>>,
         group: Group<'_>,
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {
@@ -318,70 +349,55 @@ impl<M: Measure> Runner<'_, M> {
         Ok(())
     }
 
-    /// Runs a setup whose timeline is planned to its end, from an entry on.
+    /// Runs a setup whose timeline is planned to its end, with the marks from entry `next` on.
     fn finish(
         &self,
-        world: &mut Measuring<M>,
+        world: &mut World<Measuring<M>>,
         setup: &Setup,
         next: usize,
     ) -> Result<(), StudyError> {
-        world.watch().0 .1.expect(setup.makes());
-        play_to_end(world, setup, next, |world, until| {
-            advance(world, until, self.progress)
-        })
+        world.watch().0.measure.expect(setup.makes());
+        let mut until = setup.end;
+        for (at, step) in setup.timeline[next..]
+            .iter()
+            .take_while(|(at, _)| *at < setup.end)
+        {
+            let Step::Mark(mark) = step else { continue };
+            if advance(world, *at, self.progress)? {
+                until = *at;
+                break;
+            }
+            let (watch, ends) = world.watch();
+            watch.measure.mark(mark, *at, ends);
+        }
+        advance(world, until, self.progress)?;
+        let (watch, ends) = world.watch();
+        watch.measure.end(until, ends);
+        Ok(())
     }
 }
 
 /// What was measured of a run that is over.
-fn rows_of<M: Measure>(world: &mut Measuring<M>, setup: &Setup) -> M::Rows {
-    let (digest, measure) = world.watch().0;
-    measure.rows(setup, *digest)
-}
-
-/// Plays a world whose timeline is planned to its end, with the marks from entry `next` on. `advance`
-/// plays it until an instant and says whether that is enough.
-///
-/// # Errors
-/// What `advance` says.
-fn play_to_end<M: Measure>(
-    world: &mut Measuring<M>,
-    setup: &Setup,
-    next: usize,
-    mut advance: impl FnMut(&mut Measuring<M>, Instant) -> Result<bool, StudyError>,
-) -> Result<(), StudyError> {
-    for (at, step) in setup.timeline[next..]
-        .iter()
-        .take_while(|(at, _)| *at < setup.end)
-    {
-        let Step::Mark(mark) = step else { continue };
-        if advance(world, *at)? {
-            let (observer, ends) = world.watch();
-            observer.1.end(*at, ends);
-            return Ok(());
-        }
-        let (observer, ends) = world.watch();
-        observer.1.mark(mark, *at, ends);
-    }
-    advance(world, setup.end)?;
-    let (observer, ends) = world.watch();
-    observer.1.end(setup.end, ends);
-    Ok(())
+fn rows_of<M: Measure>(world: &mut World<Measuring<M>>, setup: &Setup) -> M::Rows {
+    let watch = world.watch().0;
+    watch.measure.rows(setup, watch.digest)
 }
 
 impl Setup {
     /// The next entry of a group's timelines happens, or will when its world goes on.
     fn enter<M: Measure>(
         &self,
-        world: &mut Measuring<M>,
+        world: &mut World<Measuring<M>>,
+        touched: &[usize],
         group: &mut Group<'_>,
     ) -> Result<(), StudyError> {
         let (at, step) = self.timeline[group.next];
-        self.settle(world, &step, &mut group.open)?;
+        self.settle(world, &step, touched, &mut group.open)?;
         match step {
             Step::Act(action) => world.schedule(at, action)?,
             Step::Mark(mark) => {
                 let (observer, ends) = world.watch();
-                observer.1.mark(&mark, at, ends);
+                observer.measure.mark(&mark, at, ends);
             }
         }
         group.next += 1;

@@ -100,12 +100,19 @@ impl Write for Hashing {
 }
 
 /// A sender and a receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) built: Built,
     /// What its policies print, for which they are compared; none for policies whose state nothing here
     /// can compare.
     policies: OnceLock<Option<String>>,
+}
+
+// What is found out later is no part of what an address is made of.
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.built.fmt(f)
+    }
 }
 
 impl Part {
@@ -125,13 +132,15 @@ impl Part {
         self.policies.get_or_init(text).as_ref()
     }
 
+    /// Never for policies that cannot be compared, not even with themselves: each run has its own.
     fn has_policies_of(&self, other: &Self) -> bool {
-        self.policies().is_some() && self.policies() == other.policies()
+        let policies = self.policies();
+        policies.is_some() && (std::ptr::eq(self, other) || policies == other.policies())
     }
 
     fn has_profile_of(&self, other: &Self) -> bool {
         let of = |part: &Self| (part.built.profile.sender, part.built.profile.receiver);
-        of(self) == of(other)
+        std::ptr::eq(self, other) || of(self) == of(other)
     }
 
     fn heeds_unneeded(&self) -> bool {
@@ -269,7 +278,7 @@ pub struct PathChange {
     pub make: Instant,
     /// There is a time in between without a link.
     pub breaks: bool,
-    /// When senders hear of it that are told and that the notice reaches.
+    /// When the notice reaches the senders that get one.
     pub told: Option<Instant>,
     /// The notice says another rate or delay than the new link has.
     pub told_wrong: bool,
@@ -300,7 +309,7 @@ pub(crate) struct Turn<'a> {
     setup: &'a Setup,
     entry: Option<&'a Entry>,
     /// The open links that it does something to, or leads to.
-    touched: Vec<usize>,
+    pub(crate) touched: Vec<usize>,
 }
 
 impl Turn<'_> {
@@ -313,27 +322,19 @@ impl Turn<'_> {
         }
         let parts = |flow: FlowId| {
             let of = |setup: &'_ Setup| Arc::clone(&setup.flows[flow.index()].part);
-            let (a, b) = (of(setup), of(other));
-            (!Arc::ptr_eq(&a, &b)).then_some((a, b))
+            (of(setup), of(other))
         };
         match self.entry {
             Some(&(_, Step::Act(Action::Open(flow) | Action::NotifyStart(flow, _))))
                 if open.flows[flow.index()] =>
             {
                 let is_late = open.policies[flow.index()];
-                let part = &setup.flows[flow.index()].part;
-                match parts(flow) {
-                    Some((a, b)) => a.has_profile_of(&b) && (is_late || a.has_policies_of(&b)),
-                    None => is_late || part.policies().is_some(),
-                }
+                let (a, b) = parts(flow);
+                a.has_profile_of(&b) && (is_late || a.has_policies_of(&b))
             }
             Some(&(_, Step::Act(Action::Notify(flow, _)))) if open.policies[flow.index()] => {
-                // The very same may still be one that cannot be compared.
-                let part = &setup.flows[flow.index()].part;
-                match parts(flow) {
-                    Some((a, b)) => a.has_policies_of(&b),
-                    None => part.policies().is_some(),
-                }
+                let (a, b) = parts(flow);
+                a.has_policies_of(&b)
             }
             _ => {
                 Arc::ptr_eq(&setup.network, &other.network)
@@ -350,7 +351,7 @@ impl Turn<'_> {
 }
 
 /// What a copy of a common past may still be given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     /// Flows whose sender and receiver are not fixed, those whose policies are not, and links whose
     /// parameters are not.
@@ -568,7 +569,7 @@ impl Setup {
             && self.measured == other.measured
             && (!ends_run || self.makes() == other.makes());
         is_of_run
-            && open.is_as(others)
+            && open == others
             && self.flows.len() == other.flows.len()
             && (Arc::ptr_eq(&self.network, &other.network) || self.has_network_of(other, open))
             && (0..self.flows.len()).all(|flow| self.has_flow_of(other, flow, open))
@@ -649,11 +650,12 @@ impl Setup {
         touched
     }
 
-    /// Gives a world what an entry makes use of.
+    /// Gives a world what an entry makes use of, which does something to these open links.
     pub(crate) fn settle<O: Observer>(
         &self,
         world: &mut World<O>,
         step: &Step,
+        touched: &[usize],
         open: &mut Open,
     ) -> Result<(), StudyError> {
         match *step {
@@ -661,12 +663,11 @@ impl Setup {
                 self.settle_flow(world, flow.index(), open)?;
             }
             Step::Act(Action::Notify(flow, _)) => self.settle_policies(world, flow.index(), open),
-            Step::Act(action) => {
-                for link in self.touched(&action, open) {
+            _ => {
+                for &link in touched {
                     self.settle_link(world, link, open)?;
                 }
             }
-            Step::Mark(_) => {}
         }
         Ok(())
     }
@@ -738,18 +739,6 @@ impl Setup {
 }
 
 impl Open {
-    /// Whether the same is open.
-    fn is_as(&self, other: &Self) -> bool {
-        let of = |open: &Self| {
-            (
-                open.flows.clone(),
-                open.policies.clone(),
-                open.links.clone(),
-            )
-        };
-        of(self) == of(other)
-    }
-
     /// Everything is known.
     fn nothing(setup: &Setup) -> Self {
         Self {

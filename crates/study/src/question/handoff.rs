@@ -582,4 +582,48 @@ mod tests {
         assert_eq!(of(1600), [80, 40, 20, 10, 5, 5, 5]);
         assert_eq!(of(200), [10, 5, 5, 5, 5, 5, 5]);
     }
+
+    /// A run compares setups with each other, which is no part of what a setup is.
+    #[test]
+    fn a_run_leaves_addresses_alone() -> Result<(), StudyError> {
+        let link = |mbps, ms| LinkInfo {
+            rate: Rate::from_mbps(mbps),
+            delay: Duration::from_millis(ms),
+        };
+        let sweep = Sweep {
+            handoff: Handoff {
+                old: link(6, 9),
+                new: link(2, 300),
+                kind: HandoffKind::MakeBeforeBreak,
+                spares_uplink: true,
+                notice_delay: Some(Duration::ZERO),
+                fixed: REFERENCE_FIXED,
+                flows: Flows::ONE,
+            },
+            at: vec![Instant::from_nanos(5_030_000_000)],
+            schemes: vec!["sack".into(), "enhanced".into(), "cubic".into()],
+            resident_scheme: "sack".into(),
+            profile: "ns2".into(),
+            knobs: Vec::new(),
+            packets: 50,
+            extra: Vec::new(),
+            window: None,
+            end: Instant::from_nanos(600_000_000_000),
+        };
+        let setups = sweep.setups()?;
+        let addresses = || setups.iter().map(Setup::address).collect::<Vec<_>>();
+        let before = addresses();
+        let rows = in_parallel(
+            setups.len(),
+            1,
+            |_, _| true,
+            |progress| run_setups::<OneHandoff>(&setups, true, progress),
+        )?;
+        assert_eq!(rows.len(), 3);
+        assert_eq!(addresses(), before);
+        assert_eq!(sweep.setups()?.remove(1).address(), before[1]);
+        let different: std::collections::BTreeSet<_> = before.iter().collect();
+        assert_eq!(different.len(), 3);
+        Ok(())
+    }
 }
