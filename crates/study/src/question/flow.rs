@@ -20,12 +20,12 @@ use midflight_control::{LinkInfo, Notice};
 use midflight_sim::{random, Action, Digest};
 use midflight_units::{Duration, Instant};
 
+use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::measure::{FlowRow, Intervals, Measured};
 use crate::network::relay::{radio_links, Relay, CROSS, MOBILE, ROUTER};
 use crate::radio::Radio;
-use crate::run::run_numbered;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
 
@@ -158,12 +158,23 @@ impl LongFlow {
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
     pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
-        let moving = Arc::new(Part::new(self.check()?));
-        let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
-        Ok(self.compile(&moving, &Arc::new(Part::new(plain)), run))
+        setup_of(self, run)
+    }
+}
+
+impl Numbered for LongFlow {
+    fn runs(&self) -> &[u64] {
+        &self.runs
     }
 
-    fn compile(&self, moving: &Arc<Part>, plain: &Arc<Part>, run: u64) -> Setup {
+    fn parts(&self) -> Result<Parts, StudyError> {
+        Ok(Parts {
+            own: Arc::new(Part::new(self.check()?)),
+            others: plain(&self.profile, &self.knobs)?,
+        })
+    }
+
+    fn compile(&self, parts: &Parts, run: u64) -> Setup {
         let relay = Relay { flow: self, run };
         let mut timeline = Timeline::default();
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
@@ -172,7 +183,7 @@ impl LongFlow {
             scheme: Arc::from(self.scheme.as_str()),
             from: relay.sender(),
             to: MOBILE,
-            part: Arc::clone(moving),
+            part: Arc::clone(&parts.own),
             end: None,
             opens: Instant::ZERO,
             stays: None,
@@ -189,7 +200,7 @@ impl LongFlow {
                 scheme: Arc::clone(&sack),
                 from: CROSS,
                 to: ROUTER,
-                part: Arc::clone(plain),
+                part: Arc::clone(&parts.others),
                 end: None,
                 opens,
                 stays: Some(0),
@@ -209,7 +220,7 @@ impl LongFlow {
             let again = handover.at + handover.pause;
             timeline.act(handover.at, Action::MarkBreak);
             timeline.act(again, Action::MarkMake);
-            if let Some(warning) = moving.built.profile.receiver.signal.warning() {
+            if let Some(warning) = parts.own.built.profile.receiver.signal.warning() {
                 let told = handover.at.saturating_sub(warning);
                 timeline.act(told, Action::Foresee(flow_id(0)));
             }
@@ -265,21 +276,7 @@ pub fn run_long_flows(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<FlowRun>>, StudyError> {
-    let part = |flow: &LongFlow| Ok::<_, StudyError>(Arc::new(Part::new(flow.check()?)));
-    let moving: Vec<Arc<Part>> = flows.iter().map(part).collect::<Result<_, _>>()?;
-    let plain = |flow: &LongFlow| {
-        let built = Scheme::named("sack")?.build(&flow.profile, &flow.knobs)?;
-        Ok::<_, StudyError>(Arc::new(Part::new(built)))
-    };
-    let plain: Vec<Arc<Part>> = flows.iter().map(plain).collect::<Result<_, _>>()?;
-    let all = flows
-        .iter()
-        .map(|flow| flow.runs.as_slice())
-        .collect::<Vec<_>>();
-    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
-        Ok(flows[place].compile(&moving[place], &plain[place], run))
-    };
-    let tables = run_numbered::<Intervals>(&all, setup, how, go_on)?;
+    let tables = run_all::<_, Intervals>(flows, how, go_on)?;
     let run = |(digest, rows)| FlowRun { rows, digest };
     let table = |runs: Vec<_>| runs.into_iter().map(run).collect();
     Ok(tables.into_iter().map(table).collect())

@@ -2,6 +2,7 @@
 
 mod flow;
 mod handoff;
+mod numbered;
 mod probe;
 mod roam;
 mod startup;

@@ -20,11 +20,11 @@ use midflight_control::{LinkInfo, StartNotice};
 use midflight_sim::{random, Action};
 use midflight_units::{Duration, Instant, Rate};
 
+use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::measure::{Measured, ProbeRun, Trains};
 use crate::network::bottleneck;
-use crate::run::run_numbered;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
 
@@ -156,21 +156,24 @@ impl Probe {
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
     pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
-        Ok(self.compile(
-            &Arc::new(Part::new(self.check()?)),
-            &Self::cross_part()?,
-            run,
-        ))
+        setup_of(self, run)
+    }
+}
+
+impl Numbered for Probe {
+    fn runs(&self) -> &[u64] {
+        &self.runs
     }
 
-    /// What makes the cross traffic.
-    fn cross_part() -> Result<Arc<Part>, StudyError> {
+    fn parts(&self) -> Result<Parts, StudyError> {
         let settings = CROSS_SETTINGS.map(|(k, v)| (k.into(), v.into())).to_vec();
-        let built = Scheme::named("sack")?.build("rfc", &settings)?;
-        Ok(Arc::new(Part::new(built)))
+        Ok(Parts {
+            own: Arc::new(Part::new(self.check()?)),
+            others: plain("rfc", &settings)?,
+        })
     }
 
-    fn compile(&self, part: &Arc<Part>, other: &Arc<Part>, run: u64) -> Setup {
+    fn compile(&self, parts: &Parts, run: u64) -> Setup {
         let cross = self.cross();
         let mut phase = random::stream(self.seed, run, "flow", "start");
         let mut starts = random::stream(self.seed, run, "cross traffic", "start");
@@ -183,7 +186,7 @@ impl Probe {
             scheme: Arc::from(self.scheme.as_str()),
             from: bottleneck::SENDER,
             to: bottleneck::RECEIVER,
-            part: Arc::clone(part),
+            part: Arc::clone(&parts.own),
             end: Some(self.segments + 1),
             opens,
             stays: None,
@@ -205,7 +208,7 @@ impl Probe {
                 scheme: Arc::clone(&sack),
                 from: bottleneck::CROSS,
                 to: bottleneck::RECEIVER,
-                part: Arc::clone(other),
+                part: Arc::clone(&parts.others),
                 end: None,
                 opens: at,
                 stays: None,
@@ -247,25 +250,14 @@ pub fn run_probes(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<ProbeRun>>, StudyError> {
-    let part = |probe: &Probe| Ok::<_, StudyError>(Arc::new(Part::new(probe.check()?)));
-    let parts: Vec<Arc<Part>> = probes.iter().map(part).collect::<Result<_, _>>()?;
-    let other = Probe::cross_part()?;
-    let all = probes
-        .iter()
-        .map(|probe| probe.runs.as_slice())
-        .collect::<Vec<_>>();
-    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
-        Ok(probes[place].compile(&parts[place], &other, run))
-    };
-    run_numbered::<Trains>(&all, setup, how, go_on)
+    run_all::<_, Trains>(probes, how, go_on)
 }
 
 #[cfg(test)]
 mod tests {
-    use midflight_sim::Digest;
-
     use super::*;
     use crate::measure::Measure;
+    use crate::run::Measuring;
 
     fn probe(mbps: u64, ms: u64, share: f64, knobs: &[(&str, &str)]) -> Probe {
         Probe {
@@ -396,23 +388,23 @@ mod tests {
             let setup = probe.setup(3).unwrap_or_else(|_| unreachable!());
             let opens = setup.flows[0].opens;
             let start = || {
-                let observer = (Digest::default(), Trains::new(&setup));
+                let observer = Measuring::new(Trains::new(&setup));
                 setup.world(observer).unwrap_or_else(|_| unreachable!())
             };
             let mut world = start();
             let end = opens + Duration::from_secs(2);
             assert!(world.run_before(end).is_ok());
-            let (whole, measure) = world.observer();
-            let of = measure.clone().rows(&setup, *whole);
+            let mut watch = world.observer().clone();
+            let whole = watch.digest;
+            let of = watch.measure.rows(&setup, whole);
             assert!(of.trains.len() >= trains);
-            let whole = *whole;
             let mut past = start();
             for ms in (0..500).step_by(7) {
                 let at = opens + Duration::from_millis(ms);
                 assert!(past.run_before(at).is_ok());
                 let mut copy = past.clone();
                 assert!(copy.run_before(end).is_ok());
-                assert_eq!(copy.observer().0, whole, "from {ms} ms on");
+                assert_eq!(copy.observer().digest, whole, "from {ms} ms on");
             }
         }
     }

@@ -22,11 +22,11 @@ use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Digest, ForgedAck, LossModel, Scripted};
 use midflight_units::{Duration, Instant};
 
+use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::measure::{Measured, RoamingRow, Stays};
 use crate::network::stations::{self as network, Stations};
-use crate::run::run_numbered;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
 
@@ -316,12 +316,23 @@ impl Roaming {
     /// # Errors
     /// [`StudyError`] for input that is not accepted.
     pub fn setup(&self, run: u64) -> Result<Setup, StudyError> {
-        let moving = Arc::new(Part::new(self.check()?));
-        let plain = Scheme::named("sack")?.build(&self.profile, &self.knobs)?;
-        Ok(self.compile(&moving, &Arc::new(Part::new(plain)), run))
+        setup_of(self, run)
+    }
+}
+
+impl Numbered for Roaming {
+    fn runs(&self) -> &[u64] {
+        &self.runs
     }
 
-    fn compile(&self, moving: &Arc<Part>, plain: &Arc<Part>, run: u64) -> Setup {
+    fn parts(&self) -> Result<Parts, StudyError> {
+        Ok(Parts {
+            own: Arc::new(Part::new(self.check()?)),
+            others: plain(&self.profile, &self.knobs)?,
+        })
+    }
+
+    fn compile(&self, parts: &Parts, run: u64) -> Setup {
         let stations = Stations { roaming: self, run };
         let mut timeline = Timeline::default();
         let mobile = flow_id(0);
@@ -330,7 +341,7 @@ impl Roaming {
             scheme: Arc::from(self.scheme.as_str()),
             from: network::SENDER,
             to: network::MOBILE,
-            part: Arc::clone(moving),
+            part: Arc::clone(&parts.own),
             end: None,
             opens: Instant::ZERO,
             stays: None,
@@ -348,7 +359,7 @@ impl Roaming {
                 scheme: Arc::clone(&sack),
                 from: network::SENDER,
                 to: network::air(station),
-                part: Arc::clone(plain),
+                part: Arc::clone(&parts.others),
                 end: None,
                 opens,
                 stays: Some(station.into()),
@@ -359,7 +370,7 @@ impl Roaming {
             timeline.act(Instant::ZERO, action);
         }
         let mut path_changes = Vec::new();
-        for m in self.moves(&moving.built.profile.receiver.signal, run) {
+        for m in self.moves(&parts.own.built.profile.receiver.signal, run) {
             path_changes.push(PathChange {
                 is_change: false,
                 links: (format!("station{}", m.from), format!("station{}", m.to)),
@@ -425,21 +436,7 @@ pub fn run_roaming(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<RoamingRun>>, StudyError> {
-    let part = |node: &Roaming| Ok::<_, StudyError>(Arc::new(Part::new(node.check()?)));
-    let moving: Vec<Arc<Part>> = nodes.iter().map(part).collect::<Result<_, _>>()?;
-    let plain = |node: &Roaming| {
-        let built = Scheme::named("sack")?.build(&node.profile, &node.knobs)?;
-        Ok::<_, StudyError>(Arc::new(Part::new(built)))
-    };
-    let plain: Vec<Arc<Part>> = nodes.iter().map(plain).collect::<Result<_, _>>()?;
-    let all = nodes
-        .iter()
-        .map(|node| node.runs.as_slice())
-        .collect::<Vec<_>>();
-    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
-        Ok(nodes[place].compile(&moving[place], &plain[place], run))
-    };
-    let tables = run_numbered::<Stays>(&all, setup, how, go_on)?;
+    let tables = run_all::<_, Stays>(nodes, how, go_on)?;
     let run = |(digest, rows)| RoamingRun { rows, digest };
     let table = |runs: Vec<_>| runs.into_iter().map(run).collect();
     Ok(tables.into_iter().map(table).collect())

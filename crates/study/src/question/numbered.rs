@@ -1,0 +1,63 @@
+//! Questions with a run for each number: what runs of a question share is made once.
+
+use std::sync::Arc;
+
+use crate::error::StudyError;
+use crate::execution::Execution;
+use crate::measure::Measure;
+use crate::run::run_numbered;
+use crate::scheme::{Knobs, Scheme};
+use crate::setup::{Part, Setup};
+
+/// Sender and receiver of the flow in question, and those of all others.
+pub(crate) struct Parts {
+    pub(crate) own: Arc<Part>,
+    pub(crate) others: Arc<Part>,
+}
+
+/// A question that is run once for each of its numbers.
+pub(crate) trait Numbered: Sync {
+    /// Numbers of the runs.
+    fn runs(&self) -> &[u64];
+
+    /// What all runs share.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    fn parts(&self) -> Result<Parts, StudyError>;
+
+    /// The run of a number.
+    fn compile(&self, parts: &Parts, run: u64) -> Setup;
+}
+
+/// The sender without a scheme under a profile and its settings.
+pub(crate) fn plain(profile: &str, knobs: &Knobs) -> Result<Arc<Part>, StudyError> {
+    let built = Scheme::named("sack")?.build(profile, knobs)?;
+    Ok(Arc::new(Part::new(built)))
+}
+
+/// One run of a question.
+///
+/// # Errors
+/// As [`Numbered::parts`].
+pub(crate) fn setup_of<Q: Numbered>(question: &Q, run: u64) -> Result<Setup, StudyError> {
+    Ok(question.compile(&question.parts()?, run))
+}
+
+/// Runs questions side by side: what was measured of the runs of each.
+///
+/// # Errors
+/// As [`Numbered::parts`]; [`StudyError::Interrupted`] when told to stop.
+pub(crate) fn run_all<Q: Numbered, M: Measure>(
+    questions: &[Q],
+    how: Execution,
+    go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Vec<Vec<M::Rows>>, StudyError> {
+    let parts = questions.iter().map(Numbered::parts);
+    let parts: Vec<Parts> = parts.collect::<Result<_, _>>()?;
+    let runs: Vec<&[u64]> = questions.iter().map(Numbered::runs).collect();
+    let setup = |place: usize, run, _: Option<(usize, &Setup)>| {
+        Ok(questions[place].compile(&parts[place], run))
+    };
+    run_numbered::<M>(&runs, setup, how, go_on)
+}
