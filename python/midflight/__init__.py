@@ -3,11 +3,11 @@
 `Setup` is one run of any question: its events (`trace`), their causes (`causes`,
 `midflight.explain`), where it parts from another run (`compare`), its packets (`capture`). The
 other functions are those of the Rust core. `handoff` runs one connection for each scheme and
-handoff instant and returns columns, `run_sweeps` many such sweeps at once. `run_long_flows` runs
-long-lived flows over a radio link that is replaced by another, `run_roaming` a mobile node that
-changes its base station. `run_startups` measures the start of connections, `run_probes` compares
-estimates of a path by trains of segments with the truth. `Scenario` has any links, flows and
-handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
+handoff instant and returns columns, `run_handoff_sweeps` many such sweeps at once.
+`run_long_flows` runs long-lived flows over a radio link that is replaced by another, `run_roaming`
+a mobile node that changes its base station. `run_startups` measures the start of connections,
+`run_probes` compares estimates of a path by trains of segments with the truth. `Scenario` has any
+links, flows and handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
 reproduces a study.
 
     >>> import midflight
@@ -17,6 +17,7 @@ reproduces a study.
     ...     kind="mbb",
     ...     at_ns=midflight.parse_instants("8.2s"),
     ...     schemes=["sack"],
+    ...     profile="ns2",
     ... )
     >>> runs.column("nrto")
     [2]
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
         HandoffNotice,
+        HandoffSweep,
         LongFlow,
         MidflightError,
         Order,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
         SenderView,
         Setup,
         Startup,
-        Sweep,
         Table,
         classifiers,
         controllers,
@@ -54,12 +55,12 @@ if TYPE_CHECKING:
         policies,
         responses,
         run_drill,
+        run_handoff_sweeps,
         run_long_flows,
         run_plans,
         run_probes,
         run_roaming,
         run_startups,
-        run_sweeps,
         scenario_schema,
         schemes,
         signals,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         Wired,
     )
     from midflight.studies import StudyResult, reproduce
+    from midflight.sweep import Sweep
 
 __version__: str
 
@@ -96,6 +98,7 @@ __all__ = [
     "Flow",
     "Handoff",
     "HandoffNotice",
+    "HandoffSweep",
     "Link",
     "LongFlow",
     "MidflightError",
@@ -134,12 +137,12 @@ __all__ = [
     "reproduce",
     "responses",
     "run_drill",
+    "run_handoff_sweeps",
     "run_long_flows",
     "run_plans",
     "run_probes",
     "run_roaming",
     "run_startups",
-    "run_sweeps",
     "scenario_schema",
     "schemes",
     "signals",
@@ -160,6 +163,7 @@ _HOMES = {
     ),
     "midflight.policy": ("Policy",),
     "midflight.studies": ("StudyResult", "reproduce"),
+    "midflight.sweep": ("Sweep",),
     "midflight.scenario": (
         "Change",
         "Flow",

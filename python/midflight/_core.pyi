@@ -29,6 +29,13 @@ Link: TypeAlias = tuple[int, int] | str
 class MidflightError(ValueError):
     """A request that cannot be carried out; the message is one sentence for the user."""
 
+    name: str | None
+    """What the error is about: a key, a setting, or what was being read; None if it has no name."""
+    value: str | None
+    """What was read, if that is one value."""
+    accepted: str | None
+    """What is accepted, if that can be said."""
+
 @type_check_only
 class Scheme(TypedDict):
     """A complete named sender configuration."""
@@ -59,7 +66,7 @@ class Policy(TypedDict):
 
 @type_check_only
 class Part(TypedDict):
-    """A response, classifier, detector or handover signal that schemes are made of."""
+    """A response, classifier, detector or handoff signal that schemes are made of."""
 
     name: str
     summary: str
@@ -166,7 +173,7 @@ def detectors() -> list[Part]:
     """Return every detector of spurious retransmissions with its knobs."""
 
 def signals() -> list[Part]:
-    """Return every handover signal of a mobile node with its knobs."""
+    """Return every handoff signal of a mobile node with its knobs."""
 
 def profiles() -> list[Profile]:
     """Return every profile."""
@@ -205,13 +212,13 @@ def a1_min_rto_ms(case: int, old: Link, new: Link, flight_size: int) -> float:
     """Return the minimum RTO of A1's case 1, 2 or 3 in milliseconds."""
 
 @final
-class Sweep:
+class HandoffSweep:
     """What to run: a handoff at many instants with many schemes.
 
     `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
     `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
-    is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
-    told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
+    is timed; `notice` and `notice_delay_ns` whether and how long after the handoff the sender is
+    told; `wired` each of the two links behind either access link; `knobs` settings by name, as
     `midflight list` shows them; `end_ns` the end of every run, finished or not.
 
     `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
@@ -219,7 +226,8 @@ class Sweep:
     and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
     flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
     `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
-    With `start_notice` each moving flow is told of the old link before it opens.
+    With `start_notice` each moving flow is told of the old link before it opens. `policies` are
+    your own by the names that schemes may have.
     """
 
     def __new__(
@@ -230,13 +238,13 @@ class Sweep:
         kind: Literal["mbb", "bbm"] | str = "mbb",
         at_ns: Sequence[int],
         schemes: Sequence[str],
-        profile: Literal["ns2", "rfc"] | str = "ns2",
+        profile: Literal["ns2", "rfc"] | str = "rfc",
         gap_ns: int = 500_000_000,
         packets: int = 100,
         extra_packets: Sequence[int] = [],
-        notify: bool = True,
-        notify_delay_ns: int = 0,
-        fixed: Link = (100_000_000, 2_000_000),
+        notice: bool = True,
+        notice_delay_ns: int = 0,
+        wired: Link = (100_000_000, 2_000_000),
         knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
         flows: int = 1,
@@ -245,12 +253,13 @@ class Sweep:
         resident_scheme: str = "sack",
         window_ns: int | None = None,
         start_notice: bool = False,
-    ) -> Sweep: ...
+        policies: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> HandoffSweep: ...
     def setups(self) -> list[Setup]:
         """Return each of its runs: one for each scheme and instant, in that order."""
 
-def run_sweeps(
-    sweeps: Sequence[Sweep],
+def run_handoff_sweeps(
+    sweeps: Sequence[HandoffSweep],
     *,
     fork: bool = True,
     threads: int = 0,
@@ -270,13 +279,13 @@ def handoff(
     kind: Literal["mbb", "bbm"] | str = "mbb",
     at_ns: Sequence[int],
     schemes: Sequence[str],
-    profile: Literal["ns2", "rfc"] | str = "ns2",
+    profile: Literal["ns2", "rfc"] | str = "rfc",
     gap_ns: int = 500_000_000,
     packets: int = 100,
     extra_packets: Sequence[int] = [],
-    notify: bool = True,
-    notify_delay_ns: int = 0,
-    fixed: Link = (100_000_000, 2_000_000),
+    notice: bool = True,
+    notice_delay_ns: int = 0,
+    wired: Link = (100_000_000, 2_000_000),
     knobs: Mapping[str, str] = {},
     fork: bool = True,
     threads: int = 0,
@@ -287,6 +296,7 @@ def handoff(
     resident_scheme: str = "sack",
     window_ns: int | None = None,
     start_notice: bool = False,
+    policies: Mapping[str, Callable[[], Any]] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
     """Run one sweep: one run for each scheme and handoff instant, one row for each flow of it.
@@ -320,9 +330,9 @@ def handoff(
 class Radio:
     """The last hop while a mobile node is in a network, the same both ways.
 
-    `limit` is the most packets at the link in either direction, the one in transmission included.
+    `queue` is the most packets at the link in either direction, the one in transmission included.
     What goes to the mobile node meets `loss`, such as "uniform 0.5%", "burst 0.5% 3" or "gilbert 1s
-    0.1% 100ms 10% 50%", and `reordering`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
+    0.1% 100ms 10% 50%", and `reorder`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
     instead what happens to the packets of some numbers, ascending from 1: "lose", or nanoseconds by
     which the packet is late.
     """
@@ -331,9 +341,9 @@ class Radio:
         cls,
         link: Link,
         *,
-        limit: int = 50,
+        queue: int = 50,
         loss: str | None = None,
-        reordering: str | None = None,
+        reorder: str | None = None,
         script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
     ) -> Radio: ...
 
@@ -342,12 +352,12 @@ class LongFlow:
     """A long-lived flow to a mobile node: one run for each number in `runs`.
 
     `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
-    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notify`
-    is off the sender is told `notify_delay_ns` after that. `wired` is the link before the radio
-    link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it too, from a host that
+    the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notice`
+    is off the sender is told `notice_delay_ns` after that. `wired` is the link before the radio
+    link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a host that
     is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
     the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
-    meet the same radio.
+    meet the same radio. `policies` are your own by the names that schemes may have.
     """
 
     def __new__(
@@ -360,17 +370,18 @@ class LongFlow:
         at_ns: int | None = None,
         pause_ns: int = 0,
         wired: Link = (20_000_000, 1_000_000),
-        wired_limit: int = 30,
+        wired_queue: int = 30,
         cross_flows: int = 0,
         cross_delay_ns: int = 13_000_000,
         cross_spread_ns: int = 0,
         overhead_ns: int = 0,
-        notify: bool = True,
-        notify_delay_ns: int = 0,
-        profile: Literal["ns2", "rfc"] | str = "ns2",
+        notice: bool = True,
+        notice_delay_ns: int = 0,
+        profile: Literal["ns2", "rfc"] | str = "rfc",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
+        policies: Mapping[str, Callable[[], Any]] | None = None,
     ) -> LongFlow: ...
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number."""
@@ -380,7 +391,7 @@ class Probe:
 
     The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
     over `bottleneck`, its access link, of which it is told at its start for `told_flows` flows. Of
-    `limit` packets that the bottleneck holds the one in transmission is one. The links of the hosts
+    `queue` packets that the bottleneck holds the one in transmission is one. The links of the hosts
     have the rate `access`. Cross traffic takes `share` of the bottleneck, evenly, or where it is
     `irregular` with gaps as they fall. Each of the `runs` begins at another phase of it.
     """
@@ -390,7 +401,7 @@ class Probe:
         *,
         bottleneck: Link,
         scheme: str,
-        limit: int = 1000,
+        queue: int = 1000,
         access: str = "10 Gbit/s",
         share: float = 0.0,
         irregular: bool = False,
@@ -412,7 +423,7 @@ def run_probes(
 ) -> list[Table]:
     """Run probes; one table for each, with one row for each train of each run.
 
-    `threads` and `progress` are as for `run_sweeps`. The columns:
+    `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 
     - `run`, `train` (its number), `segments` of it
     - `measure`: "capacity" for packet pairs, "available" for a chirp
@@ -433,7 +444,7 @@ def run_long_flows(
 ) -> list[Table]:
     """Run long-lived flows; one table for each, with one row for each run and interval.
 
-    `threads` and `progress` are as for `run_sweeps`. The columns:
+    `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 
     - `run`, `interval` (from 0), `from_ns`, `until_ns`
     - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
@@ -457,24 +468,25 @@ class Roaming:
     """A mobile node that changes its base station: one run for each number in `runs`.
 
     The sender is behind `backbone`, each base station behind a router and `access`, the nodes
-    behind `wireless`; `limit` is the most packets at any of these links in either direction. Every
+    behind `wireless`; `queue` is the most packets at any of these links in either direction. Every
     `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
-    still arrives for it there is lost. `blackout_ns` later it hears the new one, whose
+    still arrives for it there is lost. `gap_ns` later it hears the new one, whose
     advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
     its scheme says, and registers with its agent at the sender, which sends to the new station what
-    comes after that. `fixed` is the number of nodes that stay at each station; each has a
+    comes after that. `residents` is the number of nodes that stay at each station; each has a
     plain flow with the same `knobs`.
 
-    `loss` is met by what goes to the nodes of a station, `back_loss` by what they send, such as
-    "uniform 1%" or "burst 0.5% 3"; `script` and `back_script` say what happens to the packets of
+    `loss` is met by what goes to the nodes of a station, `up_loss` by what they send, such as
+    "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` say what happens to the packets of
     some numbers at the first station instead: "lose", or nanoseconds by which one is late.
 
     The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
-    (below zero it comes earlier), a share `foresight_missed` of handovers is not foreseen; a share
+    (below zero it comes earlier), a share `foresight_missed` of handoffs is not foreseen; a share
     `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
     are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
-    ACK with a handover mark that nobody sent, if `forged` says which ACK number it has: "old"
-    (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX).
+    ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has: "old"
+    (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own by
+    the names that schemes may have.
     """
 
     def __new__(
@@ -484,17 +496,17 @@ class Roaming:
         end_ns: int,
         every_ns: int | None = 5_000_000_000,
         stations: int = 2,
-        fixed: Sequence[int] = [],
+        residents: Sequence[int] = [],
         loss: str | None = None,
-        back_loss: str | None = None,
+        up_loss: str | None = None,
         script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
-        back_script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
+        up_script: Sequence[tuple[int, int | Literal["lose"] | str]] = [],
         backbone: Link = (100_000_000, 50_000_000),
         access: Link = (10_000_000, 3_000_000),
         wireless: Link = (2_000_000, 5_000_000),
-        limit: int = 50,
+        queue: int = 50,
         advertisement_ns: int = 100_000_000,
-        blackout_ns: int = 0,
+        gap_ns: int = 0,
         foresight_error_ns: int = 0,
         foresight_missed: float = 0.0,
         signal_lost: float = 0.0,
@@ -502,10 +514,11 @@ class Roaming:
         signal_delay_ns: int = 0,
         forged: Literal["old", "current", "unsent"] | str | None = None,
         forged_every_ns: int = 1_000_000_000,
-        profile: Literal["ns2", "rfc"] | str = "ns2",
+        profile: Literal["ns2", "rfc"] | str = "rfc",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
+        policies: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Roaming: ...
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number."""
@@ -519,9 +532,9 @@ def run_roaming(
     """Run mobile nodes; one table for each, with one row for each run, interval and node.
 
     Intervals end when the mobile node leaves a station, and at the end of the run. `threads` and
-    `progress` are as for `run_sweeps`. The columns:
+    `progress` are as for `run_handoff_sweeps`. The columns:
 
-    - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
+    - `run`, `interval` (from 0), `node` (0 is the mobile one, then the residents in the order of
       their stations), `station` of the node (from 0), `from_ns`, `until_ns`
     - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
     - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
@@ -539,8 +552,8 @@ class Startup:
     Flow i of either kind opens i times `stagger_ns` after the first of its kind, and is told of the
     link right before that, with the number of flows of its kind. `packets` are the numbers of data
     packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is what each flow
-    gets acknowledged in that time from the first of the `flows` on. `fixed`, `profile`, `knobs` and
-    `end_ns` are as for `Sweep`.
+    gets acknowledged in that time from the first of the `flows` on. `wired`, `profile`, `knobs`,
+    `end_ns` and `policies` are as for `HandoffSweep`.
     """
 
     def __new__(
@@ -555,10 +568,11 @@ class Startup:
         lead_ns: int = 0,
         packets: Sequence[int] = [10, 100, 200, 300, 400],
         window_ns: int | None = None,
-        profile: Literal["ns2", "rfc"] | str = "ns2",
-        fixed: Link = (100_000_000, 2_000_000),
+        profile: Literal["ns2", "rfc"] | str = "rfc",
+        wired: Link = (100_000_000, 2_000_000),
         knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
+        policies: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Startup: ...
     def setup(self, place: int = 0) -> Setup:
         """Return the run of the scheme at a place in the list."""
@@ -571,7 +585,7 @@ def run_startups(
 ) -> list[Table]:
     """Run start-ups; one table for each, with one row for each scheme and flow.
 
-    `threads` and `progress` are as for `run_sweeps`. The columns:
+    `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 
     - `scheme` of the run, `flow` (from 0, then the residents), `resident` (1 or 0), `opened_ns`
     - `t_10_ns` and so on: from the flow's SYN until the ACK that covers 10 data packets
@@ -656,7 +670,7 @@ class Setup:
     def handoff(*, scheme: str, at_ns: int | None = None, **keywords: Any) -> Setup:
         """Return a handoff with one scheme, at `at_ns`, or at no time if that is None.
 
-        The other keywords are those of `Sweep`. The flows are called "flow-0" and so on, and
+        The other keywords are those of `HandoffSweep`. The flows are called "flow-0" and so on, and
         "resident-0".
         """
     @staticmethod
@@ -670,8 +684,8 @@ class Setup:
     def roam(*, run: int = 0, **keywords: Any) -> Setup:
         """Return a run of a mobile node that moves from station to station.
 
-        The keywords but `run` are those of `Roaming`. The flows are called "mobile", and "fixed-1"
-        and so on.
+        The keywords but `run` are those of `Roaming`. The flows are called "mobile", and
+        "resident-1" and so on.
         """
     @staticmethod
     def startup(*, scheme: str, **keywords: Any) -> Setup:
@@ -780,7 +794,7 @@ class Setup:
         station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and
         so on of a roaming node), "radio" or "bottleneck". Of each packet there are the first
         `snaplen` bytes; 0 keeps all, the payload of zeros included. Orders, timeouts, losses, break
-        and make are comments of packets. A handover mark is a TCP option for experiments (kind 253,
+        and make are comments of packets. A handoff mark is a TCP option for experiments (kind 253,
         RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4
         bytes). The capture ends at `until_ns`, if that is before the end of the run.
         """
@@ -898,9 +912,9 @@ def run_plans(
     """Run scenarios side by side; a table of flows and a table of phases.
 
     Scenarios that differ in nothing before the first handoff or change share their past, unless
-    `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. With
-    `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made. More
-    than 4,000,000 rows in all are refused.
+    `fork` is off; the result is the same. `threads` and `progress` are as for `run_handoff_sweeps`.
+    With `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made.
+    More than 4,000,000 rows in all are refused.
 
     The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
     the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -297,24 +297,33 @@ class Outcome:
         return manifest_of(self.plan, self.digests, command, policies=policies)
 
 
-def manifest_of(
-    plan: Plan, digests: Sequence[str], command: str = "", *, policies: Policies | None = None
+def manifest_head(
+    digests: Iterable[str], command: str, policies: Policies | None = None
 ) -> dict[str, Any]:
-    """Return what repeats the runs of a plan, which have these digests."""
+    """Return what repeats any runs, which have these digests, but for what they are runs of."""
     import midflight
     from midflight.policy import sources
 
-    scenario = json.loads(plan.canonical)
     return {
         "midflight": midflight.__version__,
         "model": midflight.MODEL_VERSION,
-        "address": plan.address,
-        "seed": str(scenario["seed"]),
         "digests": list(digests),
         "policies": sources(policies),
         "command": command,
         "python": platform.python_version(),
         "platform": platform.platform(),
+    }
+
+
+def manifest_of(
+    plan: Plan, digests: Sequence[str], command: str = "", *, policies: Policies | None = None
+) -> dict[str, Any]:
+    """Return what repeats the runs of a plan, which have these digests."""
+    scenario = json.loads(plan.canonical)
+    return {
+        **manifest_head(digests, command, policies),
+        "address": plan.address,
+        "seed": str(scenario["seed"]),
         "scenario": scenario,
     }
 

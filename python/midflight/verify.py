@@ -15,7 +15,7 @@ from midflight.verify_tables import Difference, Made, differences, plain, read_r
 if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.policy import Policies
-    from midflight.scenario import Outcome
+    from midflight.results import Columns
 
 __all__ = [
     "Difference",
@@ -90,43 +90,63 @@ def verify_manifest(
 
     Raises `MidflightError` if it is not a valid manifest.
     """
-    from midflight import MidflightError, _core
-    from midflight.scenario import Outcome
+    from midflight import MidflightError
 
-    digests, scenario = manifest.get("digests"), manifest.get("scenario")
-    if not (isinstance(digests, list) and digests and isinstance(scenario, dict)):
+    digests = manifest.get("digests")
+    if not (isinstance(digests, list) and digests):
         raise MidflightError(
-            'the manifest lacks "digests" or "scenario"; give one that `midflight run --out` wrote'
+            'the manifest lacks "digests"; give one that a command with --out wrote'
         )
     other_policies(manifest, policies)
-    plan = _core.Plan(json.dumps(scenario), name=None, policies=policies)
-    outcome = Outcome.of(plan, threads=threads, progress=progress)
-    found = outcome.digests
+    found, tables = remade(manifest, policies, threads=threads, progress=progress)
     if len(found) != len(digests):
         raise MidflightError(
-            f"the manifest has {len(digests)} digests but its scenario {len(found)} runs"
+            f"the manifest has {len(digests)} digests but what it repeats {len(found)} runs"
         )
     pairs = zip(digests, found, strict=True)
     runs = [Verified(None, run, str(was), now) for run, (was, now) in enumerate(pairs)]
     if folder is None:
         return VerifiedResults(runs)
-    return VerifiedResults(runs, list(manifest_differences(outcome, folder)))
+    return VerifiedResults(runs, list(manifest_differences(tables, folder)))
 
 
-def manifest_differences(outcome: Outcome, folder: Path) -> Iterator[Difference]:
+def remade(
+    manifest: Mapping[str, Any], policies: Policies | None, **how: Any
+) -> tuple[list[str], Mapping[str, Table | Columns]]:
+    """Repeat the runs of a manifest; return their digests, and tables by their names."""
+    from midflight import MidflightError, _core
+    from midflight.question import Question
+    from midflight.scenario import Outcome
+
+    if "question" in manifest:
+        asked = Question.of(manifest["question"], policies)
+        table = asked.table(**how)
+        return asked.digests(table), {"runs": table}
+    scenario = manifest.get("scenario")
+    if not isinstance(scenario, dict):
+        raise MidflightError(
+            'the manifest lacks "scenario" or "question"; give one that a command with --out wrote'
+        )
+    outcome = Outcome.of(_core.Plan(json.dumps(scenario), name=None, policies=policies), **how)
+    return outcome.digests, {"flows": outcome.flows, "phases": outcome.phases}
+
+
+def manifest_differences(
+    tables: Mapping[str, Table | Columns], folder: Path
+) -> Iterator[Difference]:
     """Yield what differs in the tables that are beside a manifest."""
-    for path, name in table_files(folder):
-        table: Table = getattr(outcome, name)
+    for path, name in table_files(folder, list(tables)):
+        table = tables[name]
         rows = table_rows(table, csv_cell if path.suffix == ".csv" else plain)
         yield from differences(path, table.column_names, {"0": rows}, whole=True)
 
 
-def table_files(folder: Path) -> Iterator[tuple[Path, str]]:
+def table_files(folder: Path, names: Sequence[str] = TABLES) -> Iterator[tuple[Path, str]]:
     """Yield the tables that are in a folder; Parquet where pyarrow is installed."""
     import importlib.util
 
     suffixes = (".csv", ".parquet") if importlib.util.find_spec("pyarrow") else (".csv",)
-    for name in TABLES:
+    for name in names:
         for suffix in suffixes:
             path = folder / f"{name}{suffix}"
             if path.is_file():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from midflight._core import Table
+    from midflight.results import Columns
 
 __all__ = ["Difference", "Made", "differences", "read_rows"]
 
@@ -35,7 +36,7 @@ class Difference:
         return f"{self.file}, {row}, {self.column}: {self.was or '-'}, but now {self.now or '-'}"
 
 
-def table_rows(table: Table, cell: Callable[[Any], str]) -> list[list[str]]:
+def table_rows(table: Table | Columns, cell: Callable[[Any], str]) -> list[list[str]]:
     """Return the rows of a table as texts."""
     columns = (table.column(name) for name in table.column_names)
     return [[cell(value) for value in row] for row in zip(*columns, strict=True)]
@@ -92,13 +93,14 @@ def differences(
     if head != list(names):
         yield Difference(path.name, None, "columns", " ".join(head), " ".join(names))
         return
-    place = head.index("cell")
+    # The table of a question is of one cell.
+    place = head.index("cell") if "cell" in head else None
     seen: Counter[str] = Counter()
     for number, row in enumerate(rows, start=1):
         if len(row) != len(head):
             yield Difference(path.name, number, "columns", str(len(row)), str(len(head)))
             continue
-        cell = row[place]
+        cell = "0" if place is None else row[place]
         if cell not in made:
             if whole:
                 yield Difference(path.name, number, "cell", cell, "no such row")

@@ -15,7 +15,7 @@ use crate::{link, refuse, with_progress, Link};
 ///
 /// The flow sends `segments` segments under `scheme` ("abest", or "probe-train" for a single train)
 /// over `bottleneck`, its access link, of which it is told at its start for `told_flows` flows. Of
-/// `limit` packets that the bottleneck holds the one in transmission is one. The links of the hosts
+/// `queue` packets that the bottleneck holds the one in transmission is one. The links of the hosts
 /// have the rate `access`. Cross traffic takes `share` of the bottleneck, evenly, or where it is
 /// `irregular` with gaps as they fall. Each of the `runs` begins at another phase of it.
 #[pyclass(frozen, module = "midflight")]
@@ -26,11 +26,11 @@ pub(crate) struct Probe {
 #[pymethods]
 impl Probe {
     #[new]
-    #[pyo3(signature = (*, bottleneck, scheme, limit = 1000, access = "10 Gbit/s", share = 0.0, irregular = false,
+    #[pyo3(signature = (*, bottleneck, scheme, queue = 1000, access = "10 Gbit/s", share = 0.0, irregular = false,
         told_flows = 1, segments = 100, profile = "rfc", knobs = BTreeMap::new(), seed = 1,
         runs = vec![0]))]
     #[pyo3(
-        text_signature = "(*, bottleneck, scheme, limit=1000, access='10 Gbit/s', share=0.0, irregular=False, told_flows=1, \
+        text_signature = "(*, bottleneck, scheme, queue=1000, access='10 Gbit/s', share=0.0, irregular=False, told_flows=1, \
         segments=100, profile='rfc', knobs={}, seed=1, runs=[0])"
     )]
     #[allow(
@@ -40,7 +40,7 @@ impl Probe {
     fn new(
         bottleneck: Link,
         scheme: String,
-        limit: u32,
+        queue: u32,
         access: &str,
         share: f64,
         irregular: bool,
@@ -53,7 +53,7 @@ impl Probe {
     ) -> PyResult<Self> {
         let probe = midflight_study::Probe {
             bottleneck: link(bottleneck)?,
-            limit,
+            limit: queue,
             access: access.parse().map_err(|e: UnitError| refuse(e))?,
             share,
             irregular,
@@ -77,7 +77,7 @@ impl Probe {
 
 /// Run probes; one table for each, with one row for each train of each run.
 ///
-/// `threads` and `progress` are as for `run_sweeps`. The columns:
+/// `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 ///
 /// - `run`, `train` (its number), `segments` of it
 /// - `measure`: "capacity" for packet pairs, "available" for a chirp

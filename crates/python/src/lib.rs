@@ -1,6 +1,7 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
 mod drill;
+mod errors;
 mod estimation;
 mod long_flow;
 mod policy;
@@ -28,24 +29,18 @@ use midflight_study::{
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::errors::refuse;
+pub(crate) use crate::errors::MidflightError;
 use crate::estimation::{run_probes, Probe};
 use crate::long_flow::{run_flows, LongFlow, Radio};
-use crate::policy::Failures;
+use crate::policy::{policies_of, Failures};
 use crate::roaming::{run_nodes, Roaming};
 use crate::startup::{run_all_startups, Startup};
 use crate::table::{Table, TableBuilder};
-
-create_exception!(
-    midflight,
-    MidflightError,
-    PyValueError,
-    "Input that midflight does not accept, in one sentence."
-);
 
 /// A link in Python: rate in bit/s and one-way delay in nanoseconds, or a text
 /// such as "6400 kbit/s, 9 ms".
@@ -53,10 +48,6 @@ create_exception!(
 enum Link {
     Numbers(u64, u64),
     Text(String),
-}
-
-fn refuse(error: impl std::fmt::Display) -> PyErr {
-    MidflightError::new_err(error.to_string())
 }
 
 fn link(of: Link) -> PyResult<LinkInfo> {
@@ -204,7 +195,7 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, SPURIOUS_DETECTORS)
 }
 
-/// Return every handover signal of a mobile node with its knobs.
+/// Return every handoff signal of a mobile node with its knobs.
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     part_list(py, HANDOVER_SIGNALS)
@@ -262,8 +253,8 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 ///
 /// `at_ns` are the instants at which the handoff starts; `gap_ns` the time without a link when
 /// `kind` is "bbm"; `packets` and each of `extra_packets` the numbers of new packets whose transfer
-/// is timed; `notify` and `notify_delay_ns` whether and how long after the handoff the sender is
-/// told; `fixed` each of the two links behind either access link; `knobs` settings by name, as
+/// is timed; `notice` and `notice_delay_ns` whether and how long after the handoff the sender is
+/// told; `wired` each of the two links behind either access link; `knobs` settings by name, as
 /// `midflight list` shows them; `end_ns` the end of every run, finished or not.
 ///
 /// `flows` bulk flows (1 to 64) with the same scheme move together, and a notice says how many;
@@ -271,25 +262,27 @@ fn kind(name: &str, gap_ns: u64) -> PyResult<HandoffKind> {
 /// and stay there. Flow i of either kind opens at i times `stagger_ns`. A run has one row for each
 /// flow (`resident` is 1 or 0) and ends when all have measured what they are to. With `window_ns`,
 /// `acked_window` is what each flow gets acknowledged in that time from the handoff on, in packets.
-/// With `start_notice` each moving flow is told of the old link before it opens.
+/// With `start_notice` each moving flow is told of the old link before it opens. `policies` are
+/// your own by the names that schemes may have.
 #[pyclass(frozen, module = "midflight")]
-struct Sweep {
+struct HandoffSweep {
     sweep: midflight_study::Sweep,
+    failures: Failures,
 }
 
 #[pymethods]
-impl Sweep {
+impl HandoffSweep {
     #[new]
-    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "ns2", gap_ns = 500_000_000,
-        packets = 100, extra_packets = vec![], notify = true, notify_delay_ns = 0,
-        fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000,
+    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "rfc", gap_ns = 500_000_000,
+        packets = 100, extra_packets = vec![], notice = true, notice_delay_ns = 0,
+        wired = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000,
         flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack", window_ns = None,
-        start_notice = false))]
+        start_notice = false, policies = None))]
     #[pyo3(
-        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
-        packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), \
+        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+        packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), \
         knobs={}, end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
-        window_ns=None, start_notice=False)"
+        window_ns=None, start_notice=False, policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -305,9 +298,9 @@ impl Sweep {
         gap_ns: u64,
         packets: u64,
         extra_packets: Vec<u64>,
-        notify: bool,
-        notify_delay_ns: u64,
-        fixed: Link,
+        notice: bool,
+        notice_delay_ns: u64,
+        wired: Link,
         knobs: BTreeMap<String, String>,
         end_ns: u64,
         flows: u32,
@@ -316,15 +309,18 @@ impl Sweep {
         resident_scheme: &str,
         window_ns: Option<u64>,
         start_notice: bool,
+        policies: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
         let sweep = midflight_study::Sweep {
             handoff: Handoff {
                 old: link(old)?,
                 new: link(new)?,
                 kind: self::kind(kind, gap_ns)?,
                 spares_uplink: spares_uplink(profile),
-                notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
-                fixed: link(fixed)?,
+                notice_delay: notice.then_some(Duration::from_nanos(notice_delay_ns)),
+                fixed: link(wired)?,
                 flows: Flows {
                     moving: flows,
                     residents,
@@ -337,18 +333,20 @@ impl Sweep {
             resident_scheme: resident_scheme.into(),
             profile: profile.into(),
             knobs: knobs.into_iter().collect(),
+            policies,
             packets,
             extra: extra_packets,
             window: window_ns.map(Duration::from_nanos),
             end: Instant::from_nanos(end_ns),
         };
-        Ok(Self { sweep })
+        Ok(Self { sweep, failures })
     }
 
     /// Return each of its runs: one for each scheme and instant, in that order.
-    fn setups(&self) -> PyResult<Vec<setup::Setup>> {
+    pub(crate) fn setups(&self) -> PyResult<Vec<setup::Setup>> {
         let setups = self.sweep.setups().map_err(refuse)?;
-        Ok(setups.into_iter().map(setup::Setup::plain).collect())
+        let setup = |setup| setup::Setup::new(setup, self.failures.clone());
+        Ok(setups.into_iter().map(setup).collect())
     }
 }
 
@@ -399,7 +397,7 @@ fn interruptible<T: Send>(
 /// With `fork` off each run starts from its beginning, to the same result. `threads` is the number
 /// of threads, 0 for one on each processor. `progress` is called now and then with the runs done
 /// and the runs in all. The columns are those of `handoff`.
-#[pyfunction(name = "run_sweeps")]
+#[pyfunction(name = "run_handoff_sweeps")]
 #[pyo3(signature = (sweeps, *, fork = true, threads = 0, progress = None))]
 #[allow(
     clippy::needless_pass_by_value,
@@ -407,14 +405,15 @@ fn interruptible<T: Send>(
 )]
 fn run_all(
     py: Python<'_>,
-    sweeps: Vec<PyRef<'_, Sweep>>,
+    sweeps: Vec<PyRef<'_, HandoffSweep>>,
     fork: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Table>> {
+    let failures: Vec<Failures> = sweeps.iter().map(|s| s.failures.clone()).collect();
     let sweeps: Vec<_> = sweeps.iter().map(|s| s.sweep.clone()).collect();
     let how = Execution { fork, threads };
-    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_sweeps(&sweeps, how, go_on)
     })?;
     let each = sweeps.iter().zip(&tables);
@@ -450,10 +449,10 @@ fn run_all(
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
-    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='ns2', gap_ns=500_000_000, \
-    packets=100, extra_packets=[], notify=True, notify_delay_ns=0, fixed=(100_000_000, 2_000_000), knobs={}, \
+    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+    packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), knobs={}, \
     end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', window_ns=None, \
-    start_notice=False, fork=True, threads=0, progress=None)"
+    start_notice=False, policies=None, fork=True, threads=0, progress=None)"
 )]
 fn run_handoff(
     py: Python<'_>,
@@ -462,18 +461,18 @@ fn run_handoff(
     progress: Option<Py<PyAny>>,
     sweep: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Table> {
-    let asked = py.get_type::<Sweep>().call((), sweep);
+    let asked = py.get_type::<HandoffSweep>().call((), sweep);
     let sweep = asked.map_err(|error| {
         if !error.is_instance_of::<PyTypeError>(py) {
             return error;
         }
         let message = error.value(py).to_string();
-        match message.strip_prefix("Sweep.__new__()") {
+        match message.strip_prefix("HandoffSweep.__new__()") {
             Some(what) => PyTypeError::new_err(format!("handoff(){what}")),
             None => error,
         }
     })?;
-    let sweep = sweep.cast_into::<Sweep>()?;
+    let sweep = sweep.cast_into::<HandoffSweep>()?;
     let mut tables = run_all(py, vec![sweep.borrow()], fork, threads, progress)?;
     Ok(tables.remove(0))
 }
@@ -639,9 +638,9 @@ fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MODEL_VERSION", MODEL_VERSION)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add("MidflightError", m.py().get_type::<MidflightError>())?;
+    errors::add(m)?;
     m.add_class::<Table>()?;
-    m.add_class::<Sweep>()?;
+    m.add_class::<HandoffSweep>()?;
     m.add_class::<Radio>()?;
     m.add_class::<LongFlow>()?;
     m.add_class::<Probe>()?;

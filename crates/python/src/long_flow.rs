@@ -9,16 +9,18 @@ use midflight_study::{
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
 use crate::{fates, link, refuse, with_progress, Fate, Link};
 
 /// The last hop while a mobile node is in a network, the same both ways.
 ///
-/// `limit` is the most packets at the link in either direction, the one in transmission included.
+/// `queue` is the most packets at the link in either direction, the one in transmission included.
 /// What goes to the mobile node meets `loss`, such as "uniform 0.5%", "burst 0.5% 3" or "gilbert 1s
-/// 0.1% 100ms 10% 50%", and `reordering`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
+/// 0.1% 100ms 10% 50%", and `reorder`, such as "swap 5%" or "linkrtx 5% 100ms". `script` says
 /// instead what happens to the packets of some numbers, ascending from 1: "lose", or nanoseconds by
 /// which the packet is late.
 #[pyclass(frozen, module = "midflight")]
@@ -30,22 +32,19 @@ pub(crate) struct Radio {
 #[pymethods]
 impl Radio {
     #[new]
-    #[pyo3(signature = (link, *, limit = 50, loss = None, reordering = None, script = vec![]))]
+    #[pyo3(signature = (link, *, queue = 50, loss = None, reorder = None, script = vec![]))]
     fn new(
         link: Link,
-        limit: u32,
+        queue: u32,
         loss: Option<&str>,
-        reordering: Option<&str>,
+        reorder: Option<&str>,
         script: Vec<(u64, Fate)>,
     ) -> PyResult<Self> {
         let radio = midflight_study::Radio {
             link: self::link(link)?,
-            limit,
+            limit: queue,
             loss: loss.map(read_loss).transpose().map_err(refuse)?,
-            reordering: reordering
-                .map(read_reordering)
-                .transpose()
-                .map_err(refuse)?,
+            reordering: reorder.map(read_reordering).transpose().map_err(refuse)?,
             script: fates(script)?,
         };
         Ok(Self { radio })
@@ -55,28 +54,29 @@ impl Radio {
 /// A long-lived flow to a mobile node: one run for each number in `runs`.
 ///
 /// `marks_ns` are the ends of the intervals that are measured apart, ascending; the last one ends
-/// the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notify`
-/// is off the sender is told `notify_delay_ns` after that. `wired` is the link before the radio
-/// link, `wired_limit` the most packets at it; `cross_flows` TCP flows use it too, from a host that
+/// the run. At `at_ns` the radio link pauses for `pause_ns` and goes on as `then`; unless `notice`
+/// is off the sender is told `notice_delay_ns` after that. `wired` is the link before the radio
+/// link, `wired_queue` the most packets at it; `cross_flows` TCP flows use it too, from a host that
 /// is `cross_delay_ns` away, in each run by up to `cross_spread_ns` more or less. `overhead_ns` is
 /// the longest random time that a host takes over a packet it sends. Under one `seed` all schemes
-/// meet the same radio.
+/// meet the same radio. `policies` are your own by the names that schemes may have.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct LongFlow {
     flow: midflight_study::LongFlow,
+    failures: Failures,
 }
 
 #[pymethods]
 impl LongFlow {
     #[new]
     #[pyo3(signature = (*, radio, scheme, marks_ns, then = None, at_ns = None, pause_ns = 0,
-        wired = Link::Numbers(20_000_000, 1_000_000), wired_limit = 30, cross_flows = 0,
-        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notify = true, notify_delay_ns = 0, profile = "ns2", knobs = BTreeMap::new(),
-        seed = 1, runs = vec![0]))]
+        wired = Link::Numbers(20_000_000, 1_000_000), wired_queue = 30, cross_flows = 0,
+        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notice = true, notice_delay_ns = 0, profile = "rfc", knobs = BTreeMap::new(),
+        seed = 1, runs = vec![0], policies = None))]
     #[pyo3(
         text_signature = "(*, radio, scheme, marks_ns, then=None, at_ns=None, pause_ns=0, \
-        wired=(20_000_000, 1_000_000), wired_limit=30, cross_flows=0, cross_delay_ns=13_000_000, \
-        cross_spread_ns=0, overhead_ns=0, notify=True, notify_delay_ns=0, profile='ns2', knobs={}, seed=1, runs=[0])"
+        wired=(20_000_000, 1_000_000), wired_queue=30, cross_flows=0, cross_delay_ns=13_000_000, \
+        cross_spread_ns=0, overhead_ns=0, notice=True, notice_delay_ns=0, profile='rfc', knobs={}, seed=1, runs=[0], policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -90,35 +90,38 @@ impl LongFlow {
         at_ns: Option<u64>,
         pause_ns: u64,
         wired: Link,
-        wired_limit: u32,
+        wired_queue: u32,
         cross_flows: u32,
         cross_delay_ns: u64,
         cross_spread_ns: u64,
         overhead_ns: u64,
-        notify: bool,
-        notify_delay_ns: u64,
+        notice: bool,
+        notice_delay_ns: u64,
         profile: &str,
         knobs: BTreeMap<String, String>,
         seed: u64,
         runs: Vec<u64>,
+        policies: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let handover = match (then, at_ns) {
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
+        let handoff = match (then, at_ns) {
             (None, None) => None,
             (Some(second), Some(at)) => Some(Handover {
                 at: Instant::from_nanos(at),
                 pause: Duration::from_nanos(pause_ns),
                 second: second.get().radio.clone(),
-                notice_delay: notify.then_some(Duration::from_nanos(notify_delay_ns)),
+                notice_delay: notice.then_some(Duration::from_nanos(notice_delay_ns)),
             }),
             _ => return Err(PyTypeError::new_err(
-                "a handover needs both then (the radio link after it) and at_ns (when it starts)",
+                "a handoff needs both then (the radio link after it) and at_ns (when it starts)",
             )),
         };
         let flow = midflight_study::LongFlow {
             wired: link(wired)?,
-            wired_limit,
+            wired_limit: wired_queue,
             radio: radio.get().radio.clone(),
-            handover,
+            handover: handoff,
             cross: CrossTraffic {
                 flows: cross_flows,
                 delay: Duration::from_nanos(cross_delay_ns),
@@ -128,23 +131,25 @@ impl LongFlow {
             scheme,
             profile: profile.into(),
             knobs: knobs.into_iter().collect(),
+            policies,
             seed,
             runs,
             marks: marks_ns.into_iter().map(Instant::from_nanos).collect(),
         };
-        Ok(Self { flow })
+        Ok(Self { flow, failures })
     }
 
     /// Return the run of a number.
     #[pyo3(signature = (run = 0))]
     pub(crate) fn setup(&self, run: u64) -> PyResult<Setup> {
-        self.flow.setup(run).map(Setup::plain).map_err(refuse)
+        let setup = self.flow.setup(run).map_err(refuse)?;
+        Ok(Setup::new(setup, self.failures.clone()))
     }
 }
 
 /// Run long-lived flows; one table for each, with one row for each run and interval.
 ///
-/// `threads` and `progress` are as for `run_sweeps`. The columns:
+/// `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 ///
 /// - `run`, `interval` (from 0), `from_ns`, `until_ns`
 /// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
@@ -173,12 +178,13 @@ pub(crate) fn run_flows(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Table>> {
+    let failures: Vec<Failures> = flows.iter().map(|f| f.failures.clone()).collect();
     let flows: Vec<_> = flows.iter().map(|f| f.flow.clone()).collect();
     let how = Execution {
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_long_flows(&flows, how, go_on)
     })?;
     let each = flows.iter().zip(&tables);

@@ -8,7 +8,9 @@ use midflight_study::{
 };
 use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
 use crate::{fates, link, refuse, with_progress, Fate, Link};
@@ -16,27 +18,29 @@ use crate::{fates, link, refuse, with_progress, Fate, Link};
 /// A mobile node that changes its base station: one run for each number in `runs`.
 ///
 /// The sender is behind `backbone`, each base station behind a router and `access`, the nodes
-/// behind `wireless`; `limit` is the most packets at any of these links in either direction. Every
+/// behind `wireless`; `queue` is the most packets at any of these links in either direction. Every
 /// `every_ns` (None: never) the mobile node leaves its station for another, drawn uniformly: what
-/// still arrives for it there is lost. `blackout_ns` later it hears the new one, whose
+/// still arrives for it there is lost. `gap_ns` later it hears the new one, whose
 /// advertisement it gets within `advertisement_ns`, drawn uniformly: then it can send, signals as
 /// its scheme says, and registers with its agent at the sender, which sends to the new station what
-/// comes after that. `fixed` is the number of nodes that stay at each station; each has a
+/// comes after that. `residents` is the number of nodes that stay at each station; each has a
 /// plain flow with the same `knobs`.
 ///
-/// `loss` is met by what goes to the nodes of a station, `back_loss` by what they send, such as
-/// "uniform 1%" or "burst 0.5% 3"; `script` and `back_script` say what happens to the packets of
+/// `loss` is met by what goes to the nodes of a station, `up_loss` by what they send, such as
+/// "uniform 1%" or "burst 0.5% 3"; `script` and `up_script` say what happens to the packets of
 /// some numbers at the first station instead: "lose", or nanoseconds by which one is late.
 ///
 /// The other arguments spoil a scheme: `foresight_error_ns` is added to the instant of a warning
-/// (below zero it comes earlier), a share `foresight_missed` of handovers is not foreseen; a share
+/// (below zero it comes earlier), a share `foresight_missed` of handoffs is not foreseen; a share
 /// `signal_lost` of signals is lost, of the others `signal_copies` of each packet arrive, and they
 /// are sent `signal_delay_ns` after the registration. Every `forged_every_ns` the sender gets an
-/// ACK with a handover mark that nobody sent, if `forged` says which ACK number it has: "old"
-/// (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX).
+/// ACK with a handoff mark that nobody sent, if `forged` says which ACK number it has: "old"
+/// (below SND.UNA), "current" (SND.UNA) or "unsent" (beyond SND.MAX). `policies` are your own by
+/// the names that schemes may have.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Roaming {
     roaming: midflight_study::Roaming,
+    failures: Failures,
 }
 
 fn forgery(ack: &str, every_ns: u64) -> PyResult<Forgery> {
@@ -54,7 +58,7 @@ fn forgery(ack: &str, every_ns: u64) -> PyResult<Forgery> {
     })
 }
 
-/// What Python says of the handovers of a node that moves.
+/// What Python says of the handoffs of a node that moves.
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python class"
@@ -62,7 +66,7 @@ fn forgery(ack: &str, every_ns: u64) -> PyResult<Forgery> {
 fn handovers(
     every_ns: u64,
     advertisement_ns: u64,
-    blackout_ns: u64,
+    gap_ns: u64,
     foresight_error_ns: i64,
     foresight_missed: f64,
     signal_lost: f64,
@@ -78,7 +82,7 @@ fn handovers(
     Handovers {
         every: Duration::from_nanos(every_ns),
         advertisement: Duration::from_nanos(advertisement_ns),
-        blackout: Duration::from_nanos(blackout_ns),
+        blackout: Duration::from_nanos(gap_ns),
         signal: SignalFate {
             lost: signal_lost,
             copies: signal_copies,
@@ -95,20 +99,20 @@ fn handovers(
 #[pymethods]
 impl Roaming {
     #[new]
-    #[pyo3(signature = (*, scheme, end_ns, every_ns = Some(5_000_000_000), stations = 2, fixed = vec![],
-        loss = None, back_loss = None, script = vec![], back_script = vec![],
+    #[pyo3(signature = (*, scheme, end_ns, every_ns = Some(5_000_000_000), stations = 2, residents = vec![],
+        loss = None, up_loss = None, script = vec![], up_script = vec![],
         backbone = Link::Numbers(100_000_000, 50_000_000), access = Link::Numbers(10_000_000, 3_000_000),
-        wireless = Link::Numbers(2_000_000, 5_000_000), limit = 50,
-        advertisement_ns = 100_000_000, blackout_ns = 0, foresight_error_ns = 0, foresight_missed = 0.0,
+        wireless = Link::Numbers(2_000_000, 5_000_000), queue = 50,
+        advertisement_ns = 100_000_000, gap_ns = 0, foresight_error_ns = 0, foresight_missed = 0.0,
         signal_lost = 0.0, signal_copies = 1, signal_delay_ns = 0, forged = None, forged_every_ns = 1_000_000_000,
-        profile = "ns2", knobs = BTreeMap::new(), seed = 1, runs = vec![0]))]
+        profile = "rfc", knobs = BTreeMap::new(), seed = 1, runs = vec![0], policies = None))]
     #[pyo3(
-        text_signature = "(*, scheme, end_ns, every_ns=5_000_000_000, stations=2, fixed=[], loss=None, \
-        back_loss=None, script=[], back_script=[], backbone=(100_000_000, 50_000_000), \
-        access=(10_000_000, 3_000_000), wireless=(2_000_000, 5_000_000), limit=50, \
-        advertisement_ns=100_000_000, blackout_ns=0, foresight_error_ns=0, foresight_missed=0.0, \
+        text_signature = "(*, scheme, end_ns, every_ns=5_000_000_000, stations=2, residents=[], loss=None, \
+        up_loss=None, script=[], up_script=[], backbone=(100_000_000, 50_000_000), \
+        access=(10_000_000, 3_000_000), wireless=(2_000_000, 5_000_000), queue=50, \
+        advertisement_ns=100_000_000, gap_ns=0, foresight_error_ns=0, foresight_missed=0.0, \
         signal_lost=0.0, signal_copies=1, signal_delay_ns=0, forged=None, forged_every_ns=1_000_000_000, \
-        profile='ns2', knobs={}, seed=1, runs=[0])"
+        profile='rfc', knobs={}, seed=1, runs=[0], policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -119,17 +123,17 @@ impl Roaming {
         end_ns: u64,
         every_ns: Option<u64>,
         stations: u8,
-        fixed: Vec<u8>,
+        residents: Vec<u8>,
         loss: Option<&str>,
-        back_loss: Option<&str>,
+        up_loss: Option<&str>,
         script: Vec<(u64, Fate)>,
-        back_script: Vec<(u64, Fate)>,
+        up_script: Vec<(u64, Fate)>,
         backbone: Link,
         access: Link,
         wireless: Link,
-        limit: u32,
+        queue: u32,
         advertisement_ns: u64,
-        blackout_ns: u64,
+        gap_ns: u64,
         foresight_error_ns: i64,
         foresight_missed: f64,
         signal_lost: f64,
@@ -141,12 +145,15 @@ impl Roaming {
         knobs: BTreeMap<String, String>,
         seed: u64,
         runs: Vec<u64>,
+        policies: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
         let every = |every_ns| {
             handovers(
                 every_ns,
                 advertisement_ns,
-                blackout_ns,
+                gap_ns,
                 foresight_error_ns,
                 foresight_missed,
                 signal_lost,
@@ -158,13 +165,13 @@ impl Roaming {
             backbone: link(backbone)?,
             access: link(access)?,
             wireless: link(wireless)?,
-            limit,
+            limit: queue,
             loss: loss.map(read_loss).transpose().map_err(refuse)?,
-            back_loss: back_loss.map(read_loss).transpose().map_err(refuse)?,
+            back_loss: up_loss.map(read_loss).transpose().map_err(refuse)?,
             script: fates(script)?,
-            back_script: fates(back_script)?,
+            back_script: fates(up_script)?,
             stations,
-            fixed,
+            fixed: residents,
             handovers: every_ns.map(every),
             forgery: forged
                 .map(|ack| forgery(ack, forged_every_ns))
@@ -172,26 +179,28 @@ impl Roaming {
             scheme,
             profile: profile.into(),
             knobs: knobs.into_iter().collect(),
+            policies,
             seed,
             runs,
             end: Instant::from_nanos(end_ns),
         };
-        Ok(Self { roaming })
+        Ok(Self { roaming, failures })
     }
 
     /// Return the run of a number.
     #[pyo3(signature = (run = 0))]
     pub(crate) fn setup(&self, run: u64) -> PyResult<Setup> {
-        self.roaming.setup(run).map(Setup::plain).map_err(refuse)
+        let setup = self.roaming.setup(run).map_err(refuse)?;
+        Ok(Setup::new(setup, self.failures.clone()))
     }
 }
 
 /// Run mobile nodes; one table for each, with one row for each run, interval and node.
 ///
 /// Intervals end when the mobile node leaves a station, and at the end of the run. `threads` and
-/// `progress` are as for `run_sweeps`. The columns:
+/// `progress` are as for `run_handoff_sweeps`. The columns:
 ///
-/// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the fixed ones in the order of
+/// - `run`, `interval` (from 0), `node` (0 is the mobile one, then the residents in the order of
 ///   their stations), `station` of the node (from 0), `from_ns`, `until_ns`
 /// - `acked`: data segments newly acknowledged; `sent`: segments sent, `rexmits` of them again
 /// - `timeouts`; `spurious_timeouts`: those that something sent before answers; `fast_rexmits`
@@ -210,12 +219,13 @@ pub(crate) fn run_nodes(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Table>> {
+    let failures: Vec<Failures> = nodes.iter().map(|n| n.failures.clone()).collect();
     let nodes: Vec<_> = nodes.iter().map(|n| n.roaming.clone()).collect();
     let how = Execution {
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_roaming(&nodes, how, go_on)
     })?;
     let each = nodes.iter().zip(&tables);

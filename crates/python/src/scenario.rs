@@ -114,9 +114,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// Run scenarios side by side; a table of flows and a table of phases.
 ///
 /// Scenarios that differ in nothing before the first handoff or change share their past, unless
-/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_sweeps`. With
-/// `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made. More
-/// than 4,000,000 rows in all are refused.
+/// `fork` is off; the result is the same. `threads` and `progress` are as for `run_handoff_sweeps`.
+/// With `runs`, (first, end), only the runs from `first` up to `end`, which is left out, are made.
+/// More than 4,000,000 rows in all are refused.
 ///
 /// The columns of both: `cell`, the place of the scenario in the list; `run`, its number; `flow`,
 /// the flow's name; `acked`, data segments newly acknowledged (without the SYN); `sent`; `rexmits`;

@@ -18,7 +18,7 @@ use crate::policy::Failures;
 use crate::roaming::Roaming;
 use crate::startup::Startup;
 use crate::table::{Table, TableBuilder};
-use crate::{captures, interruptible, nanos, refuse, trace_columns, trace_table, Sweep};
+use crate::{captures, interruptible, nanos, refuse, trace_columns, trace_table, HandoffSweep};
 
 /// One run, complete: a network, its flows, and everything that happens to them from outside.
 ///
@@ -53,7 +53,7 @@ fn asked<'py, T: PyClass>(
 impl Setup {
     /// Return a handoff with one scheme, at `at_ns`, or at no time if that is None.
     ///
-    /// The other keywords are those of `Sweep`. The flows are called "flow-0" and so on, and
+    /// The other keywords are those of `HandoffSweep`. The flows are called "flow-0" and so on, and
     /// "resident-0".
     #[staticmethod]
     #[pyo3(signature = (*, scheme, at_ns = None, **keywords))]
@@ -66,9 +66,9 @@ impl Setup {
         let keywords = keywords.map_or_else(|| Ok(PyDict::new(py)), PyDictMethods::copy)?;
         keywords.set_item("schemes", vec![scheme])?;
         keywords.set_item("at_ns", at_ns.into_iter().collect::<Vec<u64>>())?;
-        let sweep = asked::<Sweep>(py, "handoff", Some(&keywords))?;
-        let mut setups = sweep.get().sweep.setups().map_err(refuse)?;
-        Ok(Self::plain(setups.remove(0)))
+        let sweep = asked::<HandoffSweep>(py, "handoff", Some(&keywords))?;
+        let mut setups = sweep.get().setups()?;
+        Ok(setups.remove(0))
     }
 
     /// Return a run of a long-lived flow.
@@ -84,8 +84,8 @@ impl Setup {
 
     /// Return a run of a mobile node that moves from station to station.
     ///
-    /// The keywords but `run` are those of `Roaming`. The flows are called "mobile", and "fixed-1"
-    /// and so on.
+    /// The keywords but `run` are those of `Roaming`. The flows are called "mobile", and
+    /// "resident-1" and so on.
     #[staticmethod]
     #[pyo3(signature = (*, run = 0, **keywords))]
     fn roam(py: Python<'_>, run: u64, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -316,7 +316,7 @@ impl Setup {
     /// station of each access link by the link's name ("bs1" and "bs2" of a handoff, "station0" and
     /// so on of a roaming node), "radio" or "bottleneck". Of each packet there are the first
     /// `snaplen` bytes; 0 keeps all, the payload of zeros included. Orders, timeouts, losses, break
-    /// and make are comments of packets. A handover mark is a TCP option for experiments (kind 253,
+    /// and make are comments of packets. A handoff mark is a TCP option for experiments (kind 253,
     /// RFC 6994) with identifier 0x4d46, the mark's number (2 bytes) and when it was sent in ms (4
     /// bytes). The capture ends at `until_ns`, if that is before the end of the run.
     #[pyo3(signature = (*, flow = None, until_ns = None, snaplen = 128))]

@@ -6,7 +6,9 @@ use midflight_study::{run_startups, Execution, StartupRow};
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::policy::{policies_of, Failures};
 use crate::setup::Setup;
 use crate::table::Table;
 use crate::{acked_window, link, nanos, refuse, with_progress, Link};
@@ -18,23 +20,24 @@ use crate::{acked_window, link, nanos, refuse, with_progress, Link};
 /// Flow i of either kind opens i times `stagger_ns` after the first of its kind, and is told of the
 /// link right before that, with the number of flows of its kind. `packets` are the numbers of data
 /// packets whose transfer is timed, ascending. With `window_ns`, `acked_window` is what each flow
-/// gets acknowledged in that time from the first of the `flows` on. `fixed`, `profile`, `knobs` and
-/// `end_ns` are as for `Sweep`.
+/// gets acknowledged in that time from the first of the `flows` on. `wired`, `profile`, `knobs`,
+/// `end_ns` and `policies` are as for `HandoffSweep`.
 #[pyclass(frozen, module = "midflight")]
 pub(crate) struct Startup {
     startup: midflight_study::Startup,
+    failures: Failures,
 }
 
 #[pymethods]
 impl Startup {
     #[new]
     #[pyo3(signature = (*, link, schemes, flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack",
-        lead_ns = 0, packets = vec![10, 100, 200, 300, 400], window_ns = None, profile = "ns2",
-        fixed = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000))]
+        lead_ns = 0, packets = vec![10, 100, 200, 300, 400], window_ns = None, profile = "rfc",
+        wired = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000, policies = None))]
     #[pyo3(
         text_signature = "(*, link, schemes, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
-        lead_ns=0, packets=[10, 100, 200, 300, 400], window_ns=None, profile='ns2', \
-        fixed=(100_000_000, 2_000_000), knobs={}, end_ns=3_600_000_000_000)"
+        lead_ns=0, packets=[10, 100, 200, 300, 400], window_ns=None, profile='rfc', \
+        wired=(100_000_000, 2_000_000), knobs={}, end_ns=3_600_000_000_000, policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -51,13 +54,16 @@ impl Startup {
         packets: Vec<u64>,
         window_ns: Option<u64>,
         profile: &str,
-        fixed: Link,
+        wired: Link,
         knobs: BTreeMap<String, String>,
         end_ns: u64,
+        policies: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let failures = Failures::default();
+        let policies = policies_of(policies, &failures)?;
         let startup = midflight_study::Startup {
             link: self::link(link)?,
-            fixed: self::link(fixed)?,
+            fixed: self::link(wired)?,
             schemes,
             flows,
             stagger: Duration::from_nanos(stagger_ns),
@@ -66,11 +72,12 @@ impl Startup {
             lead: Duration::from_nanos(lead_ns),
             profile: profile.into(),
             knobs: knobs.into_iter().collect(),
+            policies,
             counts: packets,
             window: window_ns.map(Duration::from_nanos),
             end: Instant::from_nanos(end_ns),
         };
-        Ok(Self { startup })
+        Ok(Self { startup, failures })
     }
 
     /// Return the run of the scheme at a place in the list.
@@ -78,7 +85,8 @@ impl Startup {
     pub(crate) fn setup(&self, place: usize) -> PyResult<Setup> {
         let setups = self.startup.setups().map_err(refuse)?;
         let schemes = setups.len();
-        let setup = setups.into_iter().nth(place).map(Setup::plain);
+        let setup = setups.into_iter().nth(place);
+        let setup = setup.map(|setup| Setup::new(setup, self.failures.clone()));
         setup.ok_or_else(|| {
             let why = format!("there is no scheme {place}: there are {schemes}, numbered from 0");
             PyIndexError::new_err(why)
@@ -88,7 +96,7 @@ impl Startup {
 
 /// Run start-ups; one table for each, with one row for each scheme and flow.
 ///
-/// `threads` and `progress` are as for `run_sweeps`. The columns:
+/// `threads` and `progress` are as for `run_handoff_sweeps`. The columns:
 ///
 /// - `scheme` of the run, `flow` (from 0, then the residents), `resident` (1 or 0), `opened_ns`
 /// - `t_10_ns` and so on: from the flow's SYN until the ACK that covers 10 data packets
@@ -109,12 +117,13 @@ pub(crate) fn run_all_startups(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Table>> {
+    let failures: Vec<Failures> = startups.iter().map(|s| s.failures.clone()).collect();
     let startups: Vec<_> = startups.iter().map(|s| s.startup.clone()).collect();
     let how = Execution {
         threads,
         ..Execution::default()
     };
-    let tables = with_progress(py, progress.as_ref(), &[], |go_on| {
+    let tables = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_startups(&startups, how, go_on)
     })?;
     let each = startups.iter().zip(&tables);

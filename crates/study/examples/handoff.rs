@@ -38,6 +38,7 @@ fn sweep() -> Sweep {
         resident_scheme: "sack".into(),
         profile: "rfc".into(),
         knobs: vec![("min_rto".into(), "200ms".into())],
+        policies: Vec::new(),
         packets: 100,
         extra: Vec::new(),
         window: None,

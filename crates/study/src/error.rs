@@ -25,6 +25,8 @@ pub enum StudyError {
         place: String,
         /// Path to the value.
         key: String,
+        /// The value, if there is one.
+        value: Option<String>,
         /// What was read and what is accepted.
         why: String,
     },

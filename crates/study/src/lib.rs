@@ -30,6 +30,7 @@
 
 mod error;
 mod execution;
+mod foreign;
 mod measure;
 mod network;
 mod question;
@@ -44,6 +45,7 @@ pub use midflight_tcp::scheme::{schemes, Built, Knobs, Scheme};
 
 pub use error::{nearest, StudyError};
 pub use execution::Execution;
+pub use foreign::Policies;
 pub use measure::{
     Cause, FlowOutcome, FlowRow, HandoffRow, Phase, ProbeRun, RoamingRow, SenderPhase, StartupRow,
     TrainRow,

@@ -83,6 +83,7 @@ fn sweep(handoff: Handoff, profile: &str) -> Sweep {
         resident_scheme: "sack".into(),
         profile: profile.into(),
         knobs: knobs(),
+        policies: Vec::new(),
         packets: 60,
         extra: vec![20, 90],
         window: None,

@@ -251,6 +251,7 @@ fn the_same_bandwidth_grid_at_every_tenth_instant() {
             resident_scheme: "sack".into(),
             profile: "ns2".into(),
             knobs: Vec::new(),
+            policies: Vec::new(),
             packets: 100,
             extra: Vec::new(),
             window: None,

@@ -149,6 +149,7 @@ fn run(case: &Row, (scheme, knobs): &Settings) -> Vec<Happening> {
         scheme: (*scheme).into(),
         profile: "ns2".into(),
         knobs: knobs.collect(),
+        policies: Vec::new(),
         seed: 1,
         runs: vec![0],
         marks: vec![end],

@@ -338,6 +338,7 @@ fn other_networks_do_not_answer() {
         scheme: "quick-start".into(),
         profile: "rfc".into(),
         knobs: Vec::new(),
+        policies: Vec::new(),
         seed: 1,
         runs: vec![0],
         marks: vec![Instant::from_nanos(4_000_000_000)],

@@ -126,6 +126,7 @@ fn two_share_a_link() {
             lead: Duration::ZERO,
             profile: "ns2".into(),
             knobs: knobs(of),
+            policies: Vec::new(),
             counts: vec![400],
             window: Some(Duration::from_secs(40)),
             end: Instant::from_nanos(600_000_000_000),

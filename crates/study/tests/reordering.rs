@@ -31,6 +31,7 @@ fn run(pair: (LinkInfo, LinkInfo), kind: HandoffKind, profile: &str) -> [Vec<Han
         schemes: ["a2", "a2+reordering"].map(String::from).to_vec(),
         profile: profile.into(),
         knobs: vec![("dsack".into(), "on".into())],
+        policies: Vec::new(),
         packets: 100,
         extra: vec![],
         end: Instant::from_nanos(600_000_000_000),

@@ -68,6 +68,7 @@ fn paper(scheme: &str) -> Roaming {
         scheme: scheme.into(),
         profile: "ns2".into(),
         knobs: knobs.map(|(k, v)| (k.into(), v.into())).to_vec(),
+        policies: Vec::new(),
         seed: 1,
         runs: vec![0, 1, 2],
         end: seconds(60.0),

@@ -71,6 +71,7 @@ fn sweep(handoff: Handoff) -> Sweep {
         resident_scheme: "dcr-frto".into(),
         profile: "ns2".into(),
         knobs: Vec::new(),
+        policies: Vec::new(),
         packets: 30,
         extra: vec![10, 40],
         window: Some(Duration::from_secs(2)),

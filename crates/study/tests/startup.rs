@@ -31,6 +31,7 @@ fn startup() -> Startup {
         lead: Duration::ZERO,
         profile: "ns2".into(),
         knobs: Vec::new(),
+        policies: Vec::new(),
         counts: vec![1, 10, 100, 400],
         window: Some(WINDOW),
         end: Instant::from_nanos(600_000_000_000),

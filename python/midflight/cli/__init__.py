@@ -19,16 +19,13 @@ from midflight.cli.command import Command
 from midflight.cli.diff import diff
 from midflight.cli.drill import drill
 from midflight.cli.explain import explain
-from midflight.cli.flow import flow
-from midflight.cli.handoff import handoff
 from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
 from midflight.cli.plot import plot
 from midflight.cli.report import report
 from midflight.cli.reproduce import reproduce
-from midflight.cli.roam import roam
 from midflight.cli.run import run
-from midflight.cli.startup import startup
+from midflight.cli.source import DEFINITIONS
 from midflight.cli.sweep import sweep
 from midflight.cli.verify import verify
 
@@ -58,10 +55,8 @@ app.command(cls=Command)(report)
 app.command(cls=Command)(explain)
 app.command(cls=Command)(diff)
 app.command(cls=Command)(verify)
-app.command(cls=Command)(handoff)
-app.command(cls=Command)(startup)
-app.command(cls=Command)(flow)
-app.command(cls=Command)(roam)
+for definition in DEFINITIONS.values():
+    app.command(definition.name, cls=Command)(definition.function())
 app.command(cls=Command)(drill)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(calibrate)

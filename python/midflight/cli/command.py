@@ -1,9 +1,13 @@
-"""A command that refuses what is too much, or given twice where it can be meant only once."""
+"""A command that refuses what is too much, given twice where it can be meant only once, or old.
+
+The words of a question's source, such as `handoff --old ...` of `midflight explain`, become one.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
@@ -13,7 +17,28 @@ from midflight.cli.output import UserError
 __all__ = ["Command"]
 
 #: What an option that may be repeated says of something that it names.
-NAMING = ("KEY=", "NAME=")
+NAMING = ("KEY=", "NAME=", "PATH=")
+#: Commands that look at one run, whose source may be a question with its own options.
+OF_SOURCES = ("explain", "diff", "plot")
+
+#: Options of earlier versions, and what has taken their place, by the command.
+OLD = {
+    "handoff": {"--fixed": "--wired", "--notify-delay": "--notice-delay"},
+    "startup": {"--fixed": "--wired"},
+    "flow": {
+        "--limit": "--queue",
+        "--wired-limit": "--wired-queue",
+        "--then-limit": "--then-queue",
+        "--until": "--marks",
+        "--notify-delay": "--notice-delay",
+    },
+    "roam": {
+        "--fixed": "--residents",
+        "--limit": "--queue",
+        "--blackout": "--gap",
+        "--back-loss": "--up-loss",
+    },
+}
 
 
 class Command(TyperCommand):
@@ -22,12 +47,59 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line; of what is given twice the last would win silently."""
         if not ctx.resilient_parsing:
+            if self.name in OF_SOURCES:
+                args = self.with_source(args)
+            self.refuse_old(args)
             values, left, given = self.make_parser(ctx).parse_args(args=list(args))
             if left:
                 raise UserError(self.too_much(left))
             for what, count in repeated(values, given):
                 raise UserError(f"{what} is given {count} times; once is accepted")
         return super().parse_args(ctx, args)
+
+    def refuse_old(self, args: Sequence[str]) -> None:
+        """Refuse an option of an earlier version, naming the one that has taken its place."""
+        for word in args:
+            option = word.partition("=")[0]
+            new = OLD.get(str(self.name), {}).get(option)
+            if new is not None:
+                raise UserError(f"{option} has another name now; {new} is accepted")
+
+    def takes_value(self, option: str) -> bool | None:
+        """Whether an option has a value; None if there is no such option."""
+        for one in self.params:
+            if isinstance(one, TyperOption) and option in (*one.opts, *one.secondary_opts):
+                return not one.is_flag
+        return None
+
+    def with_source(self, args: Sequence[str]) -> list[str]:
+        """Return the words with those of each question as one.
+
+        After the name of a question an option that the question has is the question's.
+        """
+        from midflight.cli.source import DEFINITIONS
+
+        own: list[str] = []
+        questions: list[list[str]] = []
+        left = list(args)
+        while left:
+            word = left.pop(0)
+            option, has_value, _ = word.partition("=")
+            of_question = DEFINITIONS[questions[-1][0]].source if questions else None
+            taker, into = self, own
+            if word.startswith("-") and of_question is not None:
+                if of_question.takes_value(option) is not None or self.takes_value(option) is None:
+                    taker, into = of_question, questions[-1]
+            elif word in DEFINITIONS:
+                questions.append([word])
+                own.append(word)
+                continue
+            into.append(word)
+            if word.startswith("-") and not has_value and left and taker.takes_value(option):
+                into.append(left.pop(0))
+        for question in questions:
+            own[own.index(question[0])] = shlex.join(question)
+        return own
 
     def too_much(self, left: list[str]) -> str:
         """Return what is wrong with words that are left over, and what is accepted."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.explain import RunOption, read_run, row_values
+from midflight.cli.options import PoliciesOption, SetsOption
 from midflight.cli.output import UserError, align
-from midflight.cli.run import PoliciesOption, SetsOption
 from midflight.cli.source import FigureOption, JobOption, OptionalFile, StudyOption, read_source
 
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ def diff(
     file: OptionalFile = None,
     other: Annotated[
         str | None,
-        typer.Argument(metavar="[OTHER]", help="The second scenario.  [default: the same]"),
+        typer.Argument(metavar="[OTHER]", help="The second source.  [default: the same]"),
     ] = None,
     of_a: Annotated[
         list[str] | None,
-        typer.Option("--a", metavar="KEY=VALUE", help="Set a value in the first run only."),
+        typer.Option("--a", metavar="PATH=VALUE", help="Set a value in the first run only."),
     ] = None,
     of_b: Annotated[
         list[str] | None,
-        typer.Option("--b", metavar="KEY=VALUE", help="Set a value in the second run only."),
+        typer.Option("--b", metavar="PATH=VALUE", help="Set a value in the second run only."),
     ] = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
@@ -68,7 +68,7 @@ def diff(
 ) -> int:
     """Find the first event at which two runs part, and why.
 
-    The runs are of one scenario with different values, or of two scenarios. Prints the number of
+    The runs are of one source with different values, or of two sources. Prints the number of
     equal events, the last of them, what each run does then, its sender before and after, the orders
     that only it was given, and the causes of its event. The exit status is that of diff: 0 if the
     runs are identical, 1 if they differ, 2 for an error.
@@ -78,6 +78,8 @@ def diff(
       midflight diff wifi-to-lte --a flows.download.scheme=sack --b flows.download.scheme=enhanced
       midflight diff a.toml b.toml --set seed=7
       midflight diff --study daniel-kojo-2008 --figure 8 --a scheme=sack --b scheme=enhanced
+      midflight diff handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 8.2s \\
+          --a scheme=sack --b scheme=enhanced
     """
     from midflight.explain.parting import compare
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import idle_knobs, read, read_knobs
+from midflight.cli.input import idle_knobs, read, read_pairs
+from midflight.cli.options import SettingsOption
 from midflight.cli.output import UserError
 
 if TYPE_CHECKING:
@@ -42,15 +43,7 @@ def drill(
             help="rfc (today's standards) or ns2 (ns-2.35).  [default: the script's, or rfc]",
         ),
     ] = None,
-    knobs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Set a knob of a scheme's part or a setting of the profile, see `midflight "
-            "list`; it overrides the script. May be repeated.",
-        ),
-    ] = None,
+    sets: SettingsOption = None,
     tolerance: Annotated[
         str | None,
         typer.Option(
@@ -77,16 +70,16 @@ def drill(
     \b
     Examples:
       midflight drill drills/rfc5681
-      midflight drill slow-start.pkt --set min_rto=200ms
+      midflight drill slow-start.pkt --set set.min_rto=200ms
       midflight drill my.pkt --scheme frto --profile rfc --json
     """
     from midflight import MidflightError, _core
+    from midflight.question import apart
 
-    request: dict[str, Any] = {
-        "scheme": scheme,
-        "profile": profile,
-        "knobs": read_knobs(knobs or []),
-    }
+    chosen, knobs = apart(read_pairs(sets or []), "a script")
+    request: dict[str, Any] = {"scheme": scheme, "profile": profile, "knobs": knobs}
+    for name, value in chosen.items():
+        raise UserError(f"--set {name}={value}: give --{name} {value}")
     if tolerance is not None:
         request["tolerance_ns"] = read("--tolerance", _core.parse_duration, tolerance)
     if scheme is not None:

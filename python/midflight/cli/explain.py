@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import read, read_whole
+from midflight.cli.options import PoliciesOption, SetsOption
 from midflight.cli.output import UserError, note
-from midflight.cli.run import PoliciesOption, SetsOption
 from midflight.cli.source import (
+    DEFINITIONS,
     FigureOption,
     JobOption,
     OptionalFile,
@@ -69,7 +70,9 @@ def explain(
     order with its author and reason, which follows from a notice, an ACK or a timer; an ACK from
     the segment that caused it; a timeout from the setting of the timer and from what happened to
     the segment. The chain ends at an external event (the opening, a handoff, a notice, a loss) or
-    after 12 steps. Numbers are segment numbers.
+    after 12 steps. Numbers are segment numbers. The source is a scenario, a question with the
+    options of its command, or a run of a study; options that the question has, such as --at, are
+    the question's behind its name.
 
     \b
     Examples:
@@ -78,6 +81,8 @@ def explain(
       midflight explain wifi-to-lte --what rto
       midflight explain wifi-to-lte --what stall
       midflight explain --study daniel-kojo-2008 --figure 8 --what rto
+      midflight explain --at 9.8s handoff --old "6400 kbit/s, 9 ms" \\
+          --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
     """
     from midflight import parse_duration
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
@@ -130,11 +135,14 @@ def again(
     run: str,
 ) -> list[str]:
     """Return the words of the command that asks of the same run."""
-    words = ["midflight", "explain", *source]
+    words: list[str] = []
     for option, values in (("--set", sets), ("--policy", policies)):
         words += [word for value in values or [] for word in (option, value)]
     words += [] if flow is None else ["--flow", flow]
-    return words if run == "0" else [*words, "--run", run]
+    words += [] if run == "0" else ["--run", run]
+    if source[0] in DEFINITIONS:
+        return ["midflight", "explain", *words, *source]
+    return ["midflight", "explain", *source, *words]
 
 
 def print_list(
@@ -157,7 +165,10 @@ def print_list(
         print(f"... and {len(found) - MOST_LISTED} more; --json has all")
     # The last one at or before the instant is taken, so it must not be rounded down.
     micro = -(-found[0].time_ns // 1000)
-    words = [*words, "--at", f"{micro / 1e6:.6f}s", "--what", name]
+    own = ["--at", f"{micro / 1e6:.6f}s", "--what", name]
+    # What is behind a question is the question's.
+    is_question = any(word in DEFINITIONS for word in words)
+    words = [*words[:2], *own, *words[2:]] if is_question else [*words, *own]
     print(f"\nWhy the first one: {shlex.join(words)}")
 
 

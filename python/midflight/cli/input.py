@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from midflight.cli.output import UserError
 
-__all__ = ["idle_knobs", "link_text", "read", "read_knobs", "read_pairs", "read_whole"]
+if TYPE_CHECKING:
+    from midflight.policy import Policies
+
+__all__ = ["idle_knobs", "own_policies", "read", "read_pairs", "read_whole"]
 
 
 def read(option: str, parse: Callable[[str], Any], text: str) -> Any:
@@ -31,9 +34,14 @@ def read_whole(option: str, text: str, least: int, most: int) -> int:
     return number
 
 
-def read_knobs(words: Iterable[str]) -> dict[str, str]:
-    """Read the values of --set of senders; that no key is there twice is the command's to see."""
-    return dict(read_pairs(words))
+def own_policies(words: Sequence[str] | None) -> Policies:
+    """Load the policies of --policy."""
+    from midflight.policy import load_policies
+
+    try:
+        return load_policies(words or [])
+    except ValueError as error:
+        raise UserError(f"--policy: {error}") from error
 
 
 def read_pairs(words: Iterable[str]) -> list[tuple[str, str]]:
@@ -42,7 +50,9 @@ def read_pairs(words: Iterable[str]) -> list[tuple[str, str]]:
     for word in words:
         key, equals, value = word.partition("=")
         if not (equals and key.strip() and value.strip()):
-            raise UserError(f'--set "{word}" is not key=value; write for example min_rto="1 s"')
+            raise UserError(
+                f'--set "{word}" is not PATH=VALUE; write for example set.min_rto="1 s"'
+            )
         pairs.append((key.strip(), value.strip()))
     return pairs
 
@@ -74,8 +84,3 @@ def idle_knobs(
         parts = owners.get(name, [])
         if parts and chosen.isdisjoint(parts):
             yield f"{name} has no effect: no scheme of this run has {' or '.join(parts)}"
-
-
-def link_text(link: tuple[int, int]) -> str:
-    """Return a link as text, in kbit/s and ms without needless digits."""
-    return f"{link[0] / 1e3:.12g} kbit/s, {link[1] / 1e6:.12g} ms"

@@ -30,17 +30,16 @@ HEADINGS = {
     "responses": "Responses to duplicate ACKs",
     "classifiers": "Loss classifiers",
     "detectors": "Detectors of spurious retransmissions",
-    "signals": "Handover signals of a mobile node",
+    "signals": "Handoff signals of a mobile node",
     "links": "Presets of access links",
     "scenarios": "Starter scenarios",
 }
 
-#: How each kind of command takes what a list shows as KNOB.
+#: How what a list shows as KNOB is set.
 HOW_TO_SET = """\
 How to set a KNOB
-  handoff, startup, flow, roam, drill              --set KNOB=VALUE
-  run, sweep, plot, report, explain, diff          --set set.KNOB=VALUE for all flows,
-                                                   --set flows.NAME.set.KNOB=VALUE for one
+  every command                                    --set set.KNOB=VALUE for all flows
+  run, sweep, plot, report, explain, diff          --set flows.NAME.set.KNOB=VALUE for one
   a scenario file                                  [set] or [flows.NAME.set], KNOB = "VALUE"
   an axis of a sweep                               --axis set.KNOB=VALUES"""
 
@@ -59,9 +58,9 @@ def list_registry(
 
     A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
-    and one handover signal. `--scheme` accepts several joined by +, such as enhanced+dcr-frto.
+    and one handoff signal. `--scheme` accepts several joined by +, such as enhanced+dcr-frto.
     `--set` sets the knobs of the parts and the settings of sender and receiver. The
-    list ends with how each command spells them.
+    list ends with how they are spelled.
 
     \b
     Examples:

@@ -1,21 +1,22 @@
-"""Options that mean the same in every command that runs something."""
+"""Options that mean the same in every command that has them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 __all__ = [
-    "EndOption",
-    "FixedOption",
-    "JsonOption",
-    "KnobsOption",
+    "FileArgument",
+    "OwnProfileOption",
+    "OwnRunsOption",
+    "OwnSeedOption",
+    "PoliciesOption",
     "ProfileOption",
-    "ResidentSchemeOption",
-    "RunsOption",
     "SchemesOption",
-    "StaggerOption",
+    "SetsOption",
+    "SettingsOption",
     "ThreadsOption",
 ]
 
@@ -29,6 +30,22 @@ def scheme_names(incomplete: str) -> list[str]:
     return [f"{joined}{plus}{name}" for name in names if name.startswith(last)]
 
 
+def scenario_names(incomplete: str) -> list[str]:
+    """Return starters and files that go on like this, for the shell's completion."""
+    from midflight.scenario import starter_names
+
+    files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))
+    return [name for name in (*starter_names(), *files) if name.startswith(incomplete)]
+
+
+FileArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        autocompletion=scenario_names,
+        help="A scenario in TOML, or the name of a starter (`midflight list scenarios`).",
+    ),
+]
 SchemesOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,46 +56,47 @@ SchemesOption: TypeAlias = Annotated[
         "enhanced+dcr-frto. May be repeated.  [default: sack]",
     ),
 ]
-ProfileOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="ns2 (ns-2.35, packet for packet) or rfc (today's standards)."
-    ),
-]
-KnobsOption: TypeAlias = Annotated[
+PROFILES = "rfc (today's standards) or ns2 (ns-2.35, packet for packet)."
+ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
+SetsOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="KEY=VALUE",
-        help="Set a knob of a scheme's part or a setting of the profile, see `midflight list`. "
-        "May be repeated.",
+        metavar="PATH=VALUE",
+        help="Set a value by its path, which overrides the file: flows.download.scheme=enhanced, "
+        'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be '
+        "repeated.",
     ),
 ]
-RunsOption: TypeAlias = Annotated[
-    str,
-    typer.Option(metavar="N", help="Number of runs of each scheme, with different random numbers."),
+SettingsOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a knob of a scheme's part or a setting of the profile by its path, such as "
+        'set.min_rto="1 s", see `midflight list`. May be repeated.',
+    ),
+]
+PoliciesOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME=FILE.py:CLASS",
+        help="A policy of your own in Python, as the name of a scheme. May be repeated.",
+    ),
+]
+OwnRunsOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--runs", metavar="N", help="Number of runs.  [default: the file's, or 1]"),
+]
+OwnSeedOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--seed", metavar="N", help="Seed.  [default: the file's, or 1]"),
+]
+OwnProfileOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help=f"{PROFILES}  [default: the file's, or rfc]"),
 ]
 ThreadsOption: TypeAlias = Annotated[
     str, typer.Option(metavar="N", help="Number of threads; 0 is one for each core.")
-]
-JsonOption: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print summary and runs as JSON instead.")
-]
-FixedOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="LINK",
-        help="Each of the two links between the sender and the access link; the rate is also "
-        "that of the mobile node's interfaces.",
-    ),
-]
-EndOption: TypeAlias = Annotated[
-    str,
-    typer.Option(metavar="TIME", help="End of unfinished runs."),
-]
-StaggerOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="TIME", help="Time between the starts of two flows.")
-]
-ResidentSchemeOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The sender of each resident.")
 ]

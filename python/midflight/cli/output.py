@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 __all__ = [
     "Progress",
@@ -20,27 +18,15 @@ __all__ = [
     "note",
     "open_result",
     "progress_display",
-    "put_table",
-    "seconds",
     "shorten",
     "time_text",
 ]
 
 Progress = Callable[[str, int, int], None]
-Made = TypeVar("Made")
 
 
 class UserError(Exception):
     """A mistake in what the user asked for; the message is one sentence."""
-
-
-def seconds(nanoseconds: int | None) -> str:
-    """Return nanoseconds as seconds with six decimals, rounded half up; empty when missing."""
-    if nanoseconds is None:
-        return ""
-    sign = "-" if nanoseconds < 0 else ""
-    whole, micro = divmod((abs(nanoseconds) + 500) // 1000, 1_000_000)
-    return f"{sign}{whole}.{micro:06d}"
 
 
 def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
@@ -108,36 +94,6 @@ def open_result(path: Path, *, binary: bool = False) -> Iterator[IO[Any]]:
         raise UserError(
             f'cannot write "{path}": {reason}; give a file in a directory that can be written to'
         ) from error
-
-
-def put_table(
-    run: Callable[[], Made],
-    csv_file: str | None,
-    *,
-    as_json: bool,
-    lines: Callable[[Made], Iterable[Sequence[str]]],
-    summary: Callable[[Made], str],
-    values: Callable[[Made], dict[str, Any]],
-) -> None:
-    """Run, and write what is asked for: JSON, or a summary and the lines of a CSV file."""
-    if as_json and csv_file is not None:
-        raise UserError("--csv and --json exclude each other; give one of them")
-    if as_json:
-        json.dump(values(run()), sys.stdout, indent=2, allow_nan=False)
-        print()
-    elif csv_file in ("-", "/dev/stdout"):
-        made = run()
-        csv.writer(sys.stdout, lineterminator="\n").writerows(lines(made))
-        sys.stdout.flush()
-        print(summary(made), file=sys.stderr)
-    elif csv_file is not None:
-        # Opened before the runs, so that a place that cannot be written to shows at once.
-        with open_result(Path(csv_file)) as file:
-            made = run()
-            csv.writer(file, lineterminator="\n").writerows(lines(made))
-        print(summary(made))
-    else:
-        print(summary(run()))
 
 
 def shorten(text: str, width: int = 90) -> str:

@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import read, read_pairs, read_whole
+from midflight.cli.input import own_policies, read, read_whole
+from midflight.cli.options import PoliciesOption, SetsOption
 from midflight.cli.output import UserError, note, open_result
-from midflight.cli.run import (
-    PoliciesOption,
-    SetsOption,
-    idle_notes,
-    own_policies,
-    scenario_plan,
-)
+from midflight.cli.run import idle_notes
 from midflight.cli.source import (
+    DEFINITIONS,
     FigureOption,
     JobOption,
     StudyOption,
-    is_figure,
-    read_figure_run,
+    read_asked,
     source_words,
 )
 
@@ -49,9 +44,10 @@ def plot(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENARIO|DIR]",
-            help="A scenario in TOML or the name of a starter; or a folder of results, or a CSV "
-            "or Parquet file; not with --study.",
+            metavar="[SOURCE|DIR]",
+            help="A scenario in TOML, the name of a starter, or handoff, startup, flow or roam "
+            "with the options of that command; or a folder of results, or a CSV or Parquet file; "
+            "not with --study.",
             show_default=False,
         ),
     ] = None,
@@ -144,6 +140,7 @@ def plot(
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --from "0.2 s" --out both.pdf
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
       midflight plot --study daniel-kojo-2008 --figure 8 --out figure-8.html
+      midflight plot --out starts.png startup --link "50 Mbit/s, 15 ms" --scheme sack --scheme vho
       midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
         --out sweep.svg
       midflight plot results --x handoffs.0.gap --y goodput_bps --by flows.download.scheme \\
@@ -173,35 +170,30 @@ def plot(
     from midflight.plot.style import check_format
     from midflight.scenario import starter_names
 
-    shown_run: Any = None
-    if is_figure(study, figure, job, source):
-        shown_run = read_figure_run(str(study), str(figure), job)
-        source = ""
-    assert source is not None
-    place = Path(source)
-    is_table = not shown_run and (place.is_dir() or place.suffix in (".csv", ".parquet"))
+    place = Path(source or "")
+    is_question = (source or "").partition(" ")[0] in DEFINITIONS
+    is_table = source is not None and not is_question
+    is_table = is_table and (place.is_dir() or place.suffix in (".csv", ".parquet"))
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
-        plot_results(source, out, x=x, y=y, by=by or (), where=where or (), texts=texts)
+        plot_results(str(source), out, x=x, y=y, by=by or (), where=where or (), texts=texts)
         return
-    if shown_run is not None:
-        refuse(of_results, "a figure's run is shown", "is for a folder of results")
-        shown_run = shown_run.but([(k, str(v)) for k, v in read_pairs(sets or [])])
-    elif not place.exists() and source not in starter_names() and any(of_results.values()):
-        raise UserError(f'there is no folder and no table "{source}"')
-    else:
+    if study is not None or is_question:
+        refuse(of_results, "one run is shown", "is for a folder of results")
+    elif source is not None:
+        is_there = place.exists() or source in starter_names()
+        if not is_there and any(of_results.values()):
+            raise UserError(f'there is no folder and no table "{source}"')
         check_is_scenario(place)
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
-    if shown_run is not None:
-        plan = shown_run
-    else:
-        plan = scenario_plan(source, sets, own_policies(policies))
-        used = with_schemes(json.loads(plan.canonical), flow, schemes or ())
-        for one in (*plan.remarks, *idle_notes(used)):
+    shown_run: Any = read_asked(source, sets, policies, study=study, figure=figure, job=job)
+    if study is None and not is_question:
+        used = with_schemes(json.loads(shown_run.canonical), flow, schemes or ())
+        for one in (*shown_run.remarks, *idle_notes(used)):
             note(one)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
@@ -219,13 +211,15 @@ def plot(
             if one is not None
         ]
         named = source_words(source, study=study, figure=figure, job=job)
-        words = ["midflight", "plot", *named, *(w for pair in given for w in pair), "--out", out]
-        html = page_html(plan, view=(from_s, until_s, shown), command=shlex.join(words), **how)
+        own = [*(word for pair in given for word in pair), "--out", out]
+        # What is behind a question is the question's.
+        words = ["midflight", "plot", *([*own, *named] if is_question else [*named, *own])]
+        html = page_html(shown_run, view=(from_s, until_s, shown), command=shlex.join(words), **how)
         with open_result(Path(out)) as file:
             file.write(html)
     else:
         write_figure(
-            plan,
+            shown_run,
             out,
             kind=kind or "both",
             from_s=from_s,

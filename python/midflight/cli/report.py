@@ -9,17 +9,10 @@ from typing import Annotated
 
 import typer
 
-from midflight.cli.input import read_whole
-from midflight.cli.options import ThreadsOption
+from midflight.cli.input import own_policies, read_whole
+from midflight.cli.options import FileArgument, PoliciesOption, SetsOption, ThreadsOption
 from midflight.cli.output import QUIET_S, note, open_result, progress_display
-from midflight.cli.run import (
-    FileArgument,
-    PoliciesOption,
-    SetsOption,
-    idle_notes,
-    own_policies,
-    scenario_plan,
-)
+from midflight.cli.run import idle_notes, scenario_plan
 
 __all__ = ["report"]
 

@@ -4,134 +4,63 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from midflight.cli.captures import Captures, SnaplenOption
-from midflight.cli.flow_tables import write_trace
-from midflight.cli.input import idle_knobs, read_pairs, read_whole
-from midflight.cli.options import ThreadsOption
-from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
-from midflight.cli.result_files import FolderOption, ManifestFile, TableFiles, result_folder
-from midflight.run_tables import RunSummary, counted, rows
+from midflight.cli.input import idle_knobs, own_policies, read_pairs, read_whole
+from midflight.cli.options import (
+    FileArgument,
+    OwnProfileOption,
+    OwnRunsOption,
+    OwnSeedOption,
+    PoliciesOption,
+    SetsOption,
+    ThreadsOption,
+)
+from midflight.cli.output import UserError, align, note
+from midflight.cli.result_files import CsvOption, FolderOption, JsonOption, produce
+from midflight.cli.watched import (
+    FlowOption,
+    PcapOption,
+    PlotOption,
+    QlogOption,
+    RunOption,
+    SnaplenOption,
+    TraceOption,
+    Watched,
+)
+from midflight.run_tables import RunSummary, counted
 from midflight.unmet import UnmetRuns
 
 if TYPE_CHECKING:
-    from midflight._core import Plan, Table
+    from midflight._core import Plan
     from midflight.policy import Policies
 
-__all__ = [
-    "FileArgument",
-    "PoliciesOption",
-    "SetsOption",
-    "idle_notes",
-    "own_policies",
-    "run",
-    "scenario_plan",
-]
+__all__ = ["idle_notes", "run", "scenario_plan", "with_shorthands"]
 
 # Lines of the table of handoffs and changes.
 MOST_LINES = 40
 
-SetsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Set a value by its path, which overrides the file: flows.download.scheme=enhanced, "
-        'links.lte.rate="5 Mbit/s", handoffs.0.gap="1 s", set.min_rto="1 s". May be '
-        "repeated.",
-    ),
-]
-
-
-def scenario_names(incomplete: str) -> list[str]:
-    """Return starters and files that go on like this, for the shell's completion."""
-    from midflight.scenario import starter_names
-
-    files = (str(path) for path in Path().glob(f"{incomplete}*") if path.suffix in (".toml", ""))
-    return [name for name in (*starter_names(), *files) if name.startswith(incomplete)]
-
-
-FileArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        autocompletion=scenario_names,
-        help="A scenario in TOML, or the name of a starter (`midflight list scenarios`).",
-    ),
-]
-
-
-PoliciesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--policy",
-        metavar="NAME=FILE.py:CLASS",
-        help="A policy of your own in Python, as the name of a scheme. May be repeated.",
-    ),
-]
-
 
 def run(
     file: FileArgument,
+    profile: OwnProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
+    runs: OwnRunsOption = None,
+    seed: OwnSeedOption = None,
     threads: ThreadsOption = "0",
     out: FolderOption = None,
-    trace: Annotated[
-        str | None,
-        typer.Option(
-            "--trace",
-            metavar="DIR",
-            help="Write every event of each flow in one run as CSV to DIR/FLOW.csv.",
-        ),
-    ] = None,
-    pcap: Annotated[
-        str | None,
-        typer.Option(
-            "--pcap",
-            metavar="DIR",
-            help="Write the packets of a flow in one run at its sender, its receiver and each "
-            "base station as pcapng files for Wireshark.",
-        ),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw a flow in one run over time, as .png, .svg or .pdf; `midflight plot` has "
-            "more options.",
-        ),
-    ] = None,
-    qlog: Annotated[
-        str | None,
-        typer.Option(
-            "--qlog",
-            metavar="DIR",
-            help="Write the recovery of each flow in one run as qlog's events to DIR/FLOW.sqlog.",
-        ),
-    ] = None,
-    flow: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The flow for --pcap and --plot.  [default: the first]"),
-    ] = None,
-    of_run: Annotated[
-        str,
-        typer.Option(
-            "--run", metavar="N", help="The run for --trace, --pcap, --plot and --qlog, from 0."
-        ),
-    ] = "0",
+    csv_file: CsvOption = None,
+    as_json: JsonOption = False,
+    trace: TraceOption = None,
+    pcap: PcapOption = None,
+    qlog: QlogOption = None,
+    plot: PlotOption = None,
+    flow: FlowOption = None,
+    of_run: RunOption = "0",
     snaplen: SnaplenOption = "128",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print flows, phases and the manifest as JSON.")
-    ] = False,
 ) -> None:
     """Run a scenario: a file with links, flows, handoffs and changes.
 
@@ -144,20 +73,23 @@ def run(
     \b
     Examples:
       midflight run wifi-to-lte
-      midflight run wifi-to-lte --set flows.download.scheme=enhanced --set runs=20
-      midflight run leo-handovers --set links.dish.queue=bdp --json
+      midflight run wifi-to-lte --set flows.download.scheme=enhanced --runs 20
+      midflight run leo-handoffs --set links.dish.queue=bdp --json
       midflight run wifi-to-lte --trace events --pcap captures --out results
       midflight run wifi-to-lte --plot run.png
     """
-    captures = Captures(pcap, snaplen, [])
-    number = read_whole("--run", of_run, 0, 999_999_999)
+    watched = Watched(
+        trace=trace, pcap=pcap, qlog=qlog, plot=plot, flow=flow, run=of_run, snaplen=snaplen
+    )
     thread_count = read_whole("--threads", threads, 0, 1024)
+    sets = with_shorthands(sets, profile, runs, seed)
     own = own_policies(policies)
     plan = scenario_plan(file, sets, own)
     values = json.loads(plan.canonical)
-    if number >= values["runs"]:
+    if watched.run >= values["runs"]:
         raise UserError(
-            f"--run {number}: the scenario has {counted(values['runs'], 'run')}, numbered from 0"
+            f"--run {watched.run}: the scenario has {counted(values['runs'], 'run')}, numbered "
+            "from 0"
         )
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
@@ -166,90 +98,79 @@ def run(
             f"all {values['runs']} runs are equal: nothing is random in this scenario (losses, "
             "reordering, cross traffic, notices and signals that are lost)"
         )
-    from midflight.scenario import manifest_of, run_pieces
-
-    flags = [
-        *(f"--set={one}" for one in sets or []),
-        *(f"--policy={one}" for one in policies or []),
-    ]
-    command = shlex.join(["midflight", "run", file, *flags])
-    with (
-        result_folder(out) as folder,
-        trace_folder(trace) as traces,
-        figure_file(plot) as figure,
-        result_folder(qlog, option="--qlog") as qlogs,
-    ):
-        captures.write(lambda bytes_kept: plan.setup(number).capture(flow=flow, snaplen=bytes_kept))
-        with ExitStack() as files:
-            summary, unmet = RunSummary(), UnmetRuns(plan)
-            found = Found() if as_json else None
-            manifest = manifest_of(plan, [], command, policies=own)
-            places = {place.resolve(): place for place in (folder, traces) if place is not None}
-            written: list[TableFiles | ManifestFile] = [
-                *(() if folder is None else (TableFiles(folder, files),)),
-                *(ManifestFile(place, manifest, files) for place in places.values()),
-            ]
-            with progress_display(quiet_s=QUIET_S) as progress:
-                pieces = run_pieces(
-                    plan,
-                    threads=thread_count,
-                    progress=lambda done, total: progress("runs", done, total),
-                )
-                for piece in pieces:
-                    for taker in (summary, unmet, *([] if found is None else [found]), *written):
-                        taker.add(*piece)
-            for text in unmet.notes():
-                note(text)
-            if traces is not None:
-                write_traces(traces, plan, number)
-            for file_written in written:
-                file_written.close()
-        if plot is not None and figure is not None:
-            from midflight.plot.history import histories
-            from midflight.plot.run import run_figure
-            from midflight.plot.style import check_format, figure_bytes
-
-            drawn = run_figure(histories(plan, flow=flow, run=number))
-            figure.write(figure_bytes(drawn, check_format(Path(plot))))
-        if qlogs is not None:
-            write_qlogs(qlogs, plan, number)
-    if found is not None:
-        json.dump(found.values(manifest), sys.stdout, indent=2, allow_nan=False)
-        print()
-    else:
-        print(summary_text(values, summary))
+    flags = [*(f"--set={one}" for one in sets), *(f"--policy={one}" for one in policies or [])]
+    produce(
+        ScenarioRuns(plan, own),
+        watched,
+        command=shlex.join(["midflight", "run", file, *flags]),
+        threads=thread_count,
+        out=out,
+        csv_file=csv_file,
+        as_json=as_json,
+    )
 
 
-class Found:
-    """The rows of runs for JSON, which are held until all are there."""
+class ScenarioRuns:
+    """`Results` of a scenario."""
 
-    def __init__(self) -> None:
-        self.flows: list[dict[str, Any]] = []
-        self.phases: list[dict[str, Any]] = []
+    tables = ("flows", "phases")
+    #: The flows of one run have different ones.
+    schemes = ("",)
 
-    def add(self, flows: Table, phases: Table) -> None:
-        """Add some runs."""
-        self.flows += rows(flows)
-        self.phases += rows(phases)
+    def __init__(self, plan: Plan, policies: Policies) -> None:
+        self.source, self.policies = plan, policies
+        self.summary, self.unmet = RunSummary(), UnmetRuns(plan)
 
-    def values(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Return all of it, with the manifest of the runs."""
-        digests = list({row["run"]: row["digest"] for row in self.flows}.values())
-        return {
-            "flows": self.flows,
-            "phases": self.phases,
-            "manifest": manifest | {"digests": digests},
-        }
+    def pieces(self, *, threads: int, progress: Callable[[int, int], object]) -> Iterator[Any]:
+        """Run all; yield the tables of some runs at a time."""
+        from midflight.scenario import run_pieces
+
+        return run_pieces(self.source, threads=threads, progress=progress)
+
+    def digests(self, *tables: Any) -> Sequence[str]:
+        """Return the digest of each run."""
+        flows = tables[0]
+        return list(dict(zip(flows.column("run"), flows.column("digest"), strict=True)).values())
+
+    def manifest(self, command: str) -> dict[str, Any]:
+        """Return what repeats the runs."""
+        from midflight.scenario import manifest_of
+
+        return manifest_of(self.source, [], command, policies=self.policies)
+
+    def add(self, *tables: Any) -> None:
+        """Take some runs into the summary."""
+        self.summary.add(*tables)
+        self.unmet.add(*tables)
+
+    def notes(self) -> Iterator[str]:
+        """Yield the handoffs that no flow met."""
+        return self.unmet.notes()
+
+    def values(self) -> dict[str, Any]:
+        """The summary is not in JSON: it follows from the tables."""
+        return {}
+
+    def text(self) -> str:
+        """Return what was measured."""
+        return summary_text(json.loads(self.source.canonical), self.summary)
 
 
-def own_policies(words: Sequence[str] | None) -> Policies:
-    """Load the policies of --policy."""
-    from midflight.policy import load_policies
+def with_shorthands(
+    sets: Sequence[str] | None, profile: str | None, runs: str | None, seed: str | None
+) -> list[str]:
+    """Return the values of --set with those of options that are short for one.
 
-    try:
-        return load_policies(words or [])
-    except ValueError as error:
-        raise UserError(f"--policy: {error}") from error
+    Raises `UserError` for a value that is given both ways.
+    """
+    found = list(sets or [])
+    for key, value in (("profile", profile), ("runs", runs), ("seed", seed)):
+        if value is not None and any(path == key for path, _ in read_pairs(found)):
+            raise UserError(f"--{key} and --set {key} give values for the same; give one of them")
+        if value is not None and key != "profile":
+            read_whole(f"--{key}", value, 1 if key == "runs" else 0, 2**63 - 1)
+        found += [] if value is None else [f"{key}={value}"]
+    return found
 
 
 def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | None = None) -> Plan:
@@ -280,41 +201,6 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
     yield from idle_knobs(schemes, scenario.get("set", {}))
     for one in flows.values():
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
-
-
-def figure_file(name: str | None) -> Any:
-    """Return a context with the file of a figure, if one is wanted."""
-    if name is None:
-        return nullcontext(None)
-    from midflight.plot.style import check_format
-
-    check_format(Path(name))
-    return open_result(Path(name), binary=True)
-
-
-def trace_folder(name: str | None) -> Any:
-    """Return a context that makes the folder of traces, if one is wanted."""
-    return result_folder(name, option="--trace")
-
-
-def write_traces(folder: Path, plan: Plan, run: int) -> None:
-    """Write the events of each flow in a run."""
-    names = [one["name"] for one in plan.flows]
-    for name in names:
-        with open_result(folder / f"{name}.csv") as file:
-            write_trace(plan.setup(run).trace(flow=name), file)
-    note(f"events in {folder}: {', '.join(f'{name}.csv' for name in names)}")
-
-
-def write_qlogs(folder: Path, plan: Plan, run: int) -> None:
-    """Write the recovery of each flow in a run."""
-    from midflight.qlog import SUFFIX, write_qlog
-
-    names = [one["name"] for one in plan.flows]
-    for name in names:
-        with open_result(folder / f"{name}{SUFFIX}") as file:
-            write_qlog(plan, name, file, run=run)
-    note(f"qlog in {folder}: {', '.join(f'{name}{SUFFIX}' for name in names)}")
 
 
 def summary_text(scenario: dict[str, Any], summary: RunSummary) -> str:

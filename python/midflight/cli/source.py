@@ -1,37 +1,50 @@
-"""Which run a command looks at: of a scenario, or of a paper's figure."""
+"""Which run a command looks at: of a scenario, of a question, or of a paper's figure."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from midflight.cli.input import read_pairs, read_whole
+from midflight.cli.flow import FLOW
+from midflight.cli.handoff import HANDOFF
+from midflight.cli.input import own_policies, read_pairs, read_whole
 from midflight.cli.output import UserError, note
-from midflight.cli.run import own_policies, scenario_plan
+from midflight.cli.question import Asked
+from midflight.cli.roam import ROAM
+from midflight.cli.run import scenario_plan
+from midflight.cli.startup import STARTUP
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
+    from midflight.question import Question
     from midflight.studies.figure_runs import FigureRun
 
 __all__ = [
+    "DEFINITIONS",
     "FigureOption",
     "JobOption",
     "OptionalFile",
     "StudyOption",
     "is_figure",
+    "question_of",
+    "read_asked",
     "read_figure_run",
     "read_source",
     "source_words",
 ]
 
+#: The questions by their names, which are words of a source.
+DEFINITIONS = {one.name: one for one in (HANDOFF, STARTUP, FLOW, ROAM)}
+
 OptionalFile = Annotated[
     str | None,
     typer.Argument(
-        metavar="[FILE]",
-        help="A scenario in TOML, or the name of a starter (midflight list scenarios); not with "
-        "--study.",
+        metavar="[SOURCE]",
+        help="A scenario in TOML, the name of a starter (midflight list scenarios), or handoff, "
+        "startup, flow or roam with the options of that command; not with --study.",
         show_default=False,
     ),
 ]
@@ -61,7 +74,10 @@ def is_figure(study: str | None, figure: str | None, job: str | None, file: str 
             if value is not None:
                 raise UserError(f"{option} is for --study; give --study as well")
         if file is None:
-            raise UserError("give a scenario (a file or a starter), or --study and --figure")
+            raise UserError(
+                "give a scenario (a file or a starter), a question (handoff, startup, flow or "
+                "roam), or --study and --figure"
+            )
         return False
     if file is not None:
         raise UserError(f'--study takes the place of "{file}"; give one of them')
@@ -100,31 +116,60 @@ def read_figure_run(study: str, figure: str, job: str | None) -> FigureRun:
     return found[read_whole("--job", job if job is not None else "0", 0, len(found) - 1)]
 
 
+def question_of(text: str) -> Asked | None:
+    """Return the question of a source, or None for one that is a scenario."""
+    name, space, _ = text.partition(" ")
+    if name not in DEFINITIONS or not (space or text == name):
+        return None
+    return DEFINITIONS[name].read(shlex.split(text)[1:])
+
+
+def read_asked(
+    file: str | None,
+    sets: Sequence[str] | None,
+    policies: Sequence[str] | None,
+    *,
+    study: str | None,
+    figure: str | None,
+    job: str | None,
+) -> Plan | FigureRun | Question:
+    """Return the runs that a command looks at.
+
+    Of a study or a question `sets` are `scheme`, `profile` and `set.NAME`.
+    """
+    from dataclasses import replace
+
+    own = own_policies(policies)
+    if is_figure(study, figure, job, file):
+        found = replace(read_figure_run(str(study), str(figure), job), policies=own)
+        return found.but(read_pairs(sets or []))
+    asked = question_of(file or "")
+    if asked is None:
+        return scenario_plan(file or "", sets, own)
+    every = {**(asked.source.policies or {}), **own}
+    return replace(asked.source, policies=every).but(read_pairs(sets or []))
+
+
 def read_source(
     file: str | None,
     sets: Sequence[str] | None,
-    policies: list[str] | None,
+    policies: Sequence[str] | None,
     *,
     study: str | None,
     figure: str | None,
     job: str | None,
     run: int,
 ) -> Setup:
-    """Return the run that a command looks at.
+    """Return the run that a command looks at, which is one of one scheme."""
+    from midflight.question import Question
 
-    Of a study `sets` are settings and knobs by name, `scheme` or `profile`.
-    """
-    if not is_figure(study, figure, job, file):
-        plan: Plan = scenario_plan(file or "", sets, own_policies(policies))
-        return plan.setup(run)
-    if policies:
+    found = read_asked(file, sets, policies, study=study, figure=figure, job=job)
+    if isinstance(found, Question) and len(found.schemes) > 1:
         raise UserError(
-            "--policy is for a scenario; the runs of a study have the schemes of midflight"
+            f"one run has one scheme, not {len(found.schemes)} ({', '.join(found.schemes)}); "
+            "give one --scheme"
         )
-    assert study is not None
-    assert figure is not None
-    asked = read_figure_run(study, figure, job)
-    return asked.but([(key, str(value)) for key, value in read_pairs(sets or [])]).setup(run)
+    return found.setup(run)
 
 
 def source_words(
@@ -132,6 +177,7 @@ def source_words(
 ) -> list[str]:
     """Return the words of a command line that name the same source."""
     if study is None:
-        return [file or ""]
+        name = file or ""
+        return shlex.split(name) if name.partition(" ")[0] in DEFINITIONS else [name]
     words = ["--study", study, "--figure", figure or ""]
     return words if job is None else [*words, "--job", job]

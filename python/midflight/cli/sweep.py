@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import read_pairs, read_whole
-from midflight.cli.options import ThreadsOption
-from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
-from midflight.cli.run import (
+from midflight.cli.input import own_policies, read_pairs, read_whole
+from midflight.cli.options import (
     FileArgument,
+    OwnProfileOption,
+    OwnRunsOption,
+    OwnSeedOption,
     PoliciesOption,
     SetsOption,
-    idle_notes,
-    own_policies,
-    scenario_plan,
+    ThreadsOption,
 )
+from midflight.cli.output import QUIET_S, UserError, align, note, open_result, progress_display
+from midflight.cli.run import idle_notes, scenario_plan, with_shorthands
 from midflight.run_tables import counted, csv_row
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ def sweep(
             "overrides the file's [sweep.axes].",
         ),
     ] = None,
+    profile: OwnProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
+    runs: OwnRunsOption = None,
+    seed: OwnSeedOption = None,
     compare: Annotated[
         str | None,
         typer.Option(
@@ -161,6 +165,7 @@ def sweep(
     if after is not None and metric not in ("all_new_ns", "first_new_ns"):
         raise UserError("--phase is for --metric all_new_ns and first_new_ns")
     own = own_policies(policies)
+    sets = with_shorthands(sets, profile, runs, seed)
     plan = scenario_plan(file, sets, own)
     for one in (*plan.remarks, *idle_notes(json.loads(plan.canonical))):
         note(one)
@@ -171,7 +176,7 @@ def sweep(
         shard_cells=read_whole("--shard-cells", shard_cells, 1, 1_000_000),
         policies=own,
     )
-    check_sets(asked, sets or [])
+    check_sets(asked, sets)
     told_apart = read_by(by, asked)
     share = read_share(shard)
     how_many = read_whole("--threads", threads, 0, 1024)

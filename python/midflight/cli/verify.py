@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from midflight.cli.input import read_whole
-from midflight.cli.options import ThreadsOption
+from midflight.cli.input import own_policies, read_whole
+from midflight.cli.options import PoliciesOption, ThreadsOption
 from midflight.cli.output import QUIET_S, UserError, note, progress_display
 from midflight.cli.result_files import MANIFEST
-from midflight.cli.run import PoliciesOption, own_policies
 from midflight.run_tables import counted
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def verify(
     threads: ThreadsOption = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
 ) -> int:
-    """Repeat results and compare digests and tables: of `midflight run --out` or of a sweep.
+    """Repeat results and compare digests and tables: of a command with --out, or of a sweep.
 
     Prints a line for each run, and one for each value of the tables beside the results that
     differs. Exit status: 0 if everything is equal, 1 if not, 2 for an error. Another version of the

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +31,7 @@ __all__ = [
     "Moments",
     "Order",
     "RunSource",
+    "SetupSource",
     "Source",
     "histories",
     "plan_of",
@@ -35,22 +44,27 @@ NS_PER_S = 1e9
 Source: TypeAlias = "Scenario | Plan | str | Path"
 
 
-class FigureSource(Protocol):
-    """Runs of a paper's figure: `midflight.studies.figure_runs.FigureRun`."""
+@runtime_checkable
+class SetupSource(Protocol):
+    """Runs of a question (`midflight.question.Question`) or of a paper's figure (`FigureRun`)."""
 
     @property
-    def scheme(self) -> str:
-        """The scheme of the flow that is looked at."""
+    def schemes(self) -> Sequence[str]:
+        """The schemes of the flow that is looked at."""
 
-    def but(self, sets: Iterable[tuple[str, str]]) -> FigureSource:
+    @property
+    def headings(self) -> tuple[str, str, int | None]:
+        """Title, description and seed, for a page."""
+
+    def but(self, sets: Iterable[tuple[str, str]]) -> SetupSource:
         """Return the same with other values."""
 
     def setup(self, run: int = 0) -> Setup:
         """Return the run of a number."""
 
 
-#: The same, or runs of a paper's figure.
-RunSource: TypeAlias = "Source | FigureSource"
+#: The same, or runs of a question or of a paper's figure.
+RunSource: TypeAlias = "Source | SetupSource"
 
 Times: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
@@ -262,8 +276,8 @@ def histories(
     """Return a flow of one run, or as many as there are `schemes`, which replace that of the flow.
     `policies` are your own policies, which schemes can name.
 
-    `source` is a scenario or runs of a figure. `flow` is the flow's name, the first one's if it is
-    left out. A history is named by its scheme.
+    `source` is a scenario, a question, or runs of a figure. `flow` is the flow's name, the first
+    one's if it is left out. A history is named by its scheme.
     Raises `MidflightError` for what is not accepted.
     """
     found = []
@@ -282,14 +296,11 @@ def setups_of(
     policies: Policies | None,
 ) -> Iterator[tuple[str, Setup]]:
     """Yield each scheme with the run in which the flow has it."""
-
-    from midflight.studies.figure_runs import FigureRun
-
-    if isinstance(source, FigureRun):
-        for scheme in dict.fromkeys(schemes) or [source.scheme]:
+    if isinstance(source, SetupSource):
+        for scheme in dict.fromkeys(schemes or source.schemes):
             yield scheme, source.but([("scheme", scheme)]).setup(run)
         return
-    plan = plan_of(cast("Source", source), policies=policies)
+    plan = plan_of(source, policies=policies)
     key = flow_key(json.loads(plan.canonical)["flows"], flow)
     for scheme, one in planned(plan, key, schemes, policies):
         yield scheme, one.setup(run)

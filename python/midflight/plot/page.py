@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from midflight.plot.history import (
     NS_PER_S,
     History,
     RunSource,
-    Source,
+    SetupSource,
     Steps,
     histories,
     plan_of,
@@ -136,11 +136,9 @@ def page_html(
 
 def headings(source: RunSource, policies: Policies | None) -> tuple[str, str, int | None]:
     """Return title, description and seed of what is shown."""
-    from midflight.studies.figure_runs import FigureRun
-
-    if isinstance(source, FigureRun):
-        return f"Figure {source.figure} of {source.study}", str(source.job), None
-    scenario = json.loads(plan_of(cast("Source", source), policies=policies).canonical)
+    if isinstance(source, SetupSource):
+        return source.headings
+    scenario = json.loads(plan_of(source, policies=policies).canonical)
     description = " ".join((scenario.get("description") or "").split())
     return scenario.get("title") or "A run", description, scenario["seed"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from midflight.studies.runs import (
@@ -20,6 +22,7 @@ from midflight.studies.runs import (
 
 if TYPE_CHECKING:
     from midflight._core import Setup
+    from midflight.policy import Policies
 
 __all__ = ["FigureRun", "figure_runs"]
 
@@ -35,6 +38,8 @@ class FigureRun:
     figure: str
     number: int
     job: Job
+    #: Your own policies by their names.
+    policies: Policies | None = None
 
     def __str__(self) -> str:
         return f"{self.study}, figure {self.figure}, job {self.number}: {self.job}"
@@ -48,30 +53,33 @@ class FigureRun:
         return job.runs if isinstance(job, Flow | Roaming | Probing) else 1
 
     @property
-    def scheme(self) -> str:
+    def schemes(self) -> tuple[str, ...]:
         """The scheme of the flow that is looked at."""
         job = self.job.flow if isinstance(self.job, FlowTrace) else self.job
-        return job.scheme
+        return (job.scheme,)
+
+    @property
+    def headings(self) -> tuple[str, str, int | None]:
+        """Title, description and seed, for a page."""
+        return f"Figure {self.figure} of {self.study}", str(self.job), None
 
     def but(self, sets: Iterable[tuple[str, str]]) -> FigureRun:
-        """Return the same with other values: `scheme`, `profile`, a setting or knob by its name.
+        """Return the same with other values by their paths: `scheme`, `profile`, `set.NAME`.
 
-        Raises `MidflightError` for a key that the kind of run does not have.
+        Raises `MidflightError` for a path that the kind of run does not have.
         """
-        job: Any = self.job
-        for key, value in sets:
-            of: Any = job.flow if isinstance(job, FlowTrace) else job
-            has = {one.name for one in fields(of)}
-            if key in ("scheme", "profile"):
-                if key not in has:
-                    from midflight import MidflightError
+        from midflight import MidflightError
+        from midflight.question import apart
 
-                    raise MidflightError(f'the runs of {self} have no "{key}" to set')
-                of = replace(of, **{key: value})
-            else:
-                others = tuple(pair for pair in of.knobs if pair[0] != key)
-                of = replace(of, knobs=(*others, (key, value)))
-            job = replace(job, flow=of) if isinstance(job, FlowTrace) else of
+        chosen, settings = apart(sets, str(self))
+        job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
+        for key in chosen:
+            if key not in {one.name for one in fields(job)}:
+                raise MidflightError(f'the runs of {self} have no "{key}" to set')
+        others = tuple(pair for pair in job.knobs if pair[0] not in settings)
+        job = replace(job, **chosen, knobs=(*others, *settings.items()))
+        if isinstance(self.job, FlowTrace):
+            job = replace(self.job, flow=job)
         return replace(self, job=job)
 
     def setup(self, run: int = 0) -> Setup:
@@ -85,6 +93,7 @@ class FigureRun:
                 f"there is no run {run} of {self}: it has {self.runs}, numbered from 0"
             )
         job = self.job
+        core = _with_policies(core, self.policies)
         if isinstance(job, FlowTrace):
             return _setup(job.flow.core(core), run)
         if isinstance(job, Trace):
@@ -94,6 +103,18 @@ class FigureRun:
             setup: Setup = asked.setups()[0]
             return setup
         return _setup(job.core(core), 0 if isinstance(job, Startup) else run)
+
+
+def _with_policies(core: Any, policies: Policies | None) -> Any:
+    """Return the core with classes whose objects have these policies."""
+    if not policies:
+        return core
+    names = ("HandoffSweep", "LongFlow", "Roaming", "Startup")
+    made = {name: partial(getattr(core, name), policies=policies) for name in names}
+    of_handoff = partial(core.Setup.handoff, policies=policies)
+    return SimpleNamespace(
+        **made, Radio=core.Radio, Probe=core.Probe, Setup=SimpleNamespace(handoff=of_handoff)
+    )
 
 
 def _setup(question: Any, of: Any) -> Setup:

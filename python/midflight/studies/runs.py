@@ -120,7 +120,7 @@ class Sweep:
 
     def core(self, core: Any) -> Any:
         """The sweep as the core takes it."""
-        return core.Sweep(
+        return core.HandoffSweep(
             old=self.cell.old.core,
             new=self.cell.new.core,
             kind=self.cell.kind,
@@ -128,8 +128,8 @@ class Sweep:
             schemes=[self.scheme],
             packets=self.packets,
             extra_packets=list(self.extra_packets),
-            notify=self.notify,
-            fixed=fixed_link(self.fixed_delay_ms),
+            notice=self.notify,
+            wired=fixed_link(self.fixed_delay_ms),
             knobs=dict(self.knobs),
             flows=self.flows,
             stagger_ns=to_ns(self.stagger_s),
@@ -178,7 +178,7 @@ class Startup:
             resident_scheme=self.resident_scheme,
             lead_ns=to_ns(self.lead_s),
             window_ns=None if self.window_s is None else to_ns(self.window_s),
-            fixed=fixed_link(self.fixed_delay_ms),
+            wired=fixed_link(self.fixed_delay_ms),
             profile=self.profile,
             knobs=dict(self.knobs),
         )
@@ -214,9 +214,10 @@ class Trace:
             end_ns=to_ns(self.until_s),
             knobs=dict(self.knobs),
             flows=self.flows,
-            fixed=fixed_link(self.fixed_delay_ms),
+            wired=fixed_link(self.fixed_delay_ms),
             start_notice=self.start_notice,
             gap_ns=to_ns(self.gap_s),
+            profile="ns2",
         )
 
     def __str__(self) -> str:
@@ -246,9 +247,9 @@ class Radio:
         """The link as the core takes it."""
         return core.Radio(
             (self.kbps * 1000, self.ms * 1_000_000),
-            limit=self.limit,
+            queue=self.limit,
             loss=self.loss,
-            reordering=self.reordering,
+            reorder=self.reordering,
             script=_core_script(self.script),
         )
 
@@ -289,11 +290,11 @@ class Flow:
             then=None if self.then is None else self.then.core(core),
             at_ns=None if self.at_s is None else to_ns(self.at_s),
             pause_ns=to_ns(self.pause_s),
-            notify=False,
+            notice=False,
             scheme=self.scheme,
             marks_ns=[to_ns(mark) for mark in self.marks_s],
             wired=(self.wired[0] * 1000, self.wired[1] * 1_000_000),
-            wired_limit=self.wired[2],
+            wired_queue=self.wired[2],
             cross_flows=self.cross_flows,
             cross_delay_ns=self.cross_delay_us * 1000,
             cross_spread_ns=self.cross_spread_us * 1000,
@@ -347,14 +348,14 @@ class Roaming:
             end_ns=to_ns(self.end_s),
             every_ns=None if self.every_s is None else to_ns(self.every_s),
             stations=self.stations,
-            fixed=list(self.fixed),
+            residents=list(self.fixed),
             loss=self.loss,
-            back_loss=self.back_loss,
+            up_loss=self.back_loss,
             script=_core_script(self.script),
-            back_script=_core_script(self.back_script),
-            limit=self.limit,
+            up_script=_core_script(self.back_script),
+            queue=self.limit,
             advertisement_ns=to_ns(self.advertisement_s),
-            blackout_ns=to_ns(self.blackout_s),
+            gap_ns=to_ns(self.blackout_s),
             foresight_error_ns=to_ns(self.foresight_error_s),
             foresight_missed=self.foresight_missed,
             signal_lost=self.signal_lost,
@@ -413,7 +414,7 @@ class Probing:
             bottleneck=self.bottleneck.core,
             scheme=self.scheme,
             segments=self.segments,
-            limit=self.limit,
+            queue=self.limit,
             access=self.access,
             share=self.share,
             irregular=self.irregular,
@@ -483,7 +484,9 @@ class Runs:
         def told(done: int, _of: int) -> None:
             tell("runs", swept + done, total)
 
-        tables = self.core.run_sweeps([job.core(self.core) for job in sweeps], progress=told)
+        tables = self.core.run_handoff_sweeps(
+            [job.core(self.core) for job in sweeps], progress=told
+        )
         self._sweeps.update(zip(sweeps, map(RunTable, tables), strict=True))
         swept += sum(len(job.at_ns) for job in sweeps)
         tables = self.core.run_startups([job.core(self.core) for job in startups], progress=told)

@@ -23,10 +23,11 @@ use midflight_units::{Duration, Instant};
 use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
+use crate::foreign::{build, Policies};
 use crate::measure::{FlowRow, Intervals, Measured};
 use crate::network::relay::{radio_links, Relay, CROSS, MOBILE, ROUTER};
 use crate::radio::Radio;
-use crate::scheme::{Built, Knobs, Scheme};
+use crate::scheme::Knobs;
 use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
 
 /// A pause of the radio link, after which it is another one.
@@ -76,6 +77,8 @@ pub struct LongFlow {
     pub profile: String,
     /// Settings that differ from the defaults. Those of the profile hold for the cross traffic too.
     pub knobs: Knobs,
+    /// Policies from elsewhere, which schemes may name.
+    pub policies: Policies,
     /// Of the random streams; they do not depend on the scheme, so that schemes meet the same radio.
     pub seed: u64,
     /// Numbers of the runs.
@@ -99,7 +102,7 @@ pub struct FlowRun {
 }
 
 impl LongFlow {
-    fn check(&self) -> Result<Built, StudyError> {
+    fn check(&self) -> Result<Arc<Part>, StudyError> {
         let refuse = |what, value: String, accepted| {
             Err(StudyError::Range {
                 what,
@@ -144,7 +147,7 @@ impl LongFlow {
                 });
             }
         }
-        Ok(Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?)
+        build(&self.scheme, &self.profile, &self.knobs, &self.policies)
     }
 
     /// The handover of which the sender is told, and how long after it.
@@ -169,7 +172,7 @@ impl Numbered for LongFlow {
 
     fn parts(&self) -> Result<Parts, StudyError> {
         Ok(Parts {
-            own: Arc::new(Part::new(self.check()?)),
+            own: self.check()?,
             others: plain(&self.profile, &self.knobs)?,
         })
     }

@@ -23,10 +23,11 @@ use midflight_units::{Duration, Instant, Rate};
 
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution};
+use crate::foreign::{build, Policies};
 use crate::measure::{EachHandoff, HandoffRow, Measured, OneHandoff};
 use crate::network::cell::{Access, Cell, Map, MayHappen, Way, Ways, SERVER};
 use crate::run::run_setups;
-use crate::scheme::{Knobs, Scheme};
+use crate::scheme::Knobs;
 use crate::setup::{
     flow_id, Beginning, Entry, FlowSetup, Mark, Network, Part, PathChange, Setup, Timeline,
 };
@@ -354,6 +355,8 @@ pub struct Sweep {
     pub profile: String,
     /// Settings that differ from the profile's and the policies' defaults.
     pub knobs: Knobs,
+    /// Policies from elsewhere, which schemes may name.
+    pub policies: Policies,
     /// Segments whose transfer is timed.
     pub packets: u64,
     /// Further counts of segments to time.
@@ -435,8 +438,8 @@ impl Sweep {
     pub fn setups(&self) -> Result<Vec<Setup>, StudyError> {
         self.check()?;
         let part = |name: &str| {
-            let built = Scheme::named(name)?.build(&self.profile, &self.knobs)?;
-            Ok::<_, StudyError>((Arc::<str>::from(name), Arc::new(Part::new(built))))
+            let part = build(name, &self.profile, &self.knobs, &self.policies)?;
+            Ok::<_, StudyError>((Arc::<str>::from(name), part))
         };
         let resident = part(&self.resident_scheme)?;
         let measured = Arc::new(Measured::Handoff {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::error::StudyError;
 use crate::execution::Execution;
+use crate::foreign::build;
 use crate::measure::Measure;
 use crate::run::run_numbered;
-use crate::scheme::{Knobs, Scheme};
+use crate::scheme::Knobs;
 use crate::setup::{Part, Setup};
 
 /// Sender and receiver of the flow in question, and those of all others.
@@ -32,8 +33,7 @@ pub(crate) trait Numbered: Sync {
 
 /// The sender without a scheme under a profile and its settings.
 pub(crate) fn plain(profile: &str, knobs: &Knobs) -> Result<Arc<Part>, StudyError> {
-    let built = Scheme::named("sack")?.build(profile, knobs)?;
-    Ok(Arc::new(Part::new(built)))
+    build("sack", profile, knobs, &[])
 }
 
 /// One run of a question.

@@ -25,9 +25,10 @@ use midflight_units::{Duration, Instant};
 use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
+use crate::foreign::{build, Policies};
 use crate::measure::{Measured, RoamingRow, Stays};
 use crate::network::stations::{self as network, Stations};
-use crate::scheme::{Built, Knobs, Scheme};
+use crate::scheme::Knobs;
 use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
 
 /// Handovers of the mobile node, one every `every`.
@@ -111,6 +112,8 @@ pub struct Roaming {
     pub profile: String,
     /// Settings that differ from the defaults. Those of the profile hold for the fixed nodes too.
     pub knobs: Knobs,
+    /// Policies from elsewhere, which schemes may name.
+    pub policies: Policies,
     /// Of the random streams; they do not depend on the scheme.
     pub seed: u64,
     /// Numbers of the runs.
@@ -155,7 +158,7 @@ pub struct RoamingRun {
 }
 
 impl Roaming {
-    fn check(&self) -> Result<Built, StudyError> {
+    fn check(&self) -> Result<Arc<Part>, StudyError> {
         let refuse = |what, value: String, accepted| {
             Err(StudyError::Range {
                 what,
@@ -219,8 +222,8 @@ impl Roaming {
                 });
             }
         }
-        let built = Scheme::named(&self.scheme)?.build(&self.profile, &self.knobs)?;
-        let warning = built.profile.receiver.signal.warning();
+        let part = build(&self.scheme, &self.profile, &self.knobs, &self.policies)?;
+        let warning = part.built.profile.receiver.signal.warning();
         if let (Some(h), Some(warning)) = (&self.handovers, warning) {
             if warning + h.foresight.early >= h.every {
                 return refuse(
@@ -242,7 +245,7 @@ impl Roaming {
                 "up to 1000000: end the run earlier, move less often, or have fewer fixed nodes",
             );
         }
-        Ok(built)
+        Ok(part)
     }
 
     /// From when a registration leaves the node until the packets that its agent
@@ -327,7 +330,7 @@ impl Numbered for Roaming {
 
     fn parts(&self) -> Result<Parts, StudyError> {
         Ok(Parts {
-            own: Arc::new(Part::new(self.check()?)),
+            own: self.check()?,
             others: plain(&self.profile, &self.knobs)?,
         })
     }
@@ -355,7 +358,7 @@ impl Numbered for Roaming {
             let opens = Instant::from_nanos(ns as u64);
             timeline.act(opens, Action::Open(flow_id(number)));
             flows.push(FlowSetup {
-                name: format!("fixed-{number}").into(),
+                name: format!("resident-{number}").into(),
                 scheme: Arc::clone(&sack),
                 from: network::SENDER,
                 to: network::air(station),

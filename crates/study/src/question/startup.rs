@@ -16,11 +16,12 @@ use midflight_units::{Duration, Instant};
 use super::handoff::{check_flows, check_packets, check_window, Flows, Handoff, HandoffKind, MAP};
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution};
+use crate::foreign::{build, Policies};
 use crate::measure::{Measured, Starts, StartupRow};
 use crate::network::cell::SERVER;
 use crate::run::run_setups;
-use crate::scheme::{Knobs, Scheme};
-use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
+use crate::scheme::Knobs;
+use crate::setup::{flow_id, FlowSetup, Setup, Timeline};
 
 /// What to run: one run for every scheme, one row for every flow of it.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct Startup {
     pub profile: String,
     /// Settings that differ from the profile's and the policies' defaults.
     pub knobs: Knobs,
+    /// Policies from elsewhere, which schemes may name.
+    pub policies: Policies,
     /// Numbers of data segments whose transfer is timed, ascending.
     pub counts: Vec<u64>,
     /// How long after the first newcomer opens the segments are counted that are
@@ -118,8 +121,8 @@ impl Startup {
     pub fn setups(&self) -> Result<Vec<Setup>, StudyError> {
         self.check()?;
         let part = |name: &str| {
-            let built = Scheme::named(name)?.build(&self.profile, &self.knobs)?;
-            Ok::<_, StudyError>((Arc::<str>::from(name), Arc::new(Part::new(built))))
+            let part = build(name, &self.profile, &self.knobs, &self.policies)?;
+            Ok::<_, StudyError>((Arc::<str>::from(name), part))
         };
         let resident = part(&self.resident_scheme)?;
         // Of its access links only the old one is used.

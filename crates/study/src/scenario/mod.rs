@@ -7,7 +7,6 @@
 mod access;
 mod compile;
 mod file;
-mod foreign;
 mod many;
 mod plan;
 mod presets;

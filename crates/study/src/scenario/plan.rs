@@ -11,10 +11,10 @@ use midflight_wire::payload_bytes;
 use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways};
 use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
-use super::foreign::{add_policies, known_part};
 use super::many::MOST_ROWS;
 use super::written::Size;
 use crate::error::{nearest, StudyError};
+use crate::foreign::{add_policies, known_part};
 use crate::network::cell::{link_names, Access, MayHappen};
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{Beginning, FlowSetup, FlowTold, Part, PathChange};
@@ -563,6 +563,7 @@ impl Plan {
         serde_json::to_string(&self.file).map_err(|e| StudyError::Scenario {
             place: String::new(),
             key: "canonical form".into(),
+            value: None,
             why: e.to_string(),
         })
     }

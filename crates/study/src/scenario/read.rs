@@ -39,10 +39,16 @@ pub fn read_scenario(
     sets: &[(String, String)],
     policies: &[Arc<dyn ForeignPolicy>],
 ) -> Result<Plan, StudyError> {
-    let complain = |problem: Problem| {
+    let complain = |problem: Problem, tree: &Json| {
         let Problem { key, why } = problem;
         let place = place(text, origin, sets, &key);
-        StudyError::Scenario { place, key, why }
+        let value = read_at(tree, &key);
+        StudyError::Scenario {
+            place,
+            key,
+            value,
+            why,
+        }
     };
     let mut tree = match origin {
         Origin::Toml(name) => parse_toml(text, name)?,
@@ -50,10 +56,11 @@ pub fn read_scenario(
     };
     let mut given = BTreeMap::new();
     for (path, value) in sets {
-        set(&mut tree, path, value, &mut given).map_err(complain)?;
+        let done = set(&mut tree, path, value, &mut given);
+        done.map_err(|problem| complain(problem, &tree))?;
     }
     let mut path = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(tree, &mut path);
+    let tracked = serde_path_to_error::Deserializer::new(&tree, &mut path);
     let read: Result<ScenarioFile, serde_json::Error> = serde::Deserialize::deserialize(tracked);
     let file = read.map_err(|error| {
         let mut why = with_nearest(&error.to_string());
@@ -67,9 +74,25 @@ pub fn read_scenario(
         if let Some(place) = knob_place(&key, &error.to_string()) {
             why = format!("it is a setting of senders; {place} is accepted");
         }
-        complain(Problem { key, why })
+        complain(Problem { key, why }, &tree)
     })?;
-    Plan::new(file, policies).map_err(complain)
+    Plan::new(file, policies).map_err(|problem| complain(problem, &tree))
+}
+
+/// The value at a path, as text; none for a table or a list, or where there is nothing.
+fn read_at(tree: &Json, path: &str) -> Option<String> {
+    let mut at = tree;
+    for part in path.split('.') {
+        at = match (at, part.parse::<usize>()) {
+            (Json::Array(list), Ok(entry)) => list.get(entry)?,
+            (at, _) => at.get(part)?,
+        };
+    }
+    match at {
+        Json::String(text) => Some(text.clone()),
+        Json::Bool(_) | Json::Number(_) => Some(at.to_string()),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
 }
 
 /// The JSON Schema of a scenario file.
@@ -81,6 +104,7 @@ fn unreadable(place: String, why: impl Into<String>) -> StudyError {
     StudyError::Scenario {
         place,
         key: "syntax".into(),
+        value: None,
         why: why.into(),
     }
 }

@@ -30,6 +30,7 @@ impl TraceRun {
             resident_scheme: self.resident_scheme.clone(),
             profile: self.profile.clone(),
             knobs: self.knobs.clone(),
+            policies: Vec::new(),
             packets: self.packets,
             extra: Vec::new(),
             window: None,

@@ -6,9 +6,25 @@ use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
 
 use crate::error::StudyError;
 use crate::scheme::{Built, Scheme};
+use crate::setup::Part;
+
+/// Policies from elsewhere, which schemes name beside the parts of the registries.
+pub type Policies = Vec<Arc<dyn ForeignPolicy>>;
+
+/// Builds a scheme that may name policies from elsewhere.
+pub(crate) fn build(
+    scheme: &str,
+    profile: &str,
+    knobs: &[(String, String)],
+    policies: &[Arc<dyn ForeignPolicy>],
+) -> Result<Arc<Part>, StudyError> {
+    let mut built = known_part(scheme, policies)?.build(profile, knobs)?;
+    add_policies(&mut built, scheme, policies);
+    Ok(Arc::new(Part::new(built)))
+}
 
 /// The scheme without the policies from elsewhere that it names; the plain one if nothing is left.
-pub(super) fn known_part(
+pub(crate) fn known_part(
     scheme: &str,
     policies: &[Arc<dyn ForeignPolicy>],
 ) -> Result<Scheme, StudyError> {
@@ -24,7 +40,7 @@ pub(super) fn known_part(
 }
 
 /// Puts policies from elsewhere among the others, in the order in which the scheme names them.
-pub(super) fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
+pub(crate) fn add_policies(built: &mut Built, scheme: &str, policies: &[Arc<dyn ForeignPolicy>]) {
     let mut left: Vec<Option<Policy>> = built.policies.drain(..).map(Some).collect();
     for name in scheme.split('+') {
         if let Some(policy) = policies.iter().find(|p| p.info().name == name) {

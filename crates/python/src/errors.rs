@@ -1,0 +1,192 @@
+//! What an error is about, for Python: the name of what was read, its value, and what is accepted.
+
+use std::error::Error;
+
+use midflight_control::part::KnobError;
+use midflight_study::StudyError;
+use midflight_tcp::scheme::SchemeError;
+use midflight_tcp::ConfigError;
+use midflight_units::UnitError;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    midflight,
+    MidflightError,
+    PyValueError,
+    "A request that cannot be carried out; the message is one sentence for the user."
+);
+
+/// What an error is about; each part as far as the error has it.
+#[derive(Default)]
+pub(crate) struct About {
+    name: Option<String>,
+    value: Option<String>,
+    accepted: Option<String>,
+}
+
+impl About {
+    fn new(name: &str, value: &str, accepted: &str) -> Self {
+        Self {
+            name: Some(name.into()),
+            value: Some(value.trim_matches('"').into()),
+            accepted: Some(accepted.into()),
+        }
+    }
+
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        if let Some(error) = error.downcast_ref::<StudyError>() {
+            Self::of_study(error)
+        } else if let Some(error) = error.downcast_ref::<SchemeError>() {
+            Self::of_scheme(error)
+        } else if let Some(error) = error.downcast_ref::<UnitError>() {
+            Self::of_unit(error)
+        } else {
+            Self::default()
+        }
+    }
+
+    fn of_study(error: &StudyError) -> Self {
+        match error {
+            StudyError::Scheme(error) => Self::of_scheme(error),
+            StudyError::Unit(error) => Self::of_unit(error),
+            StudyError::UnknownFlow { name, known, .. } => Self::new("flow", name, known),
+            StudyError::Model {
+                what,
+                text,
+                accepted,
+            } => Self::new(what, text, accepted),
+            StudyError::ModelProblem { what, text, .. } => Self {
+                accepted: None,
+                ..Self::new(what, text, "")
+            },
+            StudyError::Link { text } => Self::new("link", text, "6400 kbit/s, 9 ms"),
+            StudyError::Range {
+                what,
+                value,
+                accepted,
+            } => Self::new(what, value, accepted),
+            StudyError::NoRun { run, runs } => {
+                Self::new("run", &run.to_string(), &format!("0 to {}", runs - 1))
+            }
+            StudyError::Nothing { what } => Self::new(what, "", "at least one"),
+            StudyError::Scenario {
+                key, value, why, ..
+            } => Self {
+                name: Some(key.clone()),
+                value: value.clone(),
+                accepted: accepted_in(why).map(Into::into),
+            },
+            _ => Self::default(),
+        }
+    }
+
+    fn of_scheme(error: &SchemeError) -> Self {
+        match error {
+            SchemeError::UnknownScheme { name, .. } => {
+                Self::new("scheme", name, "midflight.schemes()")
+            }
+            SchemeError::UnknownKnob { name, .. } => {
+                Self::new("setting", name, "midflight list settings")
+            }
+            SchemeError::Clash { scheme, what, .. } => {
+                Self::new("scheme", scheme, &format!("one {what}"))
+            }
+            SchemeError::Knob(KnobError {
+                knob,
+                value,
+                accepts,
+            }) => Self::new(knob, value, accepts),
+            SchemeError::Config(error) => match error {
+                ConfigError::UnknownProfile { name, known } => Self::new("profile", name, known),
+                ConfigError::Value {
+                    name,
+                    value,
+                    accepts,
+                } => Self::new(name, value, accepts),
+                ConfigError::Combination { part, reason } => Self {
+                    name: Some((*part).into()),
+                    value: None,
+                    accepted: accepted_in(reason).map(Into::into),
+                },
+                ConfigError::Unit { name, source } => Self {
+                    name: Some(name.clone()),
+                    ..Self::of_unit(source)
+                },
+            },
+        }
+    }
+
+    fn of_unit(error: &UnitError) -> Self {
+        match error {
+            UnitError::Number {
+                what,
+                text,
+                example,
+            }
+            | UnitError::Negative {
+                what,
+                text,
+                example,
+            } => Self::new(what, text, example),
+            UnitError::Unit {
+                what,
+                text,
+                accepted,
+                ..
+            }
+            | UnitError::Range {
+                what,
+                text,
+                accepted,
+            } => Self::new(what, text, accepted),
+            UnitError::Instants { text, .. } => {
+                Self::new("instants", text, "8.2s, 1s,2s or 0.1s:20s:0.1s")
+            }
+        }
+    }
+}
+
+/// What a sentence on a value of a scenario says is accepted: that is always its end.
+fn accepted_in(why: &str) -> Option<&str> {
+    let ways = [
+        "accepted is ",
+        "accepted are ",
+        "write for example ",
+        "there are ",
+    ];
+    let ends = ways.iter().filter_map(|way| why.rsplit_once(way));
+    ends.map(|(_, accepted)| accepted).min_by_key(|a| a.len())
+}
+
+/// An error for Python, which says what it is about in `name`, `value` and `accepted`.
+pub(crate) fn refuse(error: impl Error + 'static) -> PyErr {
+    let about = About::of(&error);
+    refusal(error.to_string(), &about)
+}
+
+fn refusal(message: String, about: &About) -> PyErr {
+    let refused = MidflightError::new_err(message);
+    Python::attach(|py| {
+        let value = refused.value(py);
+        for (name, text) in [
+            ("name", &about.name),
+            ("value", &about.value),
+            ("accepted", &about.accepted),
+        ] {
+            // An exception has room for any attribute.
+            let _ = value.setattr(name, text.as_deref());
+        }
+    });
+    refused
+}
+
+/// The exception with what every one of them has, also one that Python raises.
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let class = m.py().get_type::<MidflightError>();
+    for name in ["name", "value", "accepted"] {
+        class.setattr(name, m.py().None())?;
+    }
+    m.add("MidflightError", class)
+}
