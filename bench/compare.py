@@ -68,10 +68,10 @@ def schemes() -> list[str]:
     return [one["name"] for one in core.schemes() if one["name"] not in APART]
 
 
-def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> core.Sweep:
+def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> core.HandoffSweep:
     """Return the handoffs between two links."""
     old, new = (LINKS[name] for name in pair)
-    return core.Sweep(
+    return core.HandoffSweep(
         old=(old[0] * 1000, old[1] * 1_000_000),
         new=(new[0] * 1000, new[1] * 1_000_000),
         kind=kind,
@@ -80,7 +80,7 @@ def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> c
         schemes=[scheme],
         profile="rfc",
         packets=PACKETS,
-        fixed=(1_000_000_000, 10_000_000),
+        wired=(1_000_000_000, 10_000_000),
         knobs=SETTINGS,
         residents=residents,
         window_ns=WINDOW_NS if residents else None,
@@ -96,11 +96,13 @@ def measure(names: Sequence[str]) -> list[Outcome]:
         print(f"{number} of {len(names)}: {scheme}", file=sys.stderr, flush=True)
         try:
             alone = [sweep(scheme, kind, pair, residents=0) for kind in KINDS for pair in PAIRS]
-            tables = core.run_sweeps(alone)
+            tables = core.run_handoff_sweeps(alone)
         except core.MidflightError as error:
             print(f"{scheme} is left out: {error}", file=sys.stderr)
             continue
-        beside = core.run_sweeps([sweep(scheme, "mbb", pair, residents=1) for pair in PAIRS])
+        beside = core.run_handoff_sweeps(
+            [sweep(scheme, "mbb", pair, residents=1) for pair in PAIRS]
+        )
 
         def grid(tables: Sequence[core.Table], name: str, of: Any) -> Array:
             cells = [of(np.asarray(table.numpy(name), dtype=float)) for table in tables]

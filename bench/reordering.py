@@ -101,7 +101,7 @@ class Setup:
             name, _, own = scheme.partition(":")
             settings = dict(setting.split("=") for setting in own.split(",") if setting)
             sweeps += [
-                core.Sweep(
+                core.HandoffSweep(
                     old=core_link(pair.old),
                     new=core_link(pair.new),
                     kind=self.kind,
@@ -109,12 +109,12 @@ class Setup:
                     schemes=[name],
                     profile=self.profile,
                     packets=self.packets,
-                    notify_delay_ns=self.notice_ms * 1_000_000,
+                    notice_delay_ns=self.notice_ms * 1_000_000,
                     knobs={"dsack": "on", **dict(self.knobs), **settings},
                 )
                 for pair in chosen
             ]
-        tables = core.run_sweeps(sweeps)
+        tables = core.run_handoff_sweeps(sweeps)
         n = len(chosen)
         return {scheme: tables[i * n : (i + 1) * n] for i, scheme in enumerate(schemes)}
 

@@ -268,6 +268,7 @@ def handoff_row() -> Row:
             new="200 kbit/s, 300 ms",
             at_ns=at_ns,
             schemes=["sack"],
+            profile="ns2",
             threads=1,
         )
 

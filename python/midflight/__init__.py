@@ -7,8 +7,8 @@ handoff instant and returns columns, `run_handoff_sweeps` many such sweeps at on
 `run_long_flows` runs long-lived flows over a radio link that is replaced by another, `run_roaming`
 a mobile node that changes its base station. `run_startups` measures the start of connections,
 `run_probes` compares estimates of a path by trains of segments with the truth. `Scenario` has any
-links, flows and handoffs. `run_drill` runs a script in packetdrill's notation against the sender. `reproduce`
-reproduces a study.
+links, flows and handoffs. `run_drill` runs a script in packetdrill's notation against the sender.
+`reproduce` reproduces a study.
 
     >>> import midflight
     >>> runs = midflight.handoff(

@@ -380,13 +380,13 @@ def scripted_flow(case: Row, scheme: str, knobs: dict[str, str]) -> Any:
 
     radio = _core.Radio(
         link(case["rate_kbps"], case["delay_ms"]),
-        limit=50,
+        queue=50,
         script=[fate(entry) for entry in case["script"].split()],
     )
     return _core.LongFlow(
         radio=radio,
         wired=link("20000", "1"),
-        wired_limit=10_000,
+        wired_queue=10_000,
         scheme=scheme,
         profile="ns2",
         # ns-2 starts with the threshold at `window_`.

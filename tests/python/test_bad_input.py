@@ -46,7 +46,7 @@ MISTAKES = {
         handoff(scheme="dcr+ncr-careful"),
         ["dcr and ncr-careful", "a sender has one"],
     ),
-    "a detector without what it needs": (handoff(scheme="eifel"), ["eifel", "timestamps=on"]),
+    "a detector without what it needs": (handoff("--profile", "ns2", scheme="eifel"), ["eifel", "timestamps=on"]),
     "an unknown kind": (handoff(kind="mmb"), ["mmb", "mbb", "bbm"]),
     "an option given twice": (
         ["run", "wifi-to-lte", "--flow", "a", "--flow", "b"],
@@ -73,8 +73,8 @@ MISTAKES = {
         ["set: this is set twice, also by set.min_rto"],
     ),
     "a knob set twice": (
-        handoff("--set", "min_rto=1s", "--set", "min_rto=2s"),
-        ["--set min_rto is given 2 times"],
+        handoff("--set", "set.min_rto=1s", "--set", "set.min_rto=2s"),
+        ["--set set.min_rto is given 2 times"],
     ),
     "a value of one run set twice": (
         ["diff", "wifi-to-lte", "--a", "seed=1", "--a", "seed=2"],
@@ -125,9 +125,9 @@ MISTAKES = {
         ["run", "wifi-to-lte", "--set", "abc_limit=1"],
         ["abc_limit", "set.abc_limit", "flows.NAME.set.abc_limit"],
     ),
-    "a setting of senders as in a scenario": (
-        handoff("--set", "set.abc_limit=1"),
-        ["set.abc_limit", 'did you mean "abc_limit"'],
+    "a setting of senders without its table": (
+        handoff("--set", "abc_limit=1"),
+        ['"abc_limit" cannot be set', "set.abc_limit"],
     ),
     "two files": (
         ["run", "wifi-to-lte", "b.toml", "c.toml"],
@@ -168,11 +168,11 @@ MISTAKES = {
     "a negative number of packets": (handoff(packets="-5"), ["--packets", '"-5"', "1"]),
     "packets in words": (handoff(packets="many"), ["--packets", '"many"', "1"]),
     "a negative gap": (handoff(kind="bbm", gap="-1s"), ["-1s"]),
-    "a negative delay of the notice": (handoff("--notify-delay=-1ms"), ["-1ms"]),
+    "a negative delay of the notice": (handoff("--notice-delay=-1ms"), ["-1ms"]),
     "threads in words": (handoff(threads="all"), ["--threads", '"all"', "0"]),
-    "a knob without a value": (handoff("--set", "min_rto"), ["min_rto", "key=value"]),
-    "an unknown knob": (handoff("--set", "speed=9"), ["speed"]),
-    "a knob with a wrong value": (handoff("--set", "min_rto=soon"), ["soon"]),
+    "a knob without a value": (handoff("--set", "set.min_rto"), ["min_rto", "PATH=VALUE"]),
+    "an unknown knob": (handoff("--set", "set.speed=9"), ["speed"]),
+    "a knob with a wrong value": (handoff("--set", "set.min_rto=soon"), ["soon"]),
     "two ways of output": (handoff("--csv", "-", "--json"), ["--csv", "--json"]),
     "a missing option": (["handoff", "--at", "1s", "--new", "1 Mbit/s, 1 ms"], ["--old"]),
     "an unknown option": (handoff("--fast"), ["--fast", "--help"]),

@@ -103,7 +103,11 @@ def test_tshark_agrees_on_a_handoff(
 @pytest.mark.parametrize("scheme", ["sack", "tr-acks", "freeze", "ehn"])
 def test_tshark_agrees_on_a_node_that_roams(tmp_path: Path, scheme: str) -> None:
     node = midflight.Roaming(
-        scheme=scheme, loss="uniform 1%", every_ns=5_000_000_000, end_ns=30_000_000_000
+        scheme=scheme,
+        loss="uniform 1%",
+        every_ns=5_000_000_000,
+        end_ns=30_000_000_000,
+        profile="ns2",
     )
     files = midflight.capture_roaming(node, snaplen=0)
     assert set(files) == {"sender", "receiver", "station0", "station1"}
@@ -173,11 +177,12 @@ def test_captures_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     assert sum(file.stat().st_size for file in folder.iterdir()) > 3 * small
 
     args = ["handoff", "--old", "6400 kbit/s, 9 ms", "--new", "200 kbit/s, 300 ms", "--at", "1s,2s"]
+    args += ["--profile", "ns2"]
     assert main([*args, "--pcap", str(tmp_path / "handoff")]) == 0
     names = {"sender", "receiver", "bs1", "bs2"}
     assert {file.stem for file in (tmp_path / "handoff").iterdir()} == names
 
-    args = ["flow", "--radio", "2 Mbit/s, 10 ms", "--until", "3s", "--runs", "1"]
+    args = ["flow", "--radio", "2 Mbit/s, 10 ms", "--marks", "3s", "--runs", "1"]
     assert main([*args, "--pcap", str(tmp_path / "flow")]) == 0
     names = {"sender", "receiver", "radio"}
     assert {file.stem for file in (tmp_path / "flow").iterdir()} == names
@@ -189,7 +194,7 @@ def test_captures_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
         (["--scheme", "ehn", "--scheme", "sack", "--pcap", "{}/x"], "one --scheme"),
         (["--pcap", "{}/file"], "file"),
         (["--pcap", "{}/x", "--snaplen", "-1"], "--snaplen"),
-        (["--pcap", "{}/x", "--set", "segment_bytes=52", "--set", "timestamps=on"], "53"),
+        (["--pcap", "{}/x", "--set", "set.segment_bytes=52", "--set", "set.timestamps=on"], "53"),
     ],
 )
 def test_what_cannot_be_captured_is_refused(

@@ -50,7 +50,7 @@ def test_a_script_that_passes(good: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_script_that_fails(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["drill", str(good), "--set", "min_rto=300ms", "--profile", "rfc"]) == 1
+    assert main(["drill", str(good), "--set", "set.min_rto=300ms", "--profile", "rfc"]) == 1
     assert capsys.readouterr().out.splitlines()[:5] == [
         f"FAIL  {good}  [sack rfc min_rto=300ms]",
         f"      {good}:12: +1 > . 1:1001(1000) ack 1",
@@ -60,14 +60,14 @@ def test_a_script_that_fails(good: Path, capsys: pytest.CaptureFixture[str]) -> 
         "snd_nxt 1001 (segment 2), snd_max 1001 (segment 2), pipe 1, dupacks 0, rto 600 ms, "
         "timer due at 1 s",
     ]
-    assert main(["drill", str(good), "--set", "min_rto=300ms", "--tolerance", "1s"]) == 0
+    assert main(["drill", str(good), "--set", "set.min_rto=300ms", "--tolerance", "1s"]) == 0
 
 
 def test_a_setting_of_a_part_that_no_script_has(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = "midflight: note: freeze_warning has no effect: no scheme of this run has freeze\n"
-    setting = ["--set", "freeze_warning=1s"]
+    setting = ["--set", "set.freeze_warning=1s"]
     assert main(["drill", str(good), *setting]) == 0
     assert capsys.readouterr().err == note
     assert main(["drill", str(good), *setting, "--scheme", "sack"]) == 0
@@ -78,7 +78,7 @@ def test_a_setting_of_a_part_that_no_script_has(
     assert capsys.readouterr().err == ""
     # A controller that a script chose has its own.
     has_it.write_text(f"// midflight: congestion=westwood\n{GOOD}")
-    assert main(["drill", str(has_it), "--set", "westwood_tau=1s"]) == 0
+    assert main(["drill", str(has_it), "--set", "set.westwood_tau=1s"]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -130,8 +130,8 @@ MISTAKES = {
     "no such file": (["nowhere.pkt"], 'cannot read "nowhere.pkt"'),
     "an unknown scheme": (["FILE", "--scheme", "vegas"], "vegas"),
     "an unknown profile": (["FILE", "--profile", "ns3"], "ns3"),
-    "an unknown setting": (["FILE", "--set", "rto=1s"], "rto"),
-    "a setting without a value": (["FILE", "--set", "min_rto"], "key=value"),
+    "an unknown setting": (["FILE", "--set", "set.rto=1s"], "rto"),
+    "a setting without a value": (["FILE", "--set", "set.min_rto"], "PATH=VALUE"),
     "a tolerance without a unit": (["FILE", "--tolerance", "4"], "--tolerance"),
     "no script": ([], "FILE"),
 }

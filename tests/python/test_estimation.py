@@ -27,7 +27,7 @@ def test_pairs_on_an_idle_path_tell_its_rate() -> None:
 
 def test_a_chirp_that_loses_a_segment_has_no_estimate() -> None:
     knobs = {"probe_segments": "20", "probe_low": "1 Mbit/s", "probe_high": "100 Mbit/s"}
-    probe = Probe(bottleneck="2 Mbit/s, 10 ms", scheme="probe-train", limit=3, knobs=knobs)
+    probe = Probe(bottleneck="2 Mbit/s, 10 ms", scheme="probe-train", queue=3, knobs=knobs)
     (table,) = run_probes([probe])
     assert table.column("estimate_bps") == [None]
     assert table.column("told_ns") != [None]

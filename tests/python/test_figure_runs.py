@@ -25,7 +25,7 @@ def measured() -> list[tuple[Setup, midflight.Table]]:
     handoff = {**LINKS, "kind": "bbm", "window_ns": 30_000_000_000}
     long_flow = midflight.LongFlow(radio=RADIO, scheme="sack", marks_ns=[4 * 10**9, 9 * 10**9])
     roaming = midflight.Roaming(
-        scheme="ehn", end_ns=20 * 10**9, every_ns=5 * 10**9, forged="old", fixed=[1]
+        scheme="ehn", end_ns=20 * 10**9, every_ns=5 * 10**9, forged="old", residents=[1]
     )
     starts = {"link": "2 Mbit/s, 50 ms", "flows": 2, "residents": 1, "lead_ns": 3 * 10**9}
     probe = midflight.Probe(

@@ -179,7 +179,7 @@ def test_false_fast_retransmits_are_told(capsys: pytest.CaptureFixture[str]) -> 
             ["nothing"],
             'there is no file "nothing", and no starter scenario of that name; `midflight list',
         ),
-        (["wifi-to-lte", "--set", "end"], '--set "end" is not key=value'),
+        (["wifi-to-lte", "--set", "end"], '--set "end" is not PATH=VALUE'),
         (["wifi-to-lte", "--set", "ends=1 s"], "--set ends=1 s: ends: unknown field"),
         (["wifi-to-lte", "--flow", "x", "--pcap", "DIR"], 'there is no flow "x"'),
         (["."], 'cannot read "."'),

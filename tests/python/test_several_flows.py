@@ -57,6 +57,7 @@ def test_one_flow_is_what_it_was(kind: str, profile: str) -> None:
 
 def several(**more: object) -> midflight.Table:
     asked = {"at_ns": [3 * SECOND, 8 * SECOND], "schemes": ["sack", "enhanced"], **more}
+    asked = {"profile": "ns2", **asked}
     return midflight.handoff(old=OLD, new="1 Mbit/s, 50 ms", **asked)  # type: ignore[arg-type]
 
 
@@ -161,6 +162,7 @@ def test_a_flow_of_several_is_traced() -> None:
             scheme="sack",
             flows=2,
             residents=1,
+            profile="ns2",
             flow=flow,
             until_ns=3 * SECOND,
         )
@@ -212,30 +214,31 @@ def test_summary_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
     captured = capsys.readouterr()
     assert captured.err == ""
     lines = captured.out.splitlines()
-    assert lines[2] == "4 flows move, 2 residents of the new link (sack), 0.05 s between starts"
-    assert lines[4].startswith("Times are those of the slowest flow")
-    assert lines[7].split()[-2:] == ["acked", "jain"]
-    for line, scheme in zip(lines[8:], ["sack", "enhanced"], strict=True):
-        assert re.fullmatch(rf"{scheme}( +\d+\.\d{{3}}){{3}}( +\d+\.\d\d){{5}} +0\.\d{{3}}", line)
+    assert "flows 4; stagger 50ms; residents 2; window 10s" in lines[0] + " " + lines[1]
+    assert "Times are those of the slowest flow" in " ".join(captured.out.split())
+    assert lines[-3].split()[-2:] == ["acked", "jain"]
+    count = r"\d+(\.\d\d)?"
+    for line, scheme in zip(lines[-2:], ["sack", "enhanced"], strict=True):
+        assert re.fullmatch(rf"{scheme}( +\d+\.\d{{3}}){{3}}( +{count}){{5}} +0\.\d{{3}}", line)
 
 
 def test_csv_and_json_of_several_flows(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["handoff", *PAIR, "--at", "2s,8s", "--flows", "2", "--residents", "1"]
     assert main([*args, "--window", "3s", "--csv", "-"]) == 0
     runs = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(runs[0])[:4] == ["scheme", "th", "flow", "resident"]
-    assert list(runs[0])[-1] == "acked_window"
+    assert list(runs[0])[:4] == ["scheme", "th_ns", "flow", "resident"]
+    assert list(runs[0])[-2:] == ["acked_window", "digest"]
     assert [one["flow"] for one in runs] == ["0", "1", "2"] * 2
     assert main([*args, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["request"]["flows"] == 2
+    assert found["manifest"]["question"]["keywords"]["flows"] == 2
     assert [one["resident"] for one in found["runs"]] == [0, 0, 1] * 2
-    slow = max(one["t_new100"] for one in found["runs"][:2])
-    slower = max(one["t_new100"] for one in found["runs"][3:5])
-    assert found["schemes"][0]["transfer_s"]["median"] == pytest.approx((slow + slower) / 2)
+    slow = max(one["t_new_ns"] for one in found["runs"][:2])
+    slower = max(one["t_new_ns"] for one in found["runs"][3:5])
+    assert found["schemes"][0]["median_ns"] == pytest.approx((slow + slower) / 2)
 
 
-STARTUP = ["startup", "--link", "20 Mbit/s, 15 ms"]
+STARTUP = ["startup", "--link", "20 Mbit/s, 15 ms", "--profile", "ns2"]
 
 
 def test_summary_of_starts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,11 +247,11 @@ def test_summary_of_starts(capsys: pytest.CaptureFixture[str]) -> None:
     captured = capsys.readouterr()
     assert captured.err == ""
     lines = captured.out.splitlines()
-    assert lines[1] == "4 flows at once, 1 resident (sack) 10 s before; profile ns2"
-    heads = ["scheme", "10", "300", "drops", "retransmissions", "timeouts", "acked", "jain"]
-    assert lines[5].split() == heads
-    for line, scheme in zip(lines[6:], ["sack", "westwood"], strict=True):
-        assert re.fullmatch(rf"{scheme}( +\d+\.\d){{2}}( +\d+){{4}} +0\.\d{{3}}", line), line
+    assert "flows 4; packets 10,300; residents 1; window 2s; profile ns2" in lines[0]
+    heads = ["scheme", "first_10", "first_300", "drops", "rexmits", "timeouts", "acked", "jain"]
+    assert lines[-3].split() == heads
+    for line, scheme in zip(lines[-2:], ["sack", "westwood"], strict=True):
+        assert re.fullmatch(rf"{scheme}( +\d+\.\d{{3}}){{2}}( +\d+){{4}} +0\.\d{{3}}", line), line
 
 
 def test_goodput_is_payload_over_the_time_from_the_syn(
@@ -257,23 +260,23 @@ def test_goodput_is_payload_over_the_time_from_the_syn(
     args = [*STARTUP, "--flows", "2", "--packets", "10,100", "--stagger", "5ms"]
     assert main([*args, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    times = np.array([one["t_100_s"] for one in found["flows"]])
-    goodput = found["schemes"][0]["goodput_kbit_s"]["100"]
-    assert goodput == pytest.approx(np.mean(100 * 1460 * 8 / times) / 1e3)
-    assert [one["opened_s"] for one in found["flows"]] == [0.0, 0.005]
+    times = np.array([one["t_100_ns"] / 1e9 for one in found["runs"]])
+    goodput = found["schemes"][0]["first_100_bps"]
+    assert goodput == pytest.approx(np.mean(100 * 1460 * 8 / times))
+    assert [one["opened_ns"] for one in found["runs"]] == [0, 5_000_000]
     assert main([*args, "--csv", "-"]) == 0
     flows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [float(one["t_100_s"]) for one in flows] == pytest.approx(times, abs=1e-6)
-    assert [one["digest"] for one in flows] == [one["digest"] for one in found["flows"]]
+    assert [int(one["t_100_ns"]) / 1e9 for one in flows] == pytest.approx(times)
+    assert [one["digest"] for one in flows] == [one["digest"] for one in found["runs"]]
 
 
 def test_a_start_that_is_not_over_is_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STARTUP, "--packets", "10,100000", "--end", "1s"]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
-    assert re.fullmatch(r"sack +\d+\.\d +-( +\d+){3} +1", line)
+    assert re.fullmatch(r"sack +\d+\.\d{3} +-( +\d+){3} +1", line)
     assert main([*STARTUP, "--packets", "10,100000", "--end", "1s", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["schemes"][0]["goodput_kbit_s"]["100000"] is None
+    assert found["schemes"][0]["first_100000_bps"] is None
 
 
 def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -337,13 +340,14 @@ def test_the_ack_of_the_syn_is_delayed_for_every_scheme_alike(
     def goodput(*sets: str) -> float:
         options = [word for each in sets for word in ("--set", each)]
         command = ["startup", "--link", "50 Mbit/s, 15 ms", "--scheme", scheme, "--packets", "2"]
+        command += ["--profile", "ns2"]
         assert main([*command, *options, "--json"]) == 0
         schemes = json.loads(capsys.readouterr().out)["schemes"]
-        return float(schemes[0]["goodput_kbit_s"]["2"])
+        return float(schemes[0]["first_2_bps"]) / 1e3
 
     # ns-2's 100 ms, from the SYN to the ACK of the first two packets.
     bits = 2 * 1460 * 8
-    on, off = (bits / goodput(f"delay_syn_ack={value}") for value in ("on", "off"))
+    on, off = (bits / goodput(f"set.delay_syn_ack={value}") for value in ("on", "off"))
     assert on - off == pytest.approx(100.0, abs=0.01)
     assert bits / goodput() == pytest.approx(on)
 

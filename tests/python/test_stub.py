@@ -11,7 +11,7 @@ import midflight
 from midflight import _core
 
 # Classes that Python makes objects of.
-CLASSES = {"Plan", "Sweep", "Startup", "Radio", "LongFlow", "Probe", "Roaming"}
+CLASSES = {"Plan", "HandoffSweep", "Startup", "Radio", "LongFlow", "Probe", "Roaming"}
 
 
 def stub_names() -> set[str]:
@@ -84,9 +84,8 @@ def test_handoff_takes_what_a_sweep_and_its_runs_take() -> None:
     def keywords(of: Any) -> set[str]:
         return set(inspect.signature(of).parameters)
 
-    assert keywords(_core.handoff) == keywords(_core.Sweep) | keywords(_core.run_sweeps) - {
-        "sweeps"
-    }
+    of_both = keywords(_core.HandoffSweep) | keywords(_core.run_handoff_sweeps)
+    assert keywords(_core.handoff) == of_both - {"sweeps"}
 
 
 def test_every_public_name_can_be_had() -> None:

@@ -51,7 +51,7 @@ pub enum StudyError {
         accepted: &'static str,
     },
     /// Handovers that overlap.
-    #[error("a handover every {every} is too often: one may take {longest}, which is blackout, advertisement interval, signal delay and the way of the registration together; accepted is more time between them, or less of these")]
+    #[error("a handoff every {every} is too often: one may take {longest}, which is gap, advertisement interval, signal delay and the way of the registration together; accepted is more time between them, or less of these")]
     Handovers {
         /// Time between two.
         every: Duration,

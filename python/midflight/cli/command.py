@@ -95,7 +95,11 @@ class Command(TyperCommand):
                 own.append(word)
                 continue
             into.append(word)
-            if word.startswith("-") and not has_value and left and taker.takes_value(option):
+            takes = taker.takes_value(option)
+            if takes is None and of_question is not None:
+                # What is not known takes what may be its value along, so that it is named.
+                takes = bool(left) and not left[0].startswith("-")
+            if word.startswith("-") and not has_value and left and takes:
                 into.append(left.pop(0))
         for question in questions:
             own[own.index(question[0])] = shlex.join(question)

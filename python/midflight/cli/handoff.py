@@ -40,7 +40,7 @@ WINDOW = time(
     "a start: after the first of the flows opens), and Jain's fairness index (1 is equal).",
 )
 
-ABOUT = r"""Simulate a handoff for each scheme and instant, of one connection or of several.
+ABOUT = """Simulate a handoff for each scheme and instant, of one connection or of several.
 
 Prints for each scheme the quartiles of the transfer time, which is the time from the handoff until
 100 packets that were never sent before it are acknowledged, and mean counts per run (drops: data
@@ -53,11 +53,11 @@ receiver delays ACKs; delays are one-way.
 \b
 Examples:
   midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
-  midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --kind mbb \
+  midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --kind mbb \\
       --at 0.1s:20s:0.1s --scheme sack --scheme enhanced --csv runs.csv
-  midflight handoff --old "54 Mbit/s, 2 ms" --new "2 Mbit/s, 50 ms" --kind bbm --gap 1s \
+  midflight handoff --old "54 Mbit/s, 2 ms" --new "2 Mbit/s, 50 ms" --kind bbm --gap 1s \\
       --at 1s,5s,10s --json
-  midflight handoff --old "6400 kbit/s, 9 ms" --new "2 Mbit/s, 50 ms" --at 1s:20s:1s \
+  midflight handoff --old "6400 kbit/s, 9 ms" --new "2 Mbit/s, 50 ms" --at 1s:20s:1s \\
       --flows 4 --residents 2 --window 10s --scheme sack --scheme enhanced
 """
 

@@ -33,7 +33,7 @@ COUNTS = (
     "drops_break",
 )
 
-ABOUT = r"""Simulate a mobile node that changes its base station every few seconds.
+ABOUT = """Simulate a mobile node that changes its base station every few seconds.
 
 Prints for each scheme the throughput of the mobile node (with headers and without
 retransmissions), timeouts, fast retransmits, and data packets lost to a full queue, to the radio,
@@ -49,7 +49,7 @@ agent then sends packets to the new station. Delays are one-way.
 Examples:
   midflight roam --scheme sack --scheme tr-acks --scheme freeze --scheme ehn --loss "uniform 1%"
   midflight roam --scheme freeze --set set.freeze_warning=121ms --foresight-missed 20% --runs 5
-  midflight roam --scheme ehn --stations 4 --residents 0,1,2,3 --set set.recovery=reno \
+  midflight roam --scheme ehn --stations 4 --residents 0,1,2,3 --set set.recovery=reno \\
       --set set.congestion=westwood --end 100s
   midflight roam --scheme ehn --every 20s --gap 2s --end 60s --trace events
 """

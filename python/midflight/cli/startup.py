@@ -26,7 +26,7 @@ __all__ = ["STARTUP"]
 #: Bytes of a data packet that are not payload.
 HEADER_BYTES = 40
 
-ABOUT = r"""Simulate the start of connections over one access link.
+ABOUT = """Simulate the start of connections over one access link.
 
 Prints for each scheme the goodput over the first packets: their payload over the time from the
 flow's SYN until they are acknowledged, the mean of the flows; and sums of counts until the last of
@@ -37,7 +37,7 @@ The network is that of `midflight handoff`, without a handoff.
 \b
 Examples:
   midflight startup --link "50 Mbit/s, 15 ms" --scheme sack --scheme westwood --flows 4
-  midflight startup --link "54 Mbit/s, 2 ms" --packets 100,1000 --residents 2 --lead 5s \
+  midflight startup --link "54 Mbit/s, 2 ms" --packets 100,1000 --residents 2 --lead 5s \\
       --window 10s --csv starts.csv
 """
 

@@ -188,11 +188,11 @@ impl Roaming {
         if self.fixed.len() > usize::from(self.stations) {
             let value = self.fixed.len().to_string();
             let accepted = "a number for each base station at most";
-            return refuse("the length of the list of fixed nodes", value, accepted);
+            return refuse("the length of the list of residents", value, accepted);
         }
         if let Some(most) = self.fixed.iter().find(|&&n| n > MOST_FIXED) {
             return refuse(
-                "the number of fixed nodes at a station",
+                "the number of residents at a station",
                 most.to_string(),
                 "0 to 200",
             );
@@ -207,7 +207,7 @@ impl Roaming {
         if let Some(h) = &self.handovers {
             for (what, share) in [
                 ("the share of signals lost", h.signal.lost),
-                ("the share of handovers not foreseen", h.foresight.missed),
+                ("the share of handoffs not foreseen", h.foresight.missed),
             ] {
                 if !(0.0..=1.0).contains(&share) {
                     return refuse(what, share.to_string(), "0 to 1");
@@ -227,9 +227,9 @@ impl Roaming {
         if let (Some(h), Some(warning)) = (&self.handovers, warning) {
             if warning + h.foresight.early >= h.every {
                 return refuse(
-                    "a warning ahead of a handover by",
+                    "a warning ahead of a handoff by",
                     (warning + h.foresight.early).to_string(),
-                    "less than the time between two handovers",
+                    "less than the time between two handoffs",
                 );
             }
         }
@@ -240,9 +240,9 @@ impl Roaming {
         if moves * nodes > MOST_ROWS {
             let value = (moves * nodes).to_string();
             return refuse(
-                "the number of handovers in a run times that of nodes",
+                "the number of handoffs in a run times that of nodes",
                 value,
-                "up to 1000000: end the run earlier, move less often, or have fewer fixed nodes",
+                "up to 1000000: end the run earlier, move less often, or have fewer residents",
             );
         }
         Ok(part)
