@@ -81,7 +81,7 @@ PARTS = {
     "response to duplicate ACKs": "responses",
     "loss classifier": "classifiers",
     "detector of spurious retransmissions": "detectors",
-    "handover signal of the mobile node": "signals",
+    "handoff signal of the mobile node": "signals",
 }
 #: What the starters are run with, for a first look.
 COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "dcr-frto-ld", "westwood")

@@ -46,7 +46,10 @@ MISTAKES = {
         handoff(scheme="dcr+ncr-careful"),
         ["dcr and ncr-careful", "a sender has one"],
     ),
-    "a detector without what it needs": (handoff("--profile", "ns2", scheme="eifel"), ["eifel", "timestamps=on"]),
+    "a detector without what it needs": (
+        handoff("--profile", "ns2", scheme="eifel"),
+        ["eifel", "timestamps=on"],
+    ),
     "an unknown kind": (handoff(kind="mmb"), ["mmb", "mbb", "bbm"]),
     "an option given twice": (
         ["run", "wifi-to-lte", "--flow", "a", "--flow", "b"],

@@ -259,7 +259,7 @@ def test_errors_say_what_they_are_about() -> None:
     [
         ('handoff --old "1 Mbit/s, 1 ms" --new "1 Mbit/s, 1 ms" --at 1s --fixed x', "--wired"),
         ('startup --link "1 Mbit/s, 1 ms" --fixed x', "--wired"),
-        ('handoff --notify-delay=1ms --old x --new x --at 1s', "--notice-delay"),
+        ("handoff --notify-delay=1ms --old x --new x --at 1s", "--notice-delay"),
         ('flow --radio "1 Mbit/s, 1 ms" --limit 5', "--queue"),
         ('flow --radio "1 Mbit/s, 1 ms" --until 5s', "--marks"),
         ("roam --fixed 1", "--residents"),

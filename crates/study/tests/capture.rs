@@ -353,7 +353,7 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
             assert!((handover..=handover + 100).contains(&ms), "{ms}");
         }
         let comments: Vec<_> = packets.iter().flat_map(|p| &p.comments).collect();
-        assert!(comments.iter().any(|c| c.contains("handover mark 2")));
+        assert!(comments.iter().any(|c| c.contains("handoff mark 2")));
         let restored = comments.iter().any(|c| c.starts_with("ehn-restore: "));
         assert_eq!(restored, place == "sender", "orders are the sender's");
     }

@@ -460,8 +460,8 @@ fn what_cannot_be_run_is_refused() {
         (&|n| n.limit = 0, "queue limit of"),
         (&|n| n.stations = 1, "number of base stations 1"),
         (&|n| n.stations = 9, "number of base stations 9"),
-        (&|n| n.fixed = vec![1, 1, 1], "list of fixed nodes 3"),
-        (&|n| n.fixed = vec![201], "fixed nodes at a station 201"),
+        (&|n| n.fixed = vec![1, 1, 1], "list of residents 3"),
+        (&|n| n.fixed = vec![201], "residents at a station 201"),
         (&|n| handovers(n).signal.lost = 1.5, "signals lost 1.5"),
         (
             &|n| handovers(n).foresight.missed = f64::NAN,
@@ -469,18 +469,18 @@ fn what_cannot_be_run_is_refused() {
         ),
         (
             &|n| handovers(n).every = ms(200),
-            "a handover every 200 ms is too often",
+            "a handoff every 200 ms is too often",
         ),
         (
             &|n| {
                 n.scheme = "freeze".into();
                 handovers(n).foresight.early = Duration::from_secs(5);
             },
-            "a warning ahead of a handover by 5.15 s",
+            "a warning ahead of a handoff by 5.15 s",
         ),
         (
             &|n| n.end = seconds(1e9),
-            "number of handovers in a run times that of nodes 200000000",
+            "number of handoffs in a run times that of nodes 200000000",
         ),
         (&|n| n.scheme = "ehm".into(), "ehm"),
     ];

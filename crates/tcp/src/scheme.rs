@@ -144,7 +144,7 @@ const COMPOSED: &[Composed] = &[
     ),
     (
         "dcr-frto-ld",
-        "proposed scheme II: the same with F-RTO, which tells the loss differentiation of handovers",
+        "proposed scheme II: the same with F-RTO, which tells the loss differentiation of handoffs",
         "Lim & Jang 2009, section 4.2",
         &["dcr", "frto-2003", "ld-handover"],
     ),
@@ -323,7 +323,7 @@ impl Scheme {
                 tx.spurious_detector = part;
             } else if let Some(part) = AnyHandoverSignal::named(name) {
                 if let Some(other) = signal.replace(name) {
-                    return Err(clash(other, name, "handover signal"));
+                    return Err(clash(other, name, "handoff signal"));
                 }
                 rx.signal = part;
             } else if let Some(part) = AnyCongestion::named(name) {

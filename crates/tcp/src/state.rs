@@ -96,7 +96,7 @@ impl Trigger {
             Self::Timeout => "timeout",
             Self::Spurious => "spurious",
             Self::Notice => "notice",
-            Self::Mark => "handover mark",
+            Self::Mark => "handoff mark",
             Self::Report => "train report",
         }
     }

@@ -80,7 +80,7 @@ def indicator_plot(
     width_in: float = COLUMN_IN,
     height_in: float | None = None,
 ) -> list[Path]:
-    """Draw panels one below the other over the same time, with `marks` such as the handover.
+    """Draw panels one below the other over the same time, with `marks` such as the handoff.
 
     Dots are samples of the RTT, the solid line is the threshold and the dotted one the least RTT.
     Losses are filled triangles when judged as congestion and empty squares when not.  Points that

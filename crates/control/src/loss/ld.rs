@@ -96,7 +96,7 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
     const INFO: PartInfo = if HANDOVER {
         PartInfo {
             name: "ld-handover",
-            summary: "loss differentiation that starts afresh after a handover",
+            summary: "loss differentiation that starts afresh after a handoff",
             source: "Lim & Jang 2009, sections 4.1.2 and 4.2",
             knobs: &[
                 K,
@@ -106,7 +106,7 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
                     name: "ld_pause",
                     default: "1",
                     accepts: "a whole number from 0 to 1000",
-                    summary: "round trips after a handover in which losses are not judged",
+                    summary: "round trips after a handoff in which losses are not judged",
                 },
                 Knob {
                     name: "ld_in_pause",
@@ -118,7 +118,7 @@ impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
                     name: "ld_reset",
                     default: "first-rtt",
                     accepts: "first-rtt, initial",
-                    summary: "mean and deviation after a handover: from the first RTT of the new path (section 4.2) or as for a new connection (section 4.1.2)",
+                    summary: "mean and deviation after a handoff: from the first RTT of the new path (section 4.2) or as for a new connection (section 4.1.2)",
                 },
             ],
         }

@@ -78,20 +78,20 @@ impl Default for Ehn {
 impl Part for Ehn {
     const INFO: PartInfo = PartInfo {
         name: "ehn-restore",
-        summary: "on a handover mark send everything outstanding again with the window as it was; the sender's half of ehn",
+        summary: "on a handoff mark send everything outstanding again with the window as it was; the sender's half of ehn",
         source: "Izumikawa, Yamaguchi & Katto, section 3",
         knobs: &[
             Knob {
                 name: "ehn_window",
                 default: "previous",
                 accepts: "previous, slow-start, adjusted",
-                summary: "the window after a handover: as before it, one segment, or the estimated bandwidth times twice the mark's delay (with a controller that estimates the bandwidth)",
+                summary: "the window after a handoff: as before it, one segment, or the estimated bandwidth times twice the mark's delay (with a controller that estimates the bandwidth)",
             },
             Knob {
                 name: "ehn_rtt",
                 default: "keep",
                 accepts: "keep, one-way",
-                summary: "the RTT estimate after a handover: kept, or from twice the mark's delay (clocks agree)",
+                summary: "the RTT estimate after a handoff: kept, or from twice the mark's delay (clocks agree)",
             },
         ],
     };
@@ -200,9 +200,9 @@ impl HandoffPolicy for Ehn {
                 let half = (used / 2.0).floor().max(2.0);
                 orders.push(
                     Order::SetSsthresh(half),
-                    "half the window before the handover",
+                    "half the window before the handoff",
                 );
-                orders.push(Order::SetCwnd(1.0), "slow start after the handover");
+                orders.push(Order::SetCwnd(1.0), "slow start after the handoff");
             }
             (Onward::Adjusted, Some(bandwidth)) => {
                 let seconds = rtt.as_nanos() as f64 / 1e9;
@@ -213,12 +213,12 @@ impl HandoffPolicy for Ehn {
                 );
                 orders.push(
                     Order::SetCwnd(cwnd.min(share)),
-                    "at most that, and at most the window before the handover",
+                    "at most that, and at most the window before the handoff",
                 );
             }
             (Onward::Previous | Onward::Adjusted, _) => {
                 if restored.is_some() {
-                    let reason = "what reduced it was the handover";
+                    let reason = "what reduced it was the handoff";
                     orders.push(Order::SetSsthresh(ssthresh), reason);
                     orders.push(Order::SetCwnd(cwnd), reason);
                 } else if view.in_fast_recovery {

@@ -13,7 +13,7 @@ pub struct EhnSignal;
 impl Part for EhnSignal {
     const INFO: PartInfo = PartInfo {
         name: "ehn-notify",
-        summary: "the last ACK again with a handover mark; the mobile node's half of ehn",
+        summary: "the last ACK again with a handoff mark; the mobile node's half of ehn",
         source: "Izumikawa, Yamaguchi & Katto, section 3",
         knobs: &[],
     };

@@ -37,7 +37,7 @@ impl Default for Freeze {
 impl Part for Freeze {
     const INFO: PartInfo = PartInfo {
         name: "freeze",
-        summary: "a zero window ahead of a handover that is foreseen, three ACKs with the whole window after it",
+        summary: "a zero window ahead of a handoff that is foreseen, three ACKs with the whole window after it",
         source: "Goff et al. 2000 (Freeze-TCP)",
         knobs: &[
             Knob {
@@ -56,7 +56,7 @@ impl Part for Freeze {
                 name: "freeze_thaw_copies",
                 default: "3",
                 accepts: "a whole number from 1 to 100",
-                summary: "ACKs with the whole window after the handover",
+                summary: "ACKs with the whole window after the handoff",
             },
         ],
     };

@@ -21,7 +21,7 @@ impl Default for TrAcks {
 impl Part for TrAcks {
     const INFO: PartInfo = PartInfo {
         name: "tr-acks",
-        summary: "three duplicates of the last ACK after a handover, so that the sender retransmits at once",
+        summary: "three duplicates of the last ACK after a handoff, so that the sender retransmits at once",
         source: "Caceres & Iftode 1995",
         knobs: &[Knob {
             name: "tr_acks_copies",

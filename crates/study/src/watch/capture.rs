@@ -300,7 +300,7 @@ impl Capturing {
                     ..
                 }) = shot.packet
                 {
-                    remarks.insert(0, format!("handover mark {}", mark.number));
+                    remarks.insert(0, format!("handoff mark {}", mark.number));
                 }
                 if packet.blocks_left_out > 0 {
                     let left = packet.blocks_left_out;

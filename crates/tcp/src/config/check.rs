@@ -42,7 +42,7 @@ impl Profile {
             AnyLossClassifier::LdHandover(_) if !tells_handovers => {
                 return refuse(
                     "ld-handover",
-                    "it learns of a handover from a timeout that proves spurious at once; add frto-2003, frto, frto-ns2 or eifel",
+                    "it learns of a handoff from a timeout that proves spurious at once; add frto-2003, frto, frto-ns2 or eifel",
                 );
             }
             _ => {}
