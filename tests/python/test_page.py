@@ -560,7 +560,7 @@ def test_a_report_of_several_runs_and_flows(tmp_path: Path) -> None:
     [
         (["report", "nothing", "--out", "r.html"], 'there is no file "nothing"'),
         (["report", "wifi-to-lte", "--out", "/proc/r.html"], 'cannot write "/proc/r.html"'),
-        (["report", "wifi-to-lte", "--set", "x", "--out", "r.html"], '--set "x" is not key=value'),
+        (["report", "wifi-to-lte", "--set", "x", "--out", "r.html"], '--set "x" is not PATH=VALUE'),
         (["report", "wifi-to-lte"], "--out"),
     ],
 )

@@ -447,14 +447,12 @@ def test_the_command_in_the_assumptions_repeats_bars_of_figure_3(
 ) -> None:
     command = study.assumptions().split("```")[1].replace("\\\n", " ")
     assert main([*shlex.split(command)[1:], "--json"]) == 0
-    found = {
-        one["scheme"]: one["nodes"][0]["throughput_kbit_s"]
-        for one in json.loads(capsys.readouterr().out)["schemes"]
-    }
+    found = {one["scheme"]: one for one in json.loads(capsys.readouterr().out)["schemes"]}
     for scheme in (ORIGINAL, FREEZE, EHN):
         bar = kbps(runs, sc.cell("3", sc.NEWRENO, scheme))
-        assert found[scheme.core]["mean"] == pytest.approx(bar.mean, rel=1e-12)
-        assert found[scheme.core]["half_width"] == pytest.approx(bar.half_width, rel=1e-9)
+        assert found[scheme.core]["throughput_bps"] == pytest.approx(1000 * bar.mean, rel=1e-12)
+        half_width = found[scheme.core]["half_width_bps"]
+        assert half_width == pytest.approx(1000 * bar.half_width, rel=1e-9)
 
 
 def test_lines_say_how_many_runs_they_are_the_means_of(study: Study) -> None:

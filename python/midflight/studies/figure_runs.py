@@ -9,6 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from midflight.policy import Policies
 from midflight.studies.runs import (
     Flow,
     FlowTrace,
@@ -22,7 +23,6 @@ from midflight.studies.runs import (
 
 if TYPE_CHECKING:
     from midflight._core import Setup
-    from midflight.policy import Policies
 
 __all__ = ["FigureRun", "figure_runs"]
 
