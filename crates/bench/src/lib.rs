@@ -1,7 +1,7 @@
 //! The workloads that midflight's speed is measured with.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World};
+use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World, WorldConfig};
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
@@ -96,7 +96,16 @@ impl Path {
             policies: Vec::new(),
         };
         let flow_configs = vec![flow; flows as usize];
-        let mut world = World::new(2, links, &routes, &[], flow_configs, O::default())?;
+        let mut world = World::new(
+            WorldConfig {
+                nodes: 2,
+                links,
+                routes: &routes,
+                flows: flow_configs,
+                ..WorldConfig::default()
+            },
+            O::default(),
+        )?;
         for i in 0..flows {
             let at = Instant::ZERO + Duration::from_millis(u64::from(i));
             world.schedule(at, Action::Open(World::<O>::flow_id(i)))?;

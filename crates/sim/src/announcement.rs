@@ -25,6 +25,8 @@ pub(crate) enum What {
     Late,
     /// It does unless it can follow the next packet before.
     Swapped,
+    /// The node of the hook of this number sends it by itself.
+    Emitted(u16),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +101,8 @@ impl Announcements {
     pub(crate) fn take_back(&mut self, link: LinkId) -> Vec<Announcement> {
         let mut taken = Vec::new();
         self.heap.retain(|n| {
-            let stays = n.announcement.link != link || matches!(n.announcement.what, What::Lost(_));
+            let arrives = matches!(n.announcement.what, What::Late | What::Swapped);
+            let stays = n.announcement.link != link || !arrives;
             if !stays {
                 taken.push(*n);
             }

@@ -4,11 +4,8 @@
 //! feeds that one, a packet's way through both is known when it enters the
 //! first: the queues are first in, first out.
 
-use crate::config::{FlowConfig, NodeId};
+use crate::config::{NodeId, Routes};
 use crate::link::{LinkConfig, LinkId};
-
-/// Static or alternative routes: at a node, for a destination, the link.
-pub(crate) type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
 
 /// What packets of all flows can do under any of the routes.
 struct Reach {
@@ -35,7 +32,7 @@ impl Reach {
         links: &[LinkConfig],
         routes: Routes,
         alternatives: Routes,
-        flows: &[FlowConfig],
+        flows: &[(NodeId, NodeId)],
     ) -> Self {
         let none = || vec![Vec::new(); links.len()];
         let mut reach = Self {
@@ -44,8 +41,8 @@ impl Reach {
             ends: vec![false; links.len()],
             users: vec![0; links.len()],
         };
-        for flow in flows {
-            for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+        for &(from, to) in flows {
+            for (from, to) in [(from, to), (to, from)] {
                 reach.follow(links, routes, alternatives, from, to);
             }
         }
@@ -106,16 +103,18 @@ pub(crate) enum Onward {
 /// For each link where its packets go on to and, if they are routed, the links
 /// on which no packet may await an event: itself, and those that lead to where
 /// it leads. A link that may break can end a chain but not be in the middle of it;
-/// so can one with impairments, and one that may pause or is counted is a chain of its own.
+/// so can one with impairments, and one that may pause or is counted is a chain of its own, as is
+/// one whose packets a hook sees `in_order`. Flows are pairs of nodes.
 pub(crate) fn chains(
     links: &[LinkConfig],
+    in_order: &[bool],
     routes: Routes,
     alternatives: Routes,
-    flows: &[FlowConfig],
+    flows: &[(NodeId, NodeId)],
 ) -> Vec<(Onward, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
     let mut onward: Vec<Onward> = (0..links.len())
-        .map(|i| reach.onward_of(i, links))
+        .map(|i| reach.onward_of(i, links, in_order))
         .collect();
     let rivals: Vec<Vec<LinkId>> = (0..links.len())
         .map(|i| match onward[i] {
@@ -143,7 +142,7 @@ pub(crate) fn chains(
 }
 
 impl Reach {
-    fn onward_of(&self, i: usize, links: &[LinkConfig]) -> Onward {
+    fn onward_of(&self, i: usize, links: &[LinkConfig], in_order: &[bool]) -> Onward {
         let (link, onward) = (&links[i], &self.onward[i]);
         let entered_on_the_way = self.feeders[i].iter().any(Option::is_some);
         if self.ends[i] || link.is_special() || (link.may_break && entered_on_the_way) {
@@ -152,7 +151,7 @@ impl Reach {
         // What a pause holds or what is counted must not be ahead of the present.
         if onward
             .iter()
-            .any(|next| links[next.index()].entered_by_event())
+            .any(|next| in_order[next.index()] || links[next.index()].entered_by_event())
         {
             return Onward::Event;
         }

@@ -6,7 +6,9 @@ use midflight_control::{Notice, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig};
 use midflight_units::Instant;
 
-use crate::link::LinkId;
+use crate::hook::Hook;
+use crate::link::{LinkConfig, LinkId};
+use crate::stack::StackConfig;
 
 /// Number of a node in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,6 +93,21 @@ pub enum Action {
     MarkMake,
 }
 
+impl Action {
+    /// The flow that it is about, if any.
+    pub(crate) fn flow(&self) -> Option<FlowId> {
+        match *self {
+            Self::Open(flow)
+            | Self::NotifyStart(flow, _)
+            | Self::Notify(flow, _)
+            | Self::Foresee(flow)
+            | Self::Attached(flow, _)
+            | Self::Forge(flow, ..) => Some(flow),
+            _ => None,
+        }
+    }
+}
+
 /// What a forged ACK acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgedAck {
@@ -144,6 +161,28 @@ pub struct FlowConfig {
     pub receiver: ReceiverConfig,
     /// Handoff policies of the sender.
     pub policies: Vec<Policy>,
+}
+
+/// Routes: at a node, for a destination, the link.
+pub type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
+
+/// A network and its flows, to which nothing has happened yet.
+#[derive(Debug, Default)]
+pub struct WorldConfig<'a> {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Links between them.
+    pub links: Vec<LinkConfig>,
+    /// Routes at the start.
+    pub routes: Routes<'a>,
+    /// Routes that may be set during the run.
+    pub alternatives: Routes<'a>,
+    /// Flows of segments, by our senders and receivers.
+    pub flows: Vec<FlowConfig>,
+    /// Flows of datagrams, which are numbered after those of segments.
+    pub stacks: Vec<StackConfig>,
+    /// Nodes that do more than forward.
+    pub hooks: Vec<(NodeId, Hook)>,
 }
 
 /// A world that cannot be.
@@ -230,6 +269,12 @@ pub enum WorldError {
     #[error("flow {flow} has opened: its sender and receiver cannot change any more")]
     FlowOpen {
         /// Its number.
+        flow: u32,
+    },
+    /// A copy of a world came to an end of a flow of datagrams that cannot be copied.
+    #[error("flow {flow} runs a stack that cannot be copied in the middle of a run: run it from its start")]
+    Uncopied {
+        /// The flow.
         flow: u32,
     },
     /// More links than can be numbered.

@@ -11,6 +11,7 @@ use midflight_units::Instant;
 
 use crate::config::FlowId;
 use crate::event::{DropCause, Event, Observer, Payload};
+use crate::stack::Datagram;
 
 /// The running digest of a world's events.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,18 @@ impl Digest {
     /// Half of it as one word.
     pub fn fold(&self) -> u64 {
         self.lanes[0]
+    }
+
+    /// Adds what a datagram carries; its number.
+    #[cold]
+    fn content(&mut self, datagram: &Datagram) -> u64 {
+        self.add(datagram.bytes.len() as u64);
+        for part in datagram.bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.add(u64::from_le_bytes(word));
+        }
+        datagram.number
     }
 
     #[inline]
@@ -91,14 +104,18 @@ impl Observer for Digest {
                 let number = match payload {
                     Payload::Data(seq) => seq << 1,
                     Payload::Ack(ack) => ack << 1 | 1,
+                    Payload::Datagram(number) => *number,
                 };
                 let kind = match cause {
                     DropCause::Queue => 4,
                     DropCause::Break => 5,
                     DropCause::Radio => 16,
+                    DropCause::Node => 23,
                 };
                 (kind, number ^ (link.index() as u64) << 48)
             }
+            Event::DatagramSent(datagram) => (21, self.content(datagram)),
+            Event::DatagramArrived(datagram) => (22, datagram.number),
             Event::Break => (6, 0),
             Event::Make => (7, 0),
             Event::Sender(SenderEvent::Cwnd(w)) => (8, w.to_bits()),
@@ -128,6 +145,7 @@ impl Observer for Digest {
             | Event::TimeoutJudged { .. }
             | Event::AckSent(_)
             | Event::Entered { .. }
+            | Event::DatagramEntered { .. }
             | Event::Notice => return,
         };
         self.note(now, flow, kind, value);

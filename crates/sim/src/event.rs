@@ -5,6 +5,7 @@ use midflight_units::{Instant, Seq};
 
 use crate::config::FlowId;
 use crate::link::LinkId;
+use crate::stack::Datagram;
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Payload {
     Data(Seq),
     /// The ACK of this number, towards the sender.
     Ack(Seq),
+    /// The datagram of this number.
+    Datagram(u64),
 }
 
 /// Why a packet was lost.
@@ -24,6 +27,8 @@ pub enum DropCause {
     Break,
     /// The link's impairments lost it.
     Radio,
+    /// The node kept it back.
+    Node,
 }
 
 /// A packet as it enters a link.
@@ -64,6 +69,17 @@ pub enum Event<'a> {
         /// The receiver has a higher one already.
         overtaken: bool,
     },
+    /// A stack put a datagram on the network.
+    DatagramSent(&'a Datagram),
+    /// A datagram came to a link that is [tapped](Observer::taps), which may yet have no room for it.
+    DatagramEntered {
+        /// The link.
+        link: LinkId,
+        /// The datagram.
+        datagram: &'a Datagram,
+    },
+    /// A datagram reached the other end, which has not yet looked at it.
+    DatagramArrived(&'a Datagram),
     /// A packet was lost.
     Dropped {
         /// What it carried.

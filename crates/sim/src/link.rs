@@ -17,7 +17,6 @@ use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
 use crate::moment::{Scheduled, Shadow};
 use crate::packet::Packet;
-use crate::quick_start::Router;
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -64,8 +63,6 @@ pub struct LinkConfig {
     pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,
-    /// What the router at its start makes of rate requests.
-    pub router: Router,
 }
 
 /// Random processing time: each transmission takes a time longer that is drawn
@@ -114,7 +111,6 @@ impl LinkConfig {
             counted: false,
             tapped: false,
             overhead: None,
-            router: Router::None,
         }
     }
 
@@ -125,8 +121,7 @@ impl LinkConfig {
         !self.impairments.is_none() || later.any(|setting| !setting.impairments.is_none())
     }
 
-    /// Whether it ever is more than a queue, a transmitter and a delay, and more
-    /// than a router that sees what enters it.
+    /// Whether it ever is more than a queue, a transmitter and a delay.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.entered_by_event() || self.impairs() || self.overhead.is_some()
@@ -208,7 +203,7 @@ pub(crate) struct Link {
     pub(crate) source: Source,
     down: bool,
     /// What is handed to it does not simply enter: it is down, paused, counted, tapped
-    /// or at a router that is asked for rates, takes a random time, or holds back after a change.
+    /// or looked at by a hook of its node, takes a random time, or holds back after a change.
     pub(crate) closed: bool,
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
@@ -239,10 +234,10 @@ pub(crate) struct Link {
 impl Link {
     /// A link of these parameters, from which it takes what few links have.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig) -> Self {
+    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Self {
         let impaired = config.impairs();
-        let has_more = config.is_special() || config.router != Router::None;
-        let special = has_more.then(|| Special::new(config));
+        let has_more = config.is_special() || hook.is_some();
+        let special = has_more.then(|| Special::new(config, hook));
         let mut link = Self {
             to: config.to,
             limit: config.limit,
@@ -441,9 +436,9 @@ impl Link {
             .is_some_and(|special| special.may_return)
     }
 
-    /// Whether what is handed to it is looked at: who watches is told of it, or a router is.
+    /// Whether what is handed to it is looked at: who watches is told of it, or a hook is.
     pub(crate) fn is_looked_at(&self) -> bool {
-        let looks = |special: &Special| special.tapped || special.routing.is_some();
+        let looks = |special: &Special| special.tapped || special.hook.is_some();
         self.special.as_deref().is_some_and(looks)
     }
 
@@ -552,13 +547,16 @@ mod tests {
     use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: Onward) -> Link {
-        let mut link = Link::new(&mut LinkConfig::new(
-            "test",
-            (NodeId(0), NodeId(1)),
-            Rate::from_mbps(12),
-            Duration::from_millis(5),
-            Some(limit),
-        ));
+        let mut link = Link::new(
+            &mut LinkConfig::new(
+                "test",
+                (NodeId(0), NodeId(1)),
+                Rate::from_mbps(12),
+                Duration::from_millis(5),
+                Some(limit),
+            ),
+            None,
+        );
         link.onward = onward;
         link
     }

@@ -7,8 +7,9 @@ use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
 use crate::event::{Carried, Payload};
+use crate::stack::{Datagram, End};
 
-/// A packet on its way. The options of one that has some lie in [`PacketOptions`].
+/// A packet on its way. The bytes or the options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Number of the segment, or of the ACK.
@@ -35,6 +36,9 @@ enum Kind {
     WithOption,
     /// Of no flow.
     CrossTraffic,
+    /// The bytes of a stack, sent by the client or by the server.
+    FromClient,
+    FromServer,
 }
 
 impl Packet {
@@ -101,6 +105,62 @@ impl Packet {
         }
     }
 
+    /// The bytes of a stack.
+    pub(crate) fn datagram(
+        flow: FlowId,
+        to: NodeId,
+        datagram: &Datagram,
+        options: &mut PacketOptions,
+    ) -> Self {
+        Self {
+            number: datagram.number,
+            sent: datagram.sent,
+            flow,
+            bytes: datagram.bytes.len() as u32,
+            options: options.insert_bytes(datagram.bytes.clone()),
+            to,
+            kind: match datagram.from {
+                End::Client => Kind::FromClient,
+                End::Server => Kind::FromServer,
+            },
+            rerouted: false,
+        }
+    }
+
+    /// The end that sent it, if it carries the bytes of a stack.
+    pub(crate) fn stack_end(&self) -> Option<End> {
+        match self.kind {
+            Kind::FromClient => Some(End::Client),
+            Kind::FromServer => Some(End::Server),
+            _ => None,
+        }
+    }
+
+    /// Opens a datagram that has arrived.
+    pub(crate) fn open_datagram(&self, options: &mut PacketOptions) -> Option<Datagram> {
+        Some(Datagram {
+            from: self.stack_end()?,
+            number: self.number,
+            sent: self.sent,
+            bytes: options.remove_bytes(self.options)?,
+        })
+    }
+
+    /// A datagram, for a look.
+    pub(crate) fn peek_datagram(&self, options: &PacketOptions) -> Option<Datagram> {
+        Some(Datagram {
+            from: self.stack_end()?,
+            number: self.number,
+            sent: self.sent,
+            bytes: options.bytes.get(self.options.0 as usize)?.clone()?,
+        })
+    }
+
+    /// Whether it carries a segment or an ACK.
+    pub(crate) fn is_of_tcp(&self) -> bool {
+        !self.is_of_others() && self.stack_end().is_none()
+    }
+
     /// Whether it is of no flow.
     pub(crate) fn is_of_others(&self) -> bool {
         self.kind == Kind::CrossTraffic
@@ -110,6 +170,7 @@ impl Packet {
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
             Kind::Ack => Payload::Ack(self.number),
+            Kind::FromClient | Kind::FromServer => Payload::Datagram(self.number),
             _ => Payload::Data(self.number),
         }
     }
@@ -128,7 +189,7 @@ impl Packet {
         }
     }
 
-    /// What is in it, for a look.
+    /// The segment or ACK in it, for a look.
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
@@ -174,10 +235,13 @@ impl Packet {
         }
     }
 
-    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is of no flow.
+    /// Whether it has an option, with which [`Self::open_with_option`] opens it, or is of no flow of segments.
     #[inline(always)]
     pub(crate) fn is_unusual(&self) -> bool {
-        matches!(self.kind, Kind::WithOption | Kind::CrossTraffic)
+        matches!(
+            self.kind,
+            Kind::WithOption | Kind::CrossTraffic | Kind::FromClient | Kind::FromServer
+        )
     }
 
     /// Opens a segment with an option that has arrived.
@@ -194,6 +258,9 @@ impl Packet {
         match self.kind {
             Kind::Ack => {
                 options.acks.remove(self.options);
+            }
+            Kind::FromClient | Kind::FromServer => {
+                options.remove_bytes(self.options);
             }
             _ => {
                 options.segments.remove(self.options);
@@ -226,6 +293,8 @@ pub(crate) struct PacketOptions {
     routers: bool,
     acks: Slots<Options>,
     segments: Slots<Option<SegmentOption>>,
+    bytes: Vec<Option<Box<[u8]>>>,
+    free_bytes: Vec<u32>,
 }
 
 impl PacketOptions {
@@ -247,6 +316,21 @@ impl PacketOptions {
             echo: ack.echo,
             says: ack.says,
         })
+    }
+
+    fn insert_bytes(&mut self, bytes: Box<[u8]>) -> OptionsId {
+        if let Some(slot) = self.free_bytes.pop() {
+            self.bytes[slot as usize] = Some(bytes);
+            return OptionsId(slot);
+        }
+        self.bytes.push(Some(bytes));
+        OptionsId(self.bytes.len() as u32 - 1)
+    }
+
+    fn remove_bytes(&mut self, id: OptionsId) -> Option<Box<[u8]>> {
+        let bytes = self.bytes.get_mut(id.0 as usize)?.take()?;
+        self.free_bytes.push(id.0);
+        Some(bytes)
     }
 
     #[cold]

@@ -10,22 +10,50 @@
 //! so that of several requests at once only the first is approved; that is a setting
 //! ([`Routers::book_unrounded`]).
 
-use midflight_control::quick_start::{RateCode, Request, Routers};
+use midflight_control::quick_start::{RateCode, Routers};
 use midflight_units::{Instant, Rate};
 
+use crate::hook::Passing;
+use crate::link::LinkId;
 use crate::random::Stream;
 
-/// The router at which a link starts, as far as Quick-Start goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Router {
-    /// It takes part, or at least counts the TTL down. Nonces are drawn from the
-    /// random stream of this seed; see [`crate::random::seed`].
-    There(Routers, u64),
-    /// It is the IP layer of the host that sends: the same, but it counts no TTL down.
-    Host(Routers, u64),
-    /// There is none: the link is inside a host, or nobody on the path asks for rates.
-    #[default]
-    None,
+/// A node that takes part in Quick-Start, at some of its links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RateRouter {
+    links: Vec<(LinkId, Role)>,
+}
+
+impl RateRouter {
+    /// With a router at one more of its links, or the IP layer of the host that sends, which counts
+    /// no TTL down. Nonces are drawn from the random stream of this seed; see [`crate::random::seed`].
+    /// A router that does not take part counts the TTL down.
+    pub fn add(&mut self, link: LinkId, routers: Routers, is_host: bool, seed: u64) {
+        let meter = || Box::new(Meter::new(routers, seed));
+        let role = match (routers.take_part, is_host) {
+            (true, false) => Role::TakesPart(meter()),
+            (true, true) => Role::Sends(meter()),
+            (false, false) => Role::Unaware,
+            (false, true) => return,
+        };
+        self.links.push((link, role));
+    }
+
+    /// Whether it has no link.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    pub(crate) fn is_at(&self, link: LinkId) -> bool {
+        self.links.iter().any(|(at, _)| *at == link)
+    }
+
+    /// A packet goes on.
+    pub(crate) fn forward(&mut self, now: Instant, packet: &mut Passing<'_>) {
+        let link = packet.link();
+        if let Some((_, role)) = self.links.iter_mut().find(|(at, _)| *at == link) {
+            role.forward(now, packet);
+        }
+    }
 }
 
 /// Bits used and granted in an interval.
@@ -37,8 +65,8 @@ struct Interval {
 }
 
 /// The state of a router that takes part.
-#[derive(Clone, Debug)]
-pub(crate) struct Meter {
+#[derive(Clone, Debug, PartialEq)]
+struct Meter {
     config: Routers,
     stream: Stream,
     /// Number of the present interval.
@@ -48,35 +76,18 @@ pub(crate) struct Meter {
 }
 
 /// What a router does with a request.
-#[derive(Clone, Debug)]
-pub(crate) enum Routing {
+#[derive(Clone, Debug, PartialEq)]
+enum Role {
     TakesPart(Box<Meter>),
     Sends(Box<Meter>),
     Unaware,
 }
 
-impl Routing {
-    pub(crate) fn new(router: Router) -> Option<Self> {
-        match router {
-            Router::There(config, seed) if config.take_part => {
-                Some(Self::TakesPart(Box::new(Meter::new(config, seed))))
-            }
-            Router::There(..) => Some(Self::Unaware),
-            Router::Host(config, seed) if config.take_part => {
-                Some(Self::Sends(Box::new(Meter::new(config, seed))))
-            }
-            Router::Host(..) | Router::None => None,
-        }
-    }
-
-    /// A packet of `bytes` goes on over a link of this rate, with a request or not.
-    pub(crate) fn forward(
-        &mut self,
-        now: Instant,
-        link: Rate,
-        bytes: u32,
-        request: Option<&mut Request>,
-    ) {
+impl Role {
+    /// A packet goes on, with a request or not.
+    fn forward(&mut self, now: Instant, packet: &mut Passing<'_>) {
+        let (link, bytes) = (packet.rate(), packet.bytes());
+        let request = packet.request();
         let (meter, counts_down) = match self {
             Self::TakesPart(meter) => (meter, true),
             Self::Sends(meter) => (meter, false),

@@ -10,7 +10,6 @@ use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
 use crate::moment::Shadow;
 use crate::packet::Packet;
-use crate::quick_start::Routing;
 use crate::random::{stream, Stream};
 
 /// Whether a packet may enter a link.
@@ -47,7 +46,8 @@ pub(crate) struct Special {
     pub(crate) holds_back: Option<(Shadow, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
-    pub(crate) routing: Option<Routing>,
+    /// Number of the hook of the node at its start that looks at packets.
+    pub(crate) hook: Option<u16>,
     pub(crate) counts: LinkCounts,
     /// Longest random processing time in seconds, and where it is drawn from.
     pub(crate) overhead: Option<(f64, Stream)>,
@@ -56,7 +56,7 @@ pub(crate) struct Special {
 impl Special {
     /// What is special about a link from the start of the run.
     #[cold]
-    pub(crate) fn new(config: &mut LinkConfig) -> Box<Self> {
+    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Box<Self> {
         Box::new(Self {
             impairing: Impairing::new(&config.impairments, Instant::ZERO, 0),
             swapping: false,
@@ -68,7 +68,7 @@ impl Special {
             holds_back: None,
             counted: config.counted,
             tapped: config.tapped,
-            routing: Routing::new(config.router),
+            hook,
             counts: LinkCounts::default(),
             overhead: config.overhead.map(|overhead| {
                 let most = overhead.most.as_secs_f64();
@@ -84,7 +84,7 @@ impl Special {
         self.counted
             || self.tapped
             || self.overhead.is_some()
-            || self.routing.is_some()
+            || self.hook.is_some()
             || self.paused
             || self.holds_back.is_some()
     }

@@ -1,7 +1,10 @@
 //! The event loop.
 
 mod cross;
+mod flows;
+mod hooks;
 mod radio;
+mod stacks;
 mod timers;
 
 use std::borrow::Cow;
@@ -9,63 +12,26 @@ use std::sync::Arc;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_tcp::{
-    Ack, Log, Receiver, ReceiverConfig, Segment, Sender, SenderConfig, SenderEvent,
-};
-use midflight_units::{Duration, Instant, Rate, Seq};
+use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig};
+use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
 use self::cross::CrossSource;
-use self::timers::{Timer, RECEIVER, SENDER};
+use self::flows::{Flow, Told};
+use self::hooks::Hooked;
+use self::stacks::StackFlow;
+use self::timers::Timer;
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, Onward};
-use crate::config::{Action, FlowConfig, FlowId, NodeId, WorldError};
+use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
+use crate::hook::Hook;
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
 use crate::moment::{Moment, Scheduled, Shadow};
 use crate::packet::{Packet, PacketOptions};
-use crate::quick_start::Router;
 use crate::special::Entry;
 use crate::timeline::Timeline;
-
-#[derive(Educe, Debug)]
-#[educe(Clone)]
-struct Flow {
-    sender: Sender,
-    receiver: Receiver,
-    from: NodeId,
-    to: NodeId,
-    /// Of the sender and of the receiver.
-    timers: [Timer; 2],
-    /// Timeouts not yet judged: when, and for which segment.
-    open_timeouts: Vec<(Instant, Seq)>,
-}
-
-/// Passes on what a sender reports.
-struct Told<'a, O> {
-    observer: &'a mut O,
-    flow: FlowId,
-    error: &'a mut Option<WorldError>,
-}
-
-impl<O: Observer> Log for Told<'_, O> {
-    const DETAILED: bool = O::DETAILED;
-
-    #[inline(always)]
-    fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
-        if let SenderEvent::WindowRefused { author, cwnd } = event {
-            *self.error = Some(WorldError::Window {
-                flow: self.flow.0,
-                at,
-                author,
-                cwnd: cwnd.to_string(),
-            });
-        }
-        let event = Event::Sender(event);
-        self.observer.record(at, self.flow, &event);
-    }
-}
 
 /// The network, its flows and its future. `O` watches.
 #[derive(Educe, Debug)]
@@ -93,8 +59,12 @@ pub struct World<O> {
     /// `routes[node * nodes + to]` and whether it was set during the run.
     routes: Vec<Option<(LinkId, bool)>>,
     flows: Vec<Flow>,
+    stacks: Vec<StackFlow>,
     /// Cross traffic of all links and all their settings.
     cross: Vec<CrossSource>,
+    hooks: Vec<Hooked>,
+    /// The hook whose node is sending a packet by itself.
+    emitting: Option<u16>,
     /// No route is set before this instant but those on the timeline.
     promised: Instant,
     /// No route is set before this.
@@ -149,20 +119,21 @@ const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
 
 impl<O: Observer> World<O> {
-    /// A world of `nodes` nodes with these links, flows and static routes
-    /// (`node`, `to`, `link`), nothing of which has happened yet. During the run
-    /// only the routes of `alternatives` may be set.
+    /// A world in which nothing has happened yet. During the run only the routes of
+    /// [`WorldConfig::alternatives`] may be set.
     ///
     /// # Errors
     /// [`WorldError::TooManyLinks`] and [`WorldError::Impairments`].
-    pub fn new(
-        nodes: usize,
-        mut links: Vec<LinkConfig>,
-        routes: &[(NodeId, NodeId, LinkId)],
-        alternatives: &[(NodeId, NodeId, LinkId)],
-        flows: Vec<FlowConfig>,
-        observer: O,
-    ) -> Result<Self, WorldError> {
+    pub fn new(config: WorldConfig, observer: O) -> Result<Self, WorldError> {
+        let WorldConfig {
+            nodes,
+            mut links,
+            routes,
+            alternatives,
+            flows,
+            stacks,
+            hooks,
+        } = config;
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
@@ -176,12 +147,31 @@ impl<O: Observer> World<O> {
         for (i, link) in links.iter_mut().enumerate() {
             link.tapped |= observer.taps(LinkId(i as u16));
         }
-        let has_routers = links.iter().any(|link| link.router != Router::None);
-        let chained = chains(&links, routes, alternatives, &flows);
+        let has_routers = hooks
+            .iter()
+            .any(|(_, hook)| matches!(hook, Hook::QuickStart(_)));
+        let hook_of = |i: usize, link: &LinkConfig| {
+            let looks =
+                |(node, hook): &(NodeId, Hook)| *node == link.from && hook.sees(LinkId(i as u16));
+            hooks.iter().position(looks).map(|number| number as u16)
+        };
+        let hook_of: Vec<Option<u16>> = links
+            .iter()
+            .enumerate()
+            .map(|(i, l)| hook_of(i, l))
+            .collect();
+        let in_order =
+            |hook: &Option<u16>| hook.is_some_and(|n| hooks[usize::from(n)].1.is_in_order());
+        let in_order: Vec<bool> = hook_of.iter().map(in_order).collect();
+        let of_stacks = stacks.iter().map(|stack| (stack.nodes[0], stack.nodes[1]));
+        let ends = flows.iter().map(|flow| (flow.from, flow.to));
+        let ends: Vec<_> = ends.chain(of_stacks).collect();
+        let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
         let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
         let names = links.iter_mut().map(name).collect();
-        let mut links: Vec<Link> = links.iter_mut().map(Link::new).collect();
+        let links = links.iter_mut().zip(&hook_of);
+        let mut links: Vec<Link> = links.map(|(link, hook)| Link::new(link, *hook)).collect();
         let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
         let mut seldom_awaited = Vec::new();
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
@@ -208,13 +198,13 @@ impl<O: Observer> World<O> {
             links[i].source = Source::Busy(source);
         }
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
-        let timers = 2 * flows.len();
+        let timers = 2 * (flows.len() + stacks.len());
         let mut world = Self {
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
             names,
-            agenda: Agenda::new(busy, first_timer + timers + cross.len()),
+            agenda: Agenda::new(busy, first_timer + timers + cross.len() + hooks.len()),
             links,
             awaited,
             awaited_special,
@@ -236,7 +226,13 @@ impl<O: Observer> World<O> {
                     open_timeouts: Vec::new(),
                 })
                 .collect(),
+            stacks: stacks.into_iter().map(StackFlow::new).collect(),
             cross,
+            hooks: hooks
+                .into_iter()
+                .map(|(node, hook)| Hooked { node, hook })
+                .collect(),
+            emitting: None,
             promised: Instant::ZERO,
             routes_hold_until: Shadow::ZERO,
             timeline: Timeline::default(),
@@ -247,6 +243,9 @@ impl<O: Observer> World<O> {
             world.set_route(node, to, link, false);
         }
         world.begin_cross_traffic();
+        for number in 0..world.hooks.len() {
+            world.sync_hook(number as u16);
+        }
         Ok(world)
     }
 
@@ -403,7 +402,10 @@ impl<O: Observer> World<O> {
             alternatives: self.alternatives.clone(),
             routes: self.routes.clone(),
             flows: self.flows.clone(),
+            stacks: self.stacks.clone(),
             cross: self.cross.clone(),
+            hooks: self.hooks.clone(),
+            emitting: self.emitting,
             promised: self.promised,
             routes_hold_until: self.routes_hold_until,
             timeline: self.timeline.clone(),
@@ -476,10 +478,22 @@ impl<O: Observer> World<O> {
         match source {
             TIMELINE => self.act(),
             ANNOUNCED => return self.announced(),
-            source if source >= self.first_cross() => self.cross(source - self.first_cross()),
+            source if source >= self.first_stack() => self.seldom(source),
             timer => self.timer(timer - self.first_timer()),
         }
         None
+    }
+
+    /// An event of what few worlds have: stacks, cross traffic and hooks.
+    #[cold]
+    fn seldom(&mut self, source: usize) {
+        if source >= self.first_hook() {
+            self.hook_timer(source);
+        } else if source >= self.first_cross() {
+            self.cross(source - self.first_cross());
+        } else {
+            self.stack_timer(source);
+        }
     }
 
     /// Processes every event before `until`, which becomes the present.
@@ -530,6 +544,10 @@ impl<O: Observer> World<O> {
         };
         let (now, flow0) = (self.moment.at, FlowId(0));
         match action {
+            _ if action.flow().is_some_and(|flow| self.is_of_stacks(flow)) => {
+                let flow = action.flow().unwrap_or(flow0);
+                self.act_on_stack(flow, action);
+            }
             Action::Open(flow) => {
                 let log = &mut Told {
                     observer: &mut self.observer,
@@ -651,7 +669,9 @@ impl<O: Observer> World<O> {
                     } else {
                         enter.moment().at
                     };
-                    self.look_at(link, now, &packet);
+                    if !self.look_at(link, now, &packet) {
+                        break DropCause::Node;
+                    }
                     l = &mut self.links[link.index()];
                 }
                 match l.admit(enter, packet) {
@@ -756,99 +776,6 @@ impl<O: Observer> World<O> {
                 self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
             }
             Carried::Ack(ack) => self.deliver_ack(flow, &ack),
-        }
-    }
-
-    #[inline(always)]
-    fn deliver_segment(&mut self, flow: FlowId, rerouted: bool, segment: &Segment, link: LinkId) {
-        let state = &mut self.flows[flow.index()];
-        let event = Event::Arrived {
-            segment,
-            link,
-            rerouted,
-            duplicate: state.receiver.has(segment.seq),
-            overtaken: state.receiver.highest() > segment.seq + 1,
-        };
-        self.observer.record(self.moment.at, flow, &event);
-        let ack = state.receiver.on_segment(self.moment.at, segment);
-        self.acknowledge(flow, ack);
-    }
-
-    /// The same, so that the few do not cost the many. Cross traffic ends here.
-    #[cold]
-    fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
-        if !packet.is_of_others() {
-            let segment = packet.open_with_option(&mut self.options);
-            self.deliver_segment(packet.flow, packet.rerouted, &segment, link);
-        }
-    }
-
-    /// Sends ACKs by which a mobile node tells its sender something.
-    fn signal(&mut self, flow: FlowId, acks: &[Ack]) {
-        for &ack in acks {
-            self.acknowledge(flow, Some(ack));
-        }
-    }
-
-    #[inline(always)]
-    fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
-        let state = &mut self.flows[flow.index()];
-        let (from, to) = (state.to, state.from);
-        if let Some(set) = state.receiver.poll_timer() {
-            self.set_timer(flow, RECEIVER, set);
-        }
-        if let Some(ack) = ack {
-            let event = Event::AckSent(&ack);
-            self.observer.record(self.moment.at, flow, &event);
-            let packet = Packet::ack(flow, to, &ack, &mut self.options);
-            self.forward(from, packet);
-        }
-    }
-
-    #[inline(always)]
-    fn deliver_ack(&mut self, flow: FlowId, ack: &Ack) {
-        let now = self.moment.at;
-        self.observer.record(now, flow, &Event::AckArrived(ack));
-        let state = &mut self.flows[flow.index()];
-        if !state.open_timeouts.is_empty() {
-            let observer = &mut self.observer;
-            state.open_timeouts.retain(|&(at, segment)| {
-                let covered = ack.ack > segment;
-                if covered {
-                    let spurious = ack.cause_sent < at;
-                    let event = Event::TimeoutJudged {
-                        at,
-                        segment,
-                        spurious,
-                    };
-                    observer.record(now, flow, &event);
-                }
-                !covered
-            });
-        }
-        let log = &mut Told {
-            observer: &mut self.observer,
-            flow,
-            error: &mut self.error,
-        };
-        state.sender.on_ack(now, ack, log);
-        self.pump(flow);
-    }
-
-    /// Sends what the sender has to send, and notes when it wants to be woken.
-    fn pump(&mut self, flow: FlowId) {
-        let now = self.moment.at;
-        let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
-        while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            self.observer.record(now, flow, &Event::Sent(&segment));
-            let packet = Packet::data(flow, to, &segment, &mut self.options);
-            self.forward(from, packet);
-        }
-        if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
-            self.set_timer(flow, SENDER, set);
-        } else if self.flows[flow.index()].sender.is_stuck() {
-            let flow = flow.0;
-            self.error = Some(WorldError::Stuck { flow, at: now });
         }
     }
 }

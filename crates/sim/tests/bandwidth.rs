@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
-use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, World};
+use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, World, WorldConfig};
 use midflight_tcp::{Profile, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
@@ -34,12 +34,21 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
     ];
     let id = World::<()>::flow_id(0);
     let end = Instant::ZERO + Duration::from_secs(180);
-    let mut world = World::new(2, links, &routes, &[], vec![flow], ())
-        .and_then(|mut world| {
-            world.schedule(Instant::ZERO, Action::Open(id))?;
-            Ok(world)
-        })
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes: 2,
+            links,
+            routes: &routes,
+            flows: vec![flow],
+            ..WorldConfig::default()
+        },
+        (),
+    )
+    .and_then(|mut world| {
+        world.schedule(Instant::ZERO, Action::Open(id))?;
+        Ok(world)
+    })
+    .unwrap_or_else(|e| panic!("{e}"));
     world.run_before(end).unwrap_or_else(|e| panic!("{e}"));
     let view = world.sender(id).view();
     (carried, view.bandwidth.unwrap_or_default())

@@ -4,7 +4,7 @@
 
 use midflight_sim::{
     Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, NodeId, Observer,
-    World,
+    World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -80,8 +80,17 @@ fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
         policies: Vec::new(),
     };
     let links = vec![down, up];
-    let mut world = World::new(2, links, &routes, &[], vec![flow], Arrivals::default())
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes: 2,
+            links,
+            routes: &routes,
+            flows: vec![flow],
+            ..WorldConfig::default()
+        },
+        Arrivals::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     let open = Action::Open(World::<Arrivals>::flow_id(0));
     let link = id(0);
     let changes = changes.iter().zip(0..);

@@ -4,7 +4,7 @@
 
 use midflight_sim::{
     Action, CrossTraffic, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts,
-    LinkSetting, NodeId, Observer, Pattern, World,
+    LinkSetting, NodeId, Observer, Pattern, World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -73,11 +73,13 @@ fn run(
         bytes: [0; 2],
     };
     let mut world = World::new(
-        2,
-        vec![down, up],
-        &routes,
-        &[],
-        vec![flow.clone(), flow],
+        WorldConfig {
+            nodes: 2,
+            links: vec![down, up],
+            routes: &routes,
+            flows: vec![flow.clone(), flow],
+            ..WorldConfig::default()
+        },
         watch,
     )
     .unwrap_or_else(|e| panic!("{e}"));
@@ -181,8 +183,15 @@ fn it_does_not_replay() {
         };
         link.settings = settings.map(setting).to_vec();
         let id = World::<()>::link_id(0);
-        let mut world: World<()> =
-            World::new(2, vec![link], &[], &[], Vec::new(), ()).unwrap_or_else(|e| panic!("{e}"));
+        let mut world: World<()> = World::new(
+            WorldConfig {
+                nodes: 2,
+                links: vec![link],
+                ..WorldConfig::default()
+            },
+            (),
+        )
+        .unwrap_or_else(|e| panic!("{e}"));
         for phase in 1..6 {
             let (link, setting) = (id, (phase % 2) as u16);
             world

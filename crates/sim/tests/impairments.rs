@@ -8,7 +8,7 @@
 
 use midflight_sim::{
     Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts, LinkSetting,
-    LossModel, NodeId, Observer, Reordering, Scripted, World, WorldError,
+    LossModel, NodeId, Observer, Reordering, Scripted, World, WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -125,8 +125,17 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
     routes.extend((0..last.0).map(|node| (NodeId(node), last, id(node + 1))));
     let nodes = all.len();
     let flows = vec![flow; opens.len()];
-    let mut world = World::new(nodes, all, &routes, &[], flows, Log::default())
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes,
+            links: all,
+            routes: &routes,
+            flows,
+            ..WorldConfig::default()
+        },
+        Log::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     let schedule = |world: &mut World<Log>, t, action| {
         world
             .schedule(at(t), action)
@@ -577,7 +586,14 @@ fn impairments_that_cannot_be_are_refused() {
         ..pausable()
     };
     for link in [wrong, in_a_setting] {
-        let world = World::new(2, vec![link], &[], &[], Vec::new(), ());
+        let world = World::new(
+            WorldConfig {
+                nodes: 2,
+                links: vec![link],
+                ..WorldConfig::default()
+            },
+            (),
+        );
         assert!(matches!(
             world,
             Err(WorldError::Impairments { link, .. }) if link == "radio"

@@ -7,7 +7,7 @@
 
 use midflight_sim::{
     Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting,
-    NodeId, Observer, Reordering, World, WorldError,
+    NodeId, Observer, Reordering, World, WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -91,8 +91,17 @@ fn world(opens: &[f64], change: impl Fn(&mut LinkConfig)) -> World<Log> {
         policies: Vec::new(),
     };
     let flows = (0..opens.len()).map(flow).collect();
-    let mut world =
-        World::new(3, links, &routes, &[], flows, Log::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes: 3,
+            links,
+            routes: &routes,
+            flows,
+            ..WorldConfig::default()
+        },
+        Log::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     plan(&mut world, 0.0, Action::Down(id(2)));
     for (&t, flow) in opens.iter().zip(0..) {
         plan(&mut world, t, Action::Open(World::<Log>::flow_id(flow)));

@@ -5,7 +5,7 @@
 use midflight_sim::{
     random, Action, CrossTraffic, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
     LinkConfig, LinkId, LinkSetting, LossModel, NodeId, Observer, Pattern, Reordering, State,
-    World, WorldError,
+    World, WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -44,6 +44,7 @@ impl Observer for Seen {
                 DropCause::Queue => self.lost_to_queues += 1,
                 DropCause::Break => self.lost_to_breaks += 1,
                 DropCause::Radio => self.lost_on_the_air += 1,
+                DropCause::Node => panic!("no node keeps anything back"),
             },
             _ => {}
         }
@@ -134,8 +135,18 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         policies: Vec::new(),
     };
     let configs = vec![flow; flows as usize];
-    let mut world = World::new(6, links, &routes, &alternatives, configs, Seen::default())
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes: 6,
+            links,
+            routes: &routes,
+            alternatives: &alternatives,
+            flows: configs,
+            ..WorldConfig::default()
+        },
+        Seen::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     for i in 0..flows {
         let flow = World::<Seen>::flow_id(i);
         schedule(&mut world, u64::from(i) * 37, Action::Open(flow));
@@ -453,8 +464,17 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     };
     let routes = [(NodeId(0), NodeId(1), id(0)), (NodeId(1), NodeId(0), id(1))];
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
-    let mut world = World::new(2, links, &routes, &[], vec![flow], Order::default())
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(
+        WorldConfig {
+            nodes: 2,
+            links,
+            routes: &routes,
+            flows: vec![flow],
+            ..WorldConfig::default()
+        },
+        Order::default(),
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     for (ms, action) in [
         (0, Action::Open(World::<Seen>::flow_id(0))),
         (4, Action::MarkMake),

@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 
 use midflight_control::policy::Policy;
 use midflight_sim::{
-    Action, Digest, FlowConfig, FlowId, LinkConfig, LinkId, NodeId, Observer, World,
+    Action, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
+    WorldConfig,
 };
 use midflight_units::{Instant, Seq};
 use midflight_wire::payload_bytes;
@@ -43,6 +44,8 @@ pub(crate) struct Network {
     pub(crate) routes: Vec<(NodeId, NodeId, LinkId)>,
     /// Routes that the timeline may set.
     pub(crate) alternatives: Vec<(NodeId, NodeId, LinkId)>,
+    /// Nodes that do more than forward.
+    pub(crate) hooks: Vec<(NodeId, Hook)>,
     /// Where there are captures, beside sender and receiver.
     pub(crate) places: Vec<Place>,
 }
@@ -450,11 +453,15 @@ impl Setup {
             }
         };
         let mut world = World::new(
-            self.network.nodes,
-            self.network.links.clone(),
-            &self.network.routes,
-            &self.network.alternatives,
-            each.map(flow).collect(),
+            WorldConfig {
+                nodes: self.network.nodes,
+                links: self.network.links.clone(),
+                routes: &self.network.routes,
+                alternatives: &self.network.alternatives,
+                flows: each.map(flow).collect(),
+                stacks: Vec::new(),
+                hooks: self.network.hooks.clone(),
+            },
             observer,
         )?;
         for (flow, number) in self.flows.iter().zip(0..) {
@@ -594,6 +601,7 @@ impl Setup {
         (a.nodes, a.links.len()) == (b.nodes, b.links.len())
             && links().all(is_same)
             && (&a.routes, &a.alternatives) == (&b.routes, &b.alternatives)
+            && a.hooks == b.hooks
     }
 
     fn has_flow_of(&self, other: &Self, flow: usize, open: &Open) -> bool {

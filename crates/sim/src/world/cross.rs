@@ -40,7 +40,7 @@ pub(super) fn sources(links: &[LinkConfig]) -> Vec<CrossSource> {
 impl<O: Observer> World<O> {
     /// The number of the first source of cross traffic.
     pub(super) fn first_cross(&self) -> usize {
-        self.first_timer() + 2 * self.flows.len()
+        self.first_stack() + 2 * self.stacks.len()
     }
 
     /// What is there from the start begins.

@@ -9,6 +9,7 @@ use crate::announcement::{Announcement, What};
 use crate::chain::Onward;
 use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
+use crate::hook::Verdict;
 use crate::impairment::Fate;
 use crate::link::{LinkId, Passage, Transit};
 use crate::moment::{Moment, Scheduled};
@@ -21,21 +22,27 @@ impl<O: Observer> World<O> {
         self.sync_announcements();
     }
 
-    /// A packet comes at `now` to a link whose router is asked for rates, or that is
-    /// watched. To a router that may be ahead of the present: what it knows changes
-    /// with what enters its link alone, which comes in order.
+    /// A packet comes at `now` to a link that a hook of its node looks at, or that is watched;
+    /// whether it goes on. To a Quick-Start router that may be ahead of the present: what it knows
+    /// changes with what enters its link alone, which comes in order.
     #[cold]
-    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &Packet) {
-        let l = &mut self.links[link.index()];
-        let rate = l.rate();
-        let Some(special) = l.special.as_deref_mut() else {
-            return;
+    pub(super) fn look_at(&mut self, link: LinkId, now: Instant, packet: &Packet) -> bool {
+        let Some(special) = self.links[link.index()].special.as_deref() else {
+            return true;
         };
-        if let Some(routing) = &mut special.routing {
-            let request = packet.request(&mut self.options);
-            routing.forward(now, rate, packet.bytes, request);
+        let (hook, tapped) = (special.hook, special.tapped);
+        if let Some(number) = hook {
+            if self.ask_hook(number, link, now, packet) == Verdict::Drop {
+                return false;
+            }
         }
-        if special.tapped && !packet.is_of_others() {
+        if !tapped {
+            return true;
+        }
+        if let Some(datagram) = &packet.peek_datagram(&self.options) {
+            let event = Event::DatagramEntered { link, datagram };
+            self.observer.record(now, packet.flow, &event);
+        } else if packet.is_of_tcp() {
             let packet_seen = packet.peek(&self.options);
             let event = Event::Entered {
                 link,
@@ -43,6 +50,7 @@ impl<O: Observer> World<O> {
             };
             self.observer.record(now, packet.flow, &event);
         }
+        true
     }
 
     /// What was announced happens; the link, if it is an arrival.
@@ -50,9 +58,16 @@ impl<O: Observer> World<O> {
         let announcement = self.announcements.pop()?;
         self.sync_announcements();
         let link = announcement.link;
-        if let What::Lost(cause) = announcement.what {
-            self.lose(announcement.packet, link, cause);
-            return None;
+        match announcement.what {
+            What::Lost(cause) => {
+                self.lose(announcement.packet, link, cause);
+                return None;
+            }
+            What::Emitted(number) => {
+                self.send_emitted(number, announcement.packet);
+                return None;
+            }
+            What::Late | What::Swapped => {}
         }
         self.links[link.index()].put_first(&announcement);
         Some(link.index())
@@ -144,11 +159,10 @@ impl<O: Observer> World<O> {
 
     /// A node leaves a link: what it has there, and what is there for it, is lost.
     pub(super) fn purge(&mut self, link: LinkId, node: NodeId) {
-        let ends: Vec<bool> = self
-            .flows
-            .iter()
-            .map(|flow| flow.from == node || flow.to == node)
-            .collect();
+        let of_stacks = self.stacks.iter().map(|stack| stack.nodes);
+        let of_flows = self.flows.iter().map(|flow| [flow.from, flow.to]);
+        let nodes = of_flows.chain(of_stacks);
+        let ends: Vec<bool> = nodes.map(|nodes| nodes.contains(&node)).collect();
         let is_gone = |packet: &Packet| !packet.is_of_others() && ends[packet.flow.index()];
         let mut lost = Vec::new();
         for announcement in self.announcements.take_back(link) {

@@ -30,7 +30,7 @@ impl Timer {
 }
 
 impl<O: Observer> World<O> {
-    /// The number of the first timer.
+    /// The number of the first timer of a sender.
     pub(super) fn first_timer(&self) -> usize {
         FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
     }

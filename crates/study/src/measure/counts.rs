@@ -273,13 +273,15 @@ impl FlowMetrics {
                     DropCause::Radio => &mut self.row.drops_radio,
                     DropCause::Queue => &mut self.row.drops_queue,
                     DropCause::Break => &mut self.row.drops_break,
+                    // Its node answers for it.
+                    DropCause::Node => return,
                 };
                 *count += 1;
                 let wired = *cause == DropCause::Queue && link.index() == WIRED;
                 self.row.drops_wired += u64::from(wired);
                 let cause = match cause {
                     DropCause::Radio => Cause::Wireless,
-                    DropCause::Queue | DropCause::Break => Cause::Congestion,
+                    DropCause::Queue | DropCause::Break | DropCause::Node => Cause::Congestion,
                 };
                 // Lost copies of what has arrived, or was sent again since, explain nothing.
                 let resent = find(&self.resent, *segment);

@@ -475,7 +475,7 @@ impl Observer for HandoffMetrics {
                         match cause {
                             DropCause::Queue => a.row.drops_queue += 1,
                             DropCause::Break => a.row.drops_break += 1,
-                            DropCause::Radio => {}
+                            DropCause::Radio | DropCause::Node => {}
                         }
                     }
                 } else if let Some(a) = after {

@@ -103,6 +103,7 @@ impl Observer for Stays {
                 DropCause::Queue => row.drops_queue += 1,
                 DropCause::Break => row.drops_break += 1,
                 DropCause::Radio => row.drops_radio += 1,
+                DropCause::Node => {}
             },
             Event::Sender(SenderEvent::Timeout(_)) => row.timeouts += 1,
             Event::Sender(SenderEvent::FastRetransmit(_)) => row.fast_rexmits += 1,

@@ -58,6 +58,7 @@ pub(crate) fn network(
             .map(|(node, to, link)| (node, to, link_id(link)))
             .to_vec(),
         alternatives: Vec::new(),
+        hooks: Vec::new(),
         places: vec![place],
     }
 }

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use midflight_control::quick_start::Routers;
 use midflight_control::LinkInfo;
 use midflight_sim::{
-    random, CrossTraffic, Impairments, LinkConfig, LinkId, LinkSetting, LossModel, NodeId,
-    Reordering, Router,
+    random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSetting, LossModel, NodeId,
+    RateRouter, Reordering,
 };
 use midflight_units::{Duration, Rate};
 
@@ -205,6 +205,7 @@ impl<'a> Cell<'a> {
         Network {
             nodes: map.nodes(),
             links: self.links(),
+            hooks: self.hooks(),
             routes: self.routes(),
             alternatives: entered.flat_map(|link| map.routes_over(link)).collect(),
             places: self.places.iter().enumerate().map(place).collect(),
@@ -220,32 +221,49 @@ impl<'a> Cell<'a> {
         random::seed(seed, run, &self.name(id), purpose)
     }
 
-    fn router(&self, id: LinkId, routers: Option<Routers>, is_host: bool) -> Router {
-        match routers {
-            Some(routers) if is_host => Router::Host(routers, self.seed(id, "router")),
-            Some(routers) => Router::There(routers, self.seed(id, "router")),
-            None => Router::None,
+    /// The nodes that answer rate requests, each where it hands packets of the flows that ask to a link.
+    fn hooks(&self) -> Vec<(NodeId, Hook)> {
+        let map = self.map();
+        let [asked_down, asked_up] = self.routers;
+        let mut nodes = vec![RateRouter::default(); map.nodes()];
+        let mut add = |at: NodeId, link: LinkId, asked: Option<Routers>, is_host| {
+            if let Some(routers) = asked {
+                let seed = self.seed(link, "router");
+                nodes[usize::from(at.0)].add(link, routers, is_host, seed);
+            }
+        };
+        add(SERVER, link_id(OUT), asked_down, true);
+        for link in 0..self.access.len() {
+            let (station, interface) = (self::station(link), map.interface(link));
+            let [to_station, down, _] = Map::down(link);
+            add(ROUTER, to_station, asked_down, false);
+            add(station, down, asked_down, false);
+            let [to_interface, up, to_router] = map.up(link);
+            add(map.mobile(), to_interface, asked_up, true);
+            add(interface, up, asked_up, false);
+            add(station, to_router, asked_up, false);
         }
+        add(ROUTER, map.back(), asked_up, false);
+        let asked = nodes.into_iter().enumerate().filter(|(_, r)| !r.is_empty());
+        asked
+            .map(|(node, router)| (NodeId(node as u16), Hook::QuickStart(router)))
+            .collect()
     }
 
     /// A link behind the base stations.
-    fn fixed(&self, id: LinkId, ends: (NodeId, NodeId), router: Router) -> LinkConfig {
+    fn fixed(&self, id: LinkId, ends: (NodeId, NodeId)) -> LinkConfig {
         let LinkInfo { rate, delay } = self.wired;
-        LinkConfig {
-            router,
-            ..LinkConfig::new(self.name(id), ends, rate, delay, Some(self.wired_limit))
-        }
+        LinkConfig::new(self.name(id), ends, rate, delay, Some(self.wired_limit))
     }
 
     /// A link between an interface and the mobile node.
-    fn local(&self, id: LinkId, ends: (NodeId, NodeId), link: usize, router: Router) -> LinkConfig {
+    fn local(&self, id: LinkId, ends: (NodeId, NodeId), link: usize) -> LinkConfig {
         let MayHappen {
             breaks, returns, ..
         } = self.may_happen[link];
         LinkConfig {
             may_break: breaks,
             may_return: returns,
-            router,
             ..LinkConfig::new(self.name(id), ends, self.wired.rate, Duration::ZERO, None)
         }
     }
@@ -290,7 +308,6 @@ impl<'a> Cell<'a> {
             cross: cross(0, way),
             settings: later.collect(),
             may_pause: changes,
-            router: self.router(id, self.routers[usize::from(up)], false),
             ..LinkConfig::new(self.name(id), ends, way.rate, way.delay, Some(way.limit))
         }
     }
@@ -298,28 +315,22 @@ impl<'a> Cell<'a> {
     fn links(&self) -> Vec<LinkConfig> {
         let map = self.map();
         let mobile = map.mobile();
-        let [asked_down, asked_up] = self.routers;
-        let out = link_id(OUT);
-        let mut links = vec![self.fixed(out, (SERVER, ROUTER), self.router(out, asked_down, true))];
+        let mut links = vec![self.fixed(link_id(OUT), (SERVER, ROUTER))];
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_station, down, to_mobile] = Map::down(link);
-            let router = self.router(to_station, asked_down, false);
-            links.push(self.fixed(to_station, (ROUTER, station), router));
+            links.push(self.fixed(to_station, (ROUTER, station)));
             links.push(self.access(down, (station, interface), link, false));
-            links.push(self.local(to_mobile, (interface, mobile), link, Router::None));
+            links.push(self.local(to_mobile, (interface, mobile), link));
         }
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_interface, up, to_router] = map.up(link);
-            let host = self.router(to_interface, asked_up, true);
-            links.push(self.local(to_interface, (mobile, interface), link, host));
+            links.push(self.local(to_interface, (mobile, interface), link));
             links.push(self.access(up, (interface, station), link, true));
-            let router = self.router(to_router, asked_up, false);
-            links.push(self.fixed(to_router, (station, ROUTER), router));
+            links.push(self.fixed(to_router, (station, ROUTER)));
         }
-        let back = map.back();
-        links.push(self.fixed(back, (ROUTER, SERVER), self.router(back, asked_up, false)));
+        links.push(self.fixed(map.back(), (ROUTER, SERVER)));
         links
     }
 

@@ -94,6 +94,7 @@ impl Relay<'_> {
             links: self.links(),
             routes: routes.to_vec(),
             alternatives: Vec::new(),
+            hooks: Vec::new(),
             places: vec![at_router],
         }
     }

@@ -106,6 +106,7 @@ impl Stations<'_> {
             links: self.links(),
             routes: self.routes(),
             alternatives: self.alternatives(),
+            hooks: Vec::new(),
             places: (0..self.roaming.stations).map(place_of).collect(),
         }
     }

@@ -424,6 +424,7 @@ impl Observer for Capturing {
                     DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
                     DropCause::Break => format!("{LOST} {name}: the link is down"),
                     DropCause::Radio => format!("{LOST} {name}: by the radio"),
+                    DropCause::Node => format!("{LOST} {name}: kept back by the node"),
                 };
                 self.remark_loss(flow, *payload, *sent, &text);
             }

@@ -252,11 +252,13 @@ impl Observer for Recorder {
                 let (kind, number) = match *payload {
                     Payload::Data(seq) => ("data", seq as f64),
                     Payload::Ack(ack) => ("ack", ack as f64 - 1.0),
+                    Payload::Datagram(number) => ("datagram", number as f64),
                 };
                 let cause = match cause {
                     DropCause::Queue => "queue",
                     DropCause::Break => "break",
                     DropCause::Radio => "radio",
+                    DropCause::Node => "node",
                 };
                 let link = self.links.of(*link);
                 self.push(now, "drop", number, format!("{kind} {link} {cause}"));
@@ -264,7 +266,11 @@ impl Observer for Recorder {
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
-            Event::AckSent(_) | Event::Entered { .. } => {}
+            Event::AckSent(_)
+            | Event::Entered { .. }
+            | Event::DatagramSent(_)
+            | Event::DatagramEntered { .. }
+            | Event::DatagramArrived(_) => {}
             Event::TimeoutJudged { at, spurious, .. } => {
                 if let Some(k) = self
                     .timeouts

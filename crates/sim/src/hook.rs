@@ -1,0 +1,164 @@
+//! What a node does besides forwarding packets. A node without a hook costs nothing.
+
+use std::fmt::Debug;
+
+use midflight_control::quick_start::Request;
+use midflight_units::{Instant, Rate};
+
+use crate::config::{FlowId, NodeId};
+use crate::event::Carried;
+use crate::link::LinkId;
+use crate::packet::{Packet, PacketOptions};
+use crate::quick_start::RateRouter;
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Forward,
+    /// The node keeps it back.
+    Drop,
+}
+
+/// A packet that a node sends by itself. The hook does not see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// The node that it goes to.
+    pub to: NodeId,
+    /// A segment or an ACK.
+    pub what: Carried,
+}
+
+/// A packet that a node is about to hand to a link.
+#[derive(Debug)]
+pub struct Passing<'a> {
+    pub(crate) link: LinkId,
+    pub(crate) rate: Rate,
+    pub(crate) packet: &'a Packet,
+    pub(crate) options: &'a mut PacketOptions,
+}
+
+impl Passing<'_> {
+    /// The link.
+    pub fn link(&self) -> LinkId {
+        self.link
+    }
+
+    /// Its rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Size of the packet with its headers.
+    pub fn bytes(&self) -> u32 {
+        self.packet.bytes
+    }
+
+    /// The flow, and the node that the packet goes to.
+    pub fn flow(&self) -> (FlowId, NodeId) {
+        (self.packet.flow, self.packet.to)
+    }
+
+    /// The segment or ACK that it carries; none for cross traffic and datagrams.
+    pub fn carried(&self) -> Option<Carried> {
+        self.packet
+            .is_of_tcp()
+            .then(|| self.packet.peek(self.options))
+    }
+
+    /// The rate request in it, which the node may change.
+    pub(crate) fn request(&mut self) -> Option<&mut Request> {
+        self.packet.request(self.options)
+    }
+}
+
+/// A node that looks at packets, keeps them back or sends some by itself, without I/O and without a
+/// clock of its own. It sees the packets of all its outgoing links in the order of time.
+pub trait NodeHook: Debug + Send + Sync {
+    /// A packet is about to leave the node; `emit` takes what the node sends now by itself.
+    fn on_packet(&mut self, now: Instant, packet: &Passing<'_>, emit: &mut Vec<Emitted>)
+        -> Verdict;
+
+    /// When it wants to be woken.
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// It is then.
+    fn on_timeout(&mut self, now: Instant, emit: &mut Vec<Emitted>);
+
+    /// One that does the same from here on.
+    fn copy(&self) -> Box<dyn NodeHook>;
+}
+
+/// A hook of a node.
+#[derive(Debug)]
+pub enum Hook {
+    /// A router that takes part in Quick-Start.
+    QuickStart(RateRouter),
+    /// Any other.
+    Other(Box<dyn NodeHook>),
+}
+
+impl Clone for Hook {
+    fn clone(&self) -> Self {
+        match self {
+            Self::QuickStart(router) => Self::QuickStart(router.clone()),
+            Self::Other(hook) => Self::Other(hook.copy()),
+        }
+    }
+}
+
+/// Hooks of which nothing here knows what they are differ, also from themselves.
+impl PartialEq for Hook {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::QuickStart(a), Self::QuickStart(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Hook {
+    /// Whether it must not see packets before they come: what it knows does not change with the
+    /// packets of each link alone.
+    pub(crate) fn is_in_order(&self) -> bool {
+        matches!(self, Self::Other(_))
+    }
+
+    /// Whether it looks at what is handed to a link of its node.
+    pub(crate) fn sees(&self, link: LinkId) -> bool {
+        match self {
+            Self::QuickStart(router) => router.is_at(link),
+            Self::Other(_) => true,
+        }
+    }
+
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &mut Passing<'_>,
+        emit: &mut Vec<Emitted>,
+    ) -> Verdict {
+        match self {
+            Self::QuickStart(router) => {
+                router.forward(now, packet);
+                Verdict::Forward
+            }
+            Self::Other(hook) => hook.on_packet(now, packet, emit),
+        }
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::QuickStart(_) => None,
+            Self::Other(hook) => hook.next_timeout(),
+        }
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: Instant, emit: &mut Vec<Emitted>) {
+        if let Self::Other(hook) = self {
+            hook.on_timeout(now, emit);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Flows of segments: our senders and receivers, and what reaches and leaves them.
+
+use educe::Educe;
+use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
+use midflight_units::{Instant, Seq};
+
+use super::timers::{Timer, RECEIVER, SENDER};
+use super::World;
+use crate::config::{FlowId, NodeId, WorldError};
+use crate::event::{Event, Observer};
+use crate::link::LinkId;
+use crate::packet::Packet;
+
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(super) struct Flow {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    /// Of the sender and of the receiver.
+    pub(super) timers: [Timer; 2],
+    /// Timeouts not yet judged: when, and for which segment.
+    pub(super) open_timeouts: Vec<(Instant, Seq)>,
+}
+
+/// Passes on what a sender reports.
+pub(super) struct Told<'a, O> {
+    pub(super) observer: &'a mut O,
+    pub(super) flow: FlowId,
+    pub(super) error: &'a mut Option<WorldError>,
+}
+
+impl<O: Observer> Log for Told<'_, O> {
+    const DETAILED: bool = O::DETAILED;
+
+    #[inline(always)]
+    fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
+        if let SenderEvent::WindowRefused { author, cwnd } = event {
+            *self.error = Some(WorldError::Window {
+                flow: self.flow.0,
+                at,
+                author,
+                cwnd: cwnd.to_string(),
+            });
+        }
+        let event = Event::Sender(event);
+        self.observer.record(at, self.flow, &event);
+    }
+}
+
+impl<O: Observer> World<O> {
+    #[inline(always)]
+    pub(super) fn deliver_segment(
+        &mut self,
+        flow: FlowId,
+        rerouted: bool,
+        segment: &Segment,
+        link: LinkId,
+    ) {
+        let state = &mut self.flows[flow.index()];
+        let event = Event::Arrived {
+            segment,
+            link,
+            rerouted,
+            duplicate: state.receiver.has(segment.seq),
+            overtaken: state.receiver.highest() > segment.seq + 1,
+        };
+        self.observer.record(self.moment.at, flow, &event);
+        let ack = state.receiver.on_segment(self.moment.at, segment);
+        self.acknowledge(flow, ack);
+    }
+
+    /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
+    #[cold]
+    pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
+        if packet.stack_end().is_some() {
+            self.deliver_datagram(packet);
+        } else if !packet.is_of_others() {
+            let segment = packet.open_with_option(&mut self.options);
+            self.deliver_segment(packet.flow, packet.rerouted, &segment, link);
+        }
+    }
+
+    /// Sends ACKs by which a mobile node tells its sender something.
+    pub(super) fn signal(&mut self, flow: FlowId, acks: &[Ack]) {
+        for &ack in acks {
+            self.acknowledge(flow, Some(ack));
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn acknowledge(&mut self, flow: FlowId, ack: Option<Ack>) {
+        let state = &mut self.flows[flow.index()];
+        let (from, to) = (state.to, state.from);
+        if let Some(set) = state.receiver.poll_timer() {
+            self.set_timer(flow, RECEIVER, set);
+        }
+        if let Some(ack) = ack {
+            let event = Event::AckSent(&ack);
+            self.observer.record(self.moment.at, flow, &event);
+            let packet = Packet::ack(flow, to, &ack, &mut self.options);
+            self.forward(from, packet);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn deliver_ack(&mut self, flow: FlowId, ack: &Ack) {
+        let now = self.moment.at;
+        self.observer.record(now, flow, &Event::AckArrived(ack));
+        let state = &mut self.flows[flow.index()];
+        if !state.open_timeouts.is_empty() {
+            let observer = &mut self.observer;
+            state.open_timeouts.retain(|&(at, segment)| {
+                let covered = ack.ack > segment;
+                if covered {
+                    let spurious = ack.cause_sent < at;
+                    let event = Event::TimeoutJudged {
+                        at,
+                        segment,
+                        spurious,
+                    };
+                    observer.record(now, flow, &event);
+                }
+                !covered
+            });
+        }
+        let log = &mut Told {
+            observer: &mut self.observer,
+            flow,
+            error: &mut self.error,
+        };
+        state.sender.on_ack(now, ack, log);
+        self.pump(flow);
+    }
+
+    /// Sends what the sender has to send, and notes when it wants to be woken.
+    pub(super) fn pump(&mut self, flow: FlowId) {
+        let now = self.moment.at;
+        let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
+        while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
+            self.observer.record(now, flow, &Event::Sent(&segment));
+            let packet = Packet::data(flow, to, &segment, &mut self.options);
+            self.forward(from, packet);
+        }
+        if let Some(set) = self.flows[flow.index()].sender.poll_timer() {
+            self.set_timer(flow, SENDER, set);
+        } else if self.flows[flow.index()].sender.is_stuck() {
+            let flow = flow.0;
+            self.error = Some(WorldError::Stuck { flow, at: now });
+        }
+    }
+}
