@@ -70,6 +70,16 @@ fn share_on(on: Duration, off: Duration) -> f64 {
 }
 
 impl CrossTraffic {
+    /// When its packets come that begins at `from` after so many times before, without end.
+    pub fn arrivals(self, from: Instant, before: u64) -> impl Iterator<Item = Instant> {
+        let mut crossing = Crossing::new(self, from, before);
+        std::iter::repeat_with(move || {
+            let due = crossing.due.at;
+            crossing.advance();
+            due
+        })
+    }
+
     /// Time between two packets at the pattern's rate, in seconds.
     fn spacing(&self) -> f64 {
         8.0 * f64::from(self.bytes) / self.pattern.rate().as_bps() as f64

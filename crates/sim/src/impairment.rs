@@ -101,6 +101,30 @@ impl Impairments {
         self.loss.is_none() && self.reordering.is_none() && self.script.is_empty()
     }
 
+    /// Seed of the streams when they come into force after so many times before.
+    fn seed_after(&self, before: u64) -> u64 {
+        match before {
+            0 => self.seed,
+            _ => random::seed(self.seed, before, "impairments", "again"),
+        }
+    }
+
+    /// A decision that is drawn for each packet for a loss, when the impairments come into force after
+    /// so many times before.
+    pub fn loss_drawn(&self, probability: f64, before: u64) -> Drawn {
+        Drawn::of(probability, self.seed_after(before), LOSS)
+    }
+
+    /// The same for each dwell of [`LossModel::Gilbert`].
+    pub fn state_drawn(&self, probability: f64, before: u64) -> Drawn {
+        Drawn::of(probability, self.seed_after(before), STATE)
+    }
+
+    /// The same for each packet for reordering.
+    pub fn reordering_drawn(&self, probability: f64, before: u64) -> Drawn {
+        Drawn::of(probability, self.seed_after(before), REORDERING)
+    }
+
     /// What is wrong with them, if anything.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         const PROBABILITY: &str = "a probability is from 0 to 1";
@@ -142,6 +166,30 @@ impl Impairments {
         }
         None
     }
+}
+
+/// A random decision as it is handed to who takes it elsewhere: 64 bits of the stream are to be below
+/// the threshold, of which the greatest stands for certainty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The number that 64 random bits are to be below.
+    pub threshold: u64,
+    /// The first state of the stream's generator, xoshiro256++.
+    pub stream: [u64; 4],
+}
+
+impl Drawn {
+    fn of(probability: f64, seed: u64, purpose: &str) -> Self {
+        Self {
+            threshold: Chance::new(probability).threshold(),
+            stream: words(random::key(seed, 0, COMPONENT, purpose)),
+        }
+    }
+}
+
+fn words(key: [u8; 32]) -> [u64; 4] {
+    let word = |place: usize| (0..8).fold(0, |w, i| w | u64::from(key[8 * place + i]) << (8 * i));
+    [0, 1, 2, 3].map(word)
 }
 
 /// What becomes of a packet at the far end.
@@ -214,14 +262,20 @@ impl LossKind {
                 flip: Chance::new(flip),
                 state: 0,
                 until: from + good.dwell,
-                stream: own_stream(seed, "state"),
+                stream: own_stream(seed, STATE),
             },
         }
     }
 }
 
+/// The names of the streams.
+const COMPONENT: &str = "impairment";
+const LOSS: &str = "loss";
+const STATE: &str = "state";
+const REORDERING: &str = "reordering";
+
 fn own_stream(seed: u64, purpose: &str) -> Stream {
-    stream(seed, 0, "impairment", purpose)
+    stream(seed, 0, COMPONENT, purpose)
 }
 
 impl Loss {
@@ -267,18 +321,15 @@ impl Impairing {
         if impairments.is_none() {
             return None;
         }
-        let seed = match before {
-            0 => impairments.seed,
-            _ => random::seed(impairments.seed, before, "impairments", "again"),
-        };
+        let seed = impairments.seed_after(before);
         let loss = impairments.loss.map(|model| Loss {
             kind: LossKind::new(model, seed, from),
-            stream: own_stream(seed, "loss"),
+            stream: own_stream(seed, LOSS),
         });
         let reordering = impairments.reordering.map(|reordering| {
             let (Reordering::Swap { probability, .. }
             | Reordering::LinkRetransmission { probability, .. }) = reordering;
-            let stream = own_stream(seed, "reordering");
+            let stream = own_stream(seed, REORDERING);
             (reordering, Chance::new(probability), stream)
         });
         Some(Self {
@@ -320,6 +371,29 @@ impl Impairing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is handed out is what is drawn from.
+    #[test]
+    fn a_decision_that_is_handed_out_is_the_one_that_is_taken() {
+        let model = LossModel::Uniform { probability: 0.25 };
+        let impairments = loss(model, 5);
+        for before in 0..3 {
+            let Drawn { threshold, stream } = impairments.loss_drawn(0.25, before);
+            assert_eq!(threshold, 1 << 62);
+            let mut key = [0; 32];
+            for (place, word) in stream.into_iter().enumerate() {
+                key[8 * place..8 * place + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            let mut elsewhere = Stream::from_key(key);
+            let mut here = Impairing::new(&impairments, Instant::ZERO, before)
+                .unwrap_or_else(|| unreachable!("there are some"));
+            for _ in 0..1_000 {
+                let lost = elsewhere.next_u64() < threshold;
+                assert_eq!(here.fate(Instant::ZERO) == Fate::Lost, lost);
+            }
+        }
+        assert_eq!(impairments.loss_drawn(1.0, 0).threshold, u64::MAX);
+    }
 
     fn impairing(impairments: &Impairments) -> Impairing {
         Impairing::new(impairments, Instant::ZERO, 0)

@@ -32,7 +32,7 @@ pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use hook::{Emitted, Hook, NodeHook, Passing, Verdict};
-pub use impairment::{Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
+pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::RateRouter;
 pub use stack::{Datagram, End, Stack, StackConfig};

@@ -17,6 +17,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
+    /// The stream of a [`key`].
+    pub(crate) fn from_key(key: [u8; 32]) -> Self {
+        Self(Xoshiro256PlusPlus::from_seed(key))
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         Rng::next_u64(&mut self.0)
@@ -47,6 +52,11 @@ impl TryRng for Stream {
 /// The stream of `run` of the experiment `seed` that `component` (a link, a
 /// source) draws from for `purpose`.
 pub fn stream(seed: u64, run: u64, component: &str, purpose: &str) -> Stream {
+    Stream::from_key(key(seed, run, component, purpose))
+}
+
+/// The key of a [`stream`]: the generator's first state as four little-endian words.
+pub(crate) fn key(seed: u64, run: u64, component: &str, purpose: &str) -> [u8; 32] {
     let (seed, run) = (seed.to_le_bytes(), run.to_le_bytes());
     let mut hasher = blake3::Hasher::new();
     // With their lengths, so that no two lists of names read alike.
@@ -54,8 +64,7 @@ pub fn stream(seed: u64, run: u64, component: &str, purpose: &str) -> Stream {
         hasher.update(&(field.len() as u64).to_le_bytes());
         hasher.update(field);
     }
-    let key = *hasher.finalize().as_bytes();
-    Stream(Xoshiro256PlusPlus::from_seed(key))
+    *hasher.finalize().as_bytes()
 }
 
 /// A seed for what has streams of its own, as [`crate::Impairments`] has: the first 64 bits
@@ -72,6 +81,11 @@ impl Chance {
     /// Of a probability from 0 to 1, to the 2^-64.
     pub(crate) fn new(probability: f64) -> Self {
         Self((probability * 2.0_f64.powi(64)) as u128)
+    }
+
+    /// The number that 64 random bits are to be below; the greatest stands for certainty.
+    pub(crate) fn threshold(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(u64::MAX)
     }
 
     /// Whether it comes about; takes one draw.

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The first and only program of a guest of midflight's lab.
+ *
+ * It reads /script, makes a network namespace for each end of a flow, hands the links to the driver,
+ * opens the flows at their instants, waits until those that have an end are done or the time is up,
+ * writes the record of all packets and the kernel's counters to /out, and powers off.
+ *
+ * It is static and needs no shell: a guest takes a twentieth of a second from its start to its end.
+ * A flow is two processes that each do one system call for many megabytes, because under ARCH=um a
+ * system call costs as much as a packet, and one that fails moves the virtual clock.
+ *
+ * Lines of the script, which ends with "go":
+ *   namespace NODE                          an end of flows: a namespace with the node's device
+ *   sysctl NODE PATH VALUE                  below /proc/sys, in its namespace
+ *   flow NUMBER FROM TO BYTES OPENS_NS CC   a transfer; of 0 bytes: without end
+ *   origin NS, end NS                       when the script begins on the monotonic clock; its length
+ * and those that the driver takes (lab/kernel/midflight.c).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NODES 256
+#define FLOWS 4096
+#define FIRST_PORT 5001
+#define CHUNK (64u << 20)
+#define COPY (1u << 20)
+
+struct flow {
+	unsigned number, from, to;
+	uint64_t bytes, opens;
+	char cc[32];
+	int listener;
+	pid_t sender, receiver;
+};
+
+static int namespaces[NODES];
+static struct flow flows[FLOWS];
+static unsigned flow_count;
+static uint64_t origin, end;
+static int driver;
+static char commands[32768];
+static size_t pending;
+
+/* Says what went wrong where the host finds it, and ends the guest. */
+static void fail(const char *form, ...)
+{
+	char text[512];
+	int number = errno, length;
+	va_list list;
+
+	va_start(list, form);
+	length = vsnprintf(text, sizeof(text), form, list);
+	va_end(list);
+	if (number && length < (int)sizeof(text))
+		snprintf(text + length, sizeof(text) - length, ": %s", strerror(number));
+	int file = open("/out/error", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (file >= 0) {
+		if (write(file, text, strlen(text)) < 0)
+			puts(text);
+		close(file);
+	} else {
+		puts(text);
+	}
+	sync();
+	if (getpid() == 1)
+		reboot(RB_POWER_OFF);
+	_exit(1);
+}
+
+static void sleep_until(uint64_t at)
+{
+	struct timespec time = { .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+static void sleep_for(uint64_t ns)
+{
+	struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static void enter(unsigned node)
+{
+	if (setns(namespaces[node], CLONE_NEWNET))
+		fail("cannot enter the namespace of node %u", node);
+}
+
+static struct sockaddr_in address_of(unsigned node, unsigned port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	address.sin_addr.s_addr = htonl((10u << 24 | 77u << 16) + node + 1);
+	return address;
+}
+
+static void bring_up(const char *name, const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq request = {};
+
+	strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+	if (address) {
+		struct sockaddr_in mask = { .sin_family = AF_INET };
+
+		mask.sin_addr.s_addr = htonl(0xffff0000);
+		memcpy(&request.ifr_addr, address, sizeof(*address));
+		if (ioctl(fd, SIOCSIFADDR, &request))
+			fail("cannot set the address of %s", name);
+		memcpy(&request.ifr_addr, &mask, sizeof(mask));
+		if (ioctl(fd, SIOCSIFNETMASK, &request))
+			fail("cannot set the netmask of %s", name);
+	}
+	if (ioctl(fd, SIOCGIFFLAGS, &request))
+		fail("cannot read the flags of %s", name);
+	request.ifr_flags |= IFF_UP;
+	if (ioctl(fd, SIOCSIFFLAGS, &request))
+		fail("cannot bring %s up", name);
+	close(fd);
+}
+
+/* Hands over the lines that the driver has not yet got. */
+static void flush(void)
+{
+	size_t done = 0;
+
+	while (done < pending) {
+		ssize_t taken = write(driver, commands + done, pending - done);
+
+		if (taken <= 0) {
+			commands[done + strcspn(commands + done, "\n")] = 0;
+			fail("the driver refuses \"%s\"", commands + done);
+		}
+		done += taken;
+	}
+	pending = 0;
+}
+
+static void command(const char *line)
+{
+	size_t length = strlen(line);
+
+	if (pending + length + 2 > sizeof(commands))
+		flush();
+	memcpy(commands + pending, line, length);
+	pending += length;
+	commands[pending++] = '\n';
+	commands[pending] = 0;
+}
+
+static void put(const char *path, const char *value)
+{
+	int file = open(path, O_WRONLY);
+
+	if (file < 0 || write(file, value, strlen(value)) < 0)
+		fail("cannot set %s to \"%s\"", path, value);
+	close(file);
+}
+
+static void make_namespace(unsigned node)
+{
+	struct sockaddr_in address = address_of(node, 0);
+	char line[64];
+
+	if (node >= NODES || unshare(CLONE_NEWNET))
+		fail("cannot make a namespace for node %u", node);
+	namespaces[node] = open("/proc/self/ns/net", O_RDONLY);
+	snprintf(line, sizeof(line), "device %u", node);
+	command(line);
+	flush();
+	bring_up("lo", NULL);
+	bring_up("mf0", &address);
+}
+
+static void set_sysctl(const char *line)
+{
+	char path[256] = "/proc/sys/", *value;
+	unsigned node;
+	int start = 0;
+
+	if (sscanf(line, "sysctl %u %n", &node, &start) != 1 || !start || node >= NODES)
+		fail("cannot read \"%s\"", line);
+	strncat(path, line + start, sizeof(path) - strlen(path) - 1);
+	value = strchr(path, ' ');
+	if (!value)
+		fail("cannot read \"%s\"", line);
+	*value++ = 0;
+	enter(node);
+	put(path, value);
+}
+
+static void read_flow(const char *line)
+{
+	struct flow *flow = &flows[flow_count];
+
+	if (flow_count == FLOWS)
+		fail("there are more than %d flows", FLOWS);
+	if (sscanf(line, "flow %u %u %u %lu %lu %31s", &flow->number, &flow->from, &flow->to,
+		   &flow->bytes, &flow->opens, flow->cc) != 6)
+		fail("cannot read \"%s\"", line);
+	flow_count++;
+}
+
+static void read_script(void)
+{
+	FILE *file = fopen("/script", "r");
+	char line[512];
+
+	if (!file)
+		fail("cannot read the script");
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		errno = 0;
+		if (!strcmp(line, "go")) {
+			fclose(file);
+			return;
+		}
+		if (!strncmp(line, "namespace ", 10))
+			make_namespace(atoi(line + 10));
+		else if (!strncmp(line, "sysctl ", 7))
+			set_sysctl(line);
+		else if (!strncmp(line, "flow ", 5))
+			read_flow(line);
+		else if (sscanf(line, "origin %lu", &origin) == 1 || sscanf(line, "end %lu", &end) == 1)
+			continue;
+		else
+			command(line);
+	}
+	errno = 0;
+	fail("the script has no end");
+}
+
+static void listen_for(struct flow *flow)
+{
+	struct sockaddr_in address = address_of(flow->to, FIRST_PORT + flow->number);
+
+	enter(flow->to);
+	flow->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(flow->listener, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(flow->listener, 1))
+		fail("cannot listen for flow %u", flow->number);
+}
+
+/* Reads and throws away. */
+static void receive(struct flow *flow)
+{
+	uint64_t left = flow->bytes ? flow->bytes : UINT64_MAX;
+	int fd = accept(flow->listener, NULL, NULL);
+
+	if (fd < 0)
+		fail("cannot accept flow %u", flow->number);
+	while (left) {
+		size_t most = left < (1u << 30) ? left : (1u << 30);
+		ssize_t got = recv(fd, NULL, most, MSG_TRUNC | MSG_WAITALL);
+
+		if (got <= 0)
+			fail("flow %u ends early at its receiver", flow->number);
+		left -= got;
+	}
+}
+
+/* Sends at its instant; done when everything is acknowledged. */
+static void transmit(struct flow *flow, int receiver_done)
+{
+	struct sockaddr_in address = address_of(flow->to, FIRST_PORT + flow->number);
+	uint64_t left = flow->bytes ? flow->bytes : UINT64_MAX;
+	char *data = mmap(NULL, CHUNK, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int fd, unacked = 1;
+	char nothing;
+
+	enter(flow->from);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc)))
+		fail("cannot use congestion control %s", flow->cc);
+	/* A timer rings a nanosecond late. */
+	sleep_until(origin + flow->opens - 1);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		fail("cannot connect flow %u", flow->number);
+	while (left) {
+		ssize_t sent = send(fd, data, left < CHUNK ? left : CHUNK, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			fail("flow %u ends early at its sender", flow->number);
+		left -= sent;
+	}
+	/* The receiver's end of this closes with it. */
+	while (read(receiver_done, &nothing, 1) > 0)
+		;
+	while (!ioctl(fd, SIOCOUTQ, &unacked) && unacked)
+		sleep_for(1000000);
+}
+
+/* Starts the two processes of a flow. */
+static void start(struct flow *flow)
+{
+	int done[2];
+
+	if (pipe(done))
+		fail("cannot make a pipe");
+	flow->receiver = fork();
+	if (!flow->receiver) {
+		close(done[0]);
+		receive(flow);
+		close(done[1]);
+		pause();
+	}
+	flow->sender = fork();
+	if (!flow->sender) {
+		close(done[1]);
+		transmit(flow, done[0]);
+		_exit(0);
+	}
+	if (flow->receiver < 0 || flow->sender < 0)
+		fail("cannot start flow %u", flow->number);
+	close(done[0]);
+	close(done[1]);
+}
+
+static void copy(const char *from, const char *to)
+{
+	static char buffer[COPY];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	ssize_t got;
+
+	if (in < 0 || out < 0)
+		fail("cannot copy %s to %s", from, to);
+	while ((got = read(in, buffer, sizeof(buffer))) > 0) {
+		for (ssize_t done = 0; done < got;) {
+			ssize_t put = write(out, buffer + done, got - done);
+
+			if (put <= 0)
+				fail("cannot write %s", to);
+			done += put;
+		}
+	}
+	if (got < 0)
+		fail("cannot read %s", from);
+	close(in);
+	close(out);
+}
+
+/* Until the flows that have an end are done, or the time is up. */
+static void wait_for_end(void)
+{
+	unsigned left = 0;
+	pid_t clock = fork();
+
+	if (!clock) {
+		sleep_until(origin + end);
+		_exit(0);
+	}
+	for (unsigned i = 0; i < flow_count; i++)
+		left += flows[i].bytes > 0;
+	if (!left)
+		left = 1;
+	while (left) {
+		int status;
+		pid_t pid = wait(&status);
+
+		if (pid == clock)
+			return;
+		if (pid < 0 || status)
+			fail("a process of the guest ended with status %d", status);
+		for (unsigned i = 0; i < flow_count; i++)
+			left -= flows[i].sender == pid;
+	}
+}
+
+static void write_results(void)
+{
+	char path[64];
+
+	copy("/dev/midflight", "/out/packets");
+	for (unsigned node = 0; node < NODES; node++) {
+		if (!namespaces[node])
+			continue;
+		enter(node);
+		snprintf(path, sizeof(path), "/out/netstat-%u", node);
+		copy("/proc/self/net/netstat", path);
+		snprintf(path, sizeof(path), "/out/snmp-%u", node);
+		copy("/proc/self/net/snmp", path);
+	}
+}
+
+int main(void)
+{
+	char line[64];
+
+	if (mount("results", "/out", "hostfs", 0, "out"))
+		fail("cannot mount the result folder");
+	if (mount("proc", "/proc", "proc", 0, NULL) || mount("dev", "/dev", "devtmpfs", 0, NULL))
+		fail("cannot mount /proc and /dev");
+	driver = open("/dev/midflight", O_RDWR);
+	if (driver < 0)
+		fail("the kernel has no /dev/midflight");
+	prctl(PR_SET_TIMERSLACK, 1);
+	read_script();
+	for (unsigned i = 0; i < flow_count; i++)
+		listen_for(&flows[i]);
+	snprintf(line, sizeof(line), "start %lu", origin);
+	command(line);
+	flush();
+	for (unsigned i = 0; i < flow_count; i++)
+		start(&flows[i]);
+	wait_for_end();
+	write_results();
+	close(open("/out/done", O_WRONLY | O_CREAT, 0644));
+	sync();
+	reboot(RB_POWER_OFF);
+	return 1;
+}
