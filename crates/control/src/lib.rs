@@ -9,6 +9,7 @@
 pub mod congestion;
 pub mod dupack;
 pub mod estimate;
+mod listens;
 pub mod loss;
 mod notice;
 mod order;
@@ -21,6 +22,7 @@ pub mod spurious;
 mod train;
 mod view;
 
+pub use listens::Listens;
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Reordering};
 pub use train::{Gaps, Measure, Spacing, Then, Train};

@@ -21,7 +21,7 @@ use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
-use midflight_control::{LinkInfo, Notice};
+use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
@@ -165,7 +165,7 @@ fn part_list<'py>(py: Python<'py>, parts: &[PartInfo]) -> PyResult<Bound<'py, Py
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = part_list(py, POLICIES)?;
     for (entry, info) in list.iter().zip(POLICIES) {
-        let marks = Policy::named(info.name).is_some_and(|p| p.heeds_marks());
+        let marks = Policy::named(info.name).is_some_and(|p| p.listens().to(Listens::MARKS));
         entry.set_item("heeds", if marks { "marks" } else { "notices" })?;
     }
     Ok(list)

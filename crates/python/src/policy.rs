@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
-use midflight_control::{Orders, Spacing, Then, Train};
+use midflight_control::{Listens, Orders, Spacing, Then, Train};
 use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
 use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError};
@@ -594,8 +594,8 @@ impl HandoffPolicy for PythonPolicy {
         self.notify("on_start", notice, view)
     }
 
-    fn heeds_start(&self) -> bool {
-        self.hooks.start
+    fn listens(&self) -> Listens {
+        Listens::START.when(self.hooks.start) | Listens::ACKS.when(self.hooks.ack)
     }
 
     fn on_ack(&mut self, view: &midflight_control::SenderView) -> Orders {
@@ -621,10 +621,6 @@ impl HandoffPolicy for PythonPolicy {
             return Orders::none();
         }
         self.tell("on_recovery", view)
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.hooks.ack
     }
 }
 

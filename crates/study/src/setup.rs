@@ -9,6 +9,7 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, OnceLock};
 
 use midflight_control::policy::Policy;
+use midflight_control::Listens;
 use midflight_sim::{
     Action, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
     WorldConfig,
@@ -150,7 +151,7 @@ impl Part {
         self.built
             .policies
             .iter()
-            .any(|policy| policy.heeds_unneeded())
+            .any(|policy| policy.listens().to(Listens::UNNEEDED))
     }
 }
 
@@ -525,7 +526,10 @@ impl Setup {
         let told =
             |entry: &Entry| matches!(entry.1, Step::Act(Action::NotifyStart(f, _)) if f == id);
         let at_start = || self.timeline.iter().any(told);
-        policies.any(|p| p.heeds_marks() || (p.heeds_start() && at_start()))
+        policies.any(|p| {
+            let heard = p.listens();
+            heard.to(Listens::MARKS) || (heard.to(Listens::START) && at_start())
+        })
     }
 
     /// What may be left open while setups like this one have a common past.

@@ -27,7 +27,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::{Indicators, LossCause, LossClassifier, RttSample};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::SenderView;
+use crate::{Listens, SenderView};
 
 /// Initial T_dev in seconds (section 4.1.1).
 const INITIAL_DEVIATION: f64 = 0.5;
@@ -206,8 +206,8 @@ impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
         }
     }
 
-    fn wants_samples(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::SAMPLES
     }
 
     fn on_sample(&mut self, sample: &RttSample) {

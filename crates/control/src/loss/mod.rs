@@ -14,7 +14,7 @@ pub use congestion::Congestion;
 pub use ld::Ld;
 
 use crate::part::registry;
-use crate::SenderView;
+use crate::{Listens, SenderView};
 
 /// Why a segment was lost, in the opinion of a classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ pub trait LossClassifier {
     /// The cause of the loss that is suspected now.
     fn judge(&self, view: &SenderView) -> LossCause;
 
-    /// Whether it wants to see RTT samples.
-    fn wants_samples(&self) -> bool {
-        false
+    /// [`Listens::SAMPLES`] if it wants to see RTT samples; this does not change.
+    fn listens(&self) -> Listens {
+        Listens::NOTHING
     }
 
     /// An ACK of new data gave an RTT.

@@ -50,7 +50,8 @@ use midflight_units::{Duration, Rate, Seq};
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train, DATA_BYTES,
+    LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+    DATA_BYTES,
 };
 
 /// Most segments of the first train: the largest initial window of RFC 3390.
@@ -391,8 +392,8 @@ impl HandoffPolicy for Abest {
         Orders::none()
     }
 
-    fn heeds_start(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(!matches!(self.phase, Phase::Idle))
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
@@ -455,10 +456,6 @@ impl HandoffPolicy for Abest {
     fn on_recovery(&mut self, view: &SenderView) -> Orders {
         self.train_lost(view);
         Orders::none()
-    }
-
-    fn watches_acks(&self) -> bool {
-        !matches!(self.phase, Phase::Idle)
     }
 }
 
@@ -545,7 +542,7 @@ mod tests {
         let mut sender = open(1.0);
         sender.snd_una = 0;
         assert!(abest.on_start(&notice, &sender).is_empty());
-        assert!(abest.watches_acks() && abest.on_ack(&sender).is_empty());
+        assert!(abest.listens().to(Listens::ACKS) && abest.on_ack(&sender).is_empty());
         let orders = abest.on_ack(&open(3.0));
         (abest, all(&orders))
     }
@@ -560,7 +557,7 @@ mod tests {
         assert_eq!(start(54_000, 2, 8).1, opens(2));
         let (small, orders) = start(54_000, 2, 16);
         assert_eq!(orders, [Order::SetCwnd(1.0)]);
-        assert!(!small.watches_acks());
+        assert!(!small.listens().to(Listens::ACKS));
     }
 
     /// One flow over 50 Mbit/s with a round trip of 120 ms, which holds 500 segments. The capacity
@@ -577,7 +574,7 @@ mod tests {
         assert_eq!(all(&second), [set, chirp(3, 12, 0.2, 100.0)]);
         let end = abest.on_estimate(&told(3, Some(80.0), 120), &open(24.0));
         assert_eq!(all(&end), [set]);
-        assert!(!abest.watches_acks());
+        assert!(!abest.listens().to(Listens::ACKS));
     }
 
     /// The same where every train withholds: what was withheld, 24 segments, leaves at the estimated
@@ -610,7 +607,7 @@ mod tests {
         let _ = abest.on_estimate(&told(1, Some(50.0), 120), &open(6.0));
         let end = abest.on_estimate(&told(2, Some(50.0), 120), &open(12.0));
         assert_eq!(all(&end), [Order::SetSsthresh(500.0)]);
-        assert!(!abest.watches_acks());
+        assert!(!abest.listens().to(Listens::ACKS));
     }
 
     /// Four flows share: cycle 1 from 50/8 = 6.25 to 12.5 Mbit/s, cycle 2 up to 25, cycle 3 doubles both
@@ -664,13 +661,13 @@ mod tests {
         assert!(missing
             .on_estimate(&told(1, None, 120), &open(4.0))
             .is_empty());
-        assert!(!missing.watches_acks());
+        assert!(!missing.listens().to(Listens::ACKS));
         let mut lost = begun();
         let mut sender = open(5.0);
         sender.train = Some(1);
-        assert!(lost.on_ack(&sender).is_empty() && lost.watches_acks());
+        assert!(lost.on_ack(&sender).is_empty() && lost.listens().to(Listens::ACKS));
         sender.train = None;
-        assert!(lost.on_ack(&sender).is_empty() && !lost.watches_acks());
+        assert!(lost.on_ack(&sender).is_empty() && !lost.listens().to(Listens::ACKS));
         // What comes too late, or is of another train, is not heeded.
         assert!(lost
             .on_estimate(&told(1, Some(50.0), 120), &open(6.0))
@@ -679,7 +676,7 @@ mod tests {
         assert!(other
             .on_estimate(&told(9, Some(50.0), 120), &open(6.0))
             .is_empty());
-        assert!(other.watches_acks());
+        assert!(other.listens().to(Listens::ACKS));
     }
 
     #[test]
@@ -691,7 +688,7 @@ mod tests {
             ..open(10.0)
         };
         assert!(abest.on_notice(&handoff, &recovering).is_empty());
-        assert!(abest.on_ack(&recovering).is_empty() && abest.watches_acks());
+        assert!(abest.on_ack(&recovering).is_empty() && abest.listens().to(Listens::ACKS));
         assert!(abest.on_ack(&open(3.0)).is_empty());
         assert_eq!(all(&abest.on_ack(&open(4.0))), [pairs(1, 4)]);
         // A second notice in the middle begins anew, with a number of its own.
@@ -727,7 +724,7 @@ mod tests {
                 } else {
                     abest.on_recovery(&lost)
                 };
-                assert_eq!(abest.watches_acks(), deferred);
+                assert_eq!(abest.listens().to(Listens::ACKS), deferred);
                 let report = told(1, Some(50.0), 120);
                 assert!(abest.on_estimate(&report, &open(20.0)).is_empty());
                 let again = if deferred { vec![pairs(2, 4)] } else { vec![] };
@@ -741,7 +738,7 @@ mod tests {
         let mut abest = Abest::default();
         let small = notice((6000, 50), (200, 10));
         assert!(abest.on_notice(&small, &open(10.0)).is_empty());
-        assert!(!abest.watches_acks());
+        assert!(!abest.listens().to(Listens::ACKS));
     }
 
     #[test]
@@ -752,6 +749,8 @@ mod tests {
         let handoff = notice((6000, 50), (50_000, 15));
         assert_eq!(all(&abest.on_notice(&handoff, &sender)), [pairs(1, 3)]);
         sender.unsent = 1;
-        assert!(abest.on_notice(&handoff, &sender).is_empty() && !abest.watches_acks());
+        assert!(
+            abest.on_notice(&handoff, &sender).is_empty() && !abest.listens().to(Listens::ACKS)
+        );
     }
 }

@@ -20,7 +20,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::{HandoffPolicy, MarkSeen};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView};
+use crate::{Listens, Notice, Order, Orders, SenderView};
 
 /// The window with which a sender goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,8 +156,8 @@ impl HandoffPolicy for Ehn {
         Orders::none()
     }
 
-    fn heeds_marks(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::MARKS
     }
 
     fn on_timeout(&mut self, before: &SenderView, _view: &SenderView) -> Orders {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::PartInfo;
-use crate::{Notice, Orders, SenderView, StartNotice};
+use crate::{Listens, Notice, Orders, SenderView, StartNotice};
 
 /// What a policy from elsewhere is, besides what it does.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
@@ -60,8 +60,10 @@ impl HandoffPolicy for Foreign {
         self.policy.on_start(notice, view)
     }
 
-    fn heeds_start(&self) -> bool {
-        self.policy.heeds_start()
+    fn listens(&self) -> Listens {
+        let all = self.policy.listens();
+        Listens::START.when(all.to(Listens::START))
+            | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
@@ -94,9 +96,5 @@ impl HandoffPolicy for Foreign {
             return Orders::none();
         }
         self.policy.on_train_over(view)
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.told && self.policy.watches_acks()
     }
 }

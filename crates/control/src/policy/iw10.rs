@@ -8,7 +8,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView, StartNotice};
+use crate::{Listens, Notice, Order, Orders, SenderView, StartNotice};
 
 /// RFC 6928 section 2.
 const WINDOW: f64 = 10.0;
@@ -38,8 +38,8 @@ impl HandoffPolicy for Iw10 {
         Orders::none()
     }
 
-    fn heeds_start(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(self.opening)
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
@@ -51,10 +51,6 @@ impl HandoffPolicy for Iw10 {
             return Orders::none();
         }
         Orders::none().with(Order::SetCwnd(WINDOW), "the SYN is acknowledged")
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.opening
     }
 }
 
@@ -74,11 +70,11 @@ mod tests {
             let mut sender = view(1, 1000);
             (sender.snd_una, sender.cwnd) = (0, 1.0);
             let _ = iw10.on_start(&notice, &sender);
-            assert!(iw10.watches_acks() && iw10.on_ack(&sender).is_empty());
+            assert!(iw10.listens().to(Listens::ACKS) && iw10.on_ack(&sender).is_empty());
             (sender.snd_una, sender.cwnd) = (una, cwnd);
             let orders = iw10.on_ack(&sender);
             assert_eq!(orders.contains(&Order::SetCwnd(10.0)), expected);
-            assert!(!iw10.watches_acks());
+            assert!(!iw10.listens().to(Listens::ACKS));
         }
     }
 }

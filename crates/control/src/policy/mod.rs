@@ -33,7 +33,7 @@ use crate::part::registry;
 use crate::quick_start::{Denial, RateCode, Routers};
 use crate::signal::HandoverMark;
 use crate::spurious::Unneeded;
-use crate::{Notice, Orders, SenderView, StartNotice};
+use crate::{Listens, Notice, Orders, SenderView, StartNotice};
 
 /// An ACK with a handover mark, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +71,12 @@ pub trait HandoffPolicy {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders;
 
     /// The connection is about to open, and the sender is told of its access link.
-    /// Called only if [`Self::heeds_start`].
+    /// Called only if it listens to [`Listens::START`].
     fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
-    /// Whether the policy heeds a notice at the start of the connection.
-    fn heeds_start(&self) -> bool {
-        false
-    }
-
-    /// An ACK has been processed. Called only while [`Self::watches_acks`].
+    /// An ACK has been processed. Called only while it listens to [`Listens::ACKS`].
     fn on_ack(&mut self, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -97,14 +92,8 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// Whether the policy heeds the handover marks of ACKs. An ACK with a mark
-    /// that repeats the last one then does not count as a duplicate.
-    fn heeds_marks(&self) -> bool {
-        false
-    }
-
     /// An ACK with a handover mark has been processed; it is neither old nor
-    /// beyond what was sent. Called only if [`Self::heeds_marks`].
+    /// beyond what was sent. Called only if it listens to [`Listens::MARKS`].
     fn on_mark(&mut self, _seen: &MarkSeen, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -121,16 +110,9 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// Whether the policy wants to know of recoveries that prove unneeded, from
-    /// the start of the connection on: the one that a handoff causes may be over
-    /// before the notice comes.
-    fn heeds_unneeded(&self) -> bool {
-        false
-    }
-
     /// DSACKs have shown every retransmission of the last recovery to be unneeded.
     /// Called when that is known and again after a notice, until a policy answers.
-    /// Called only if [`Self::heeds_unneeded`].
+    /// Called only if it listens to [`Listens::UNNEEDED`].
     fn on_unneeded(&mut self, _what: &Unneeded, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -145,9 +127,13 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// Whether the policy waits for something that an ACK may bring.
-    fn watches_acks(&self) -> bool {
-        false
+    /// What it wants to be told of. To [`Listens::ACKS`] it listens while it waits for something
+    /// that an ACK may bring. The others do not change. Where one listens to
+    /// [`Listens::MARKS`] an ACK with a mark that repeats the last one does not count as a
+    /// duplicate. To [`Listens::UNNEEDED`] it listens from the start of the connection on: the
+    /// recovery that a handoff causes may be over before the notice comes.
+    fn listens(&self) -> Listens {
+        Listens::NOTHING
     }
 }
 
@@ -245,7 +231,7 @@ mod tests {
             let mut policy = Policy::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(policy.info(), *info);
             assert!(
-                !policy.watches_acks(),
+                !policy.listens().to(Listens::ACKS),
                 "{} waits before any notice",
                 info.name
             );

@@ -7,7 +7,7 @@ use midflight_units::Rate;
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
+use crate::{Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
 
 /// What to send.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +80,8 @@ impl HandoffPolicy for ProbeTrain {
         Orders::none()
     }
 
-    fn heeds_start(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(self.opening)
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
@@ -110,9 +110,5 @@ impl HandoffPolicy for ProbeTrain {
 
     fn on_estimate(&mut self, _report: &TrainReport, _view: &SenderView) -> Orders {
         Orders::none()
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.opening
     }
 }

@@ -25,7 +25,9 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 use super::{HandoffPolicy, RateAnswer};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::quick_start::{window, Denial, RateCode, Routers};
-use crate::{LinkInfo, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
+use crate::{
+    LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+};
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
 const LEAST: f64 = 2.0;
@@ -292,8 +294,8 @@ impl HandoffPolicy for QuickStart {
         self.ask(Orders::none(), &notice.link, true)
     }
 
-    fn heeds_start(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(self.used.is_some() || self.grant.is_some())
     }
 
     fn routers(&self) -> Option<Routers> {
@@ -354,10 +356,6 @@ impl HandoffPolicy for QuickStart {
         let (_, ssthresh) = self.give_up(used, arrived);
         let why = "a segment of the approved window is lost";
         Orders::none().with(Order::SetSsthresh(ssthresh.min(view.ssthresh)), why)
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.used.is_some() || self.grant.is_some()
     }
 }
 
@@ -453,14 +451,14 @@ mod tests {
         let mut waits = policy;
         let orders = waits.on_rate(&approved(), &duplicates);
         assert_eq!(orders.iter().count(), 1, "it could not be paced");
-        assert!(waits.on_ack(&duplicates).is_empty() && waits.watches_acks());
+        assert!(waits.on_ack(&duplicates).is_empty() && waits.listens().to(Listens::ACKS));
         let mut late = waits;
         let after = SenderView {
             now: opened().now + Duration::from_millis(72),
             ..opened()
         };
         assert!(waits.on_ack(&opened()).contains(&Order::SetCwnd(242.0)));
-        assert!(late.on_ack(&after).is_empty() && !late.watches_acks());
+        assert!(late.on_ack(&after).is_empty() && !late.listens().to(Listens::ACKS));
         for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
             let denied = RateAnswer {
                 approved: Err(denial),
@@ -488,12 +486,15 @@ mod tests {
         };
         let orders = policy.on_ack(&acked);
         assert!(orders.contains(&Order::SetCwnd(121.0)));
-        assert!(policy.watches_acks(), "for losses of the window");
+        assert!(
+            policy.listens().to(Listens::ACKS),
+            "for losses of the window"
+        );
         let over = SenderView {
             snd_una: 122,
             ..acked
         };
-        assert!(policy.on_ack(&over).is_empty() && !policy.watches_acks());
+        assert!(policy.on_ack(&over).is_empty() && !policy.listens().to(Listens::ACKS));
     }
 
     /// Segments 1 to 100 were sent before an outage, 20 are acknowledged, and the first one that was
@@ -533,7 +534,7 @@ mod tests {
             ..resending
         };
         assert_eq!(waits.on_rate(&approved(), &busy).iter().count(), 1);
-        assert!(waits.watches_acks());
+        assert!(waits.listens().to(Listens::ACKS));
         let mut new = QuickStart::default();
         assert_eq!(new.set_knob("quick_start_resend", "wait"), Ok(()));
         let _ = new.on_notice(&notice((50_000, 50), (50_000, 50)), &view(5, 1000));
@@ -559,7 +560,10 @@ mod tests {
         let orders = policy.on_notice(&notice((6000, 50), (200, 300)), &under_way);
         assert!(orders.contains(&Order::SetCwnd(100.0)));
         assert!(orders.contains(&Order::AskForRate(code(3))));
-        assert!(policy.watches_acks(), "for losses of the window");
+        assert!(
+            policy.listens().to(Listens::ACKS),
+            "for losses of the window"
+        );
     }
 
     #[test]
@@ -590,7 +594,7 @@ mod tests {
             ..reduced
         };
         assert!(policy.on_recovery(&earlier).is_empty());
-        assert!(!policy.watches_acks(), "a window as any other");
+        assert!(!policy.listens().to(Listens::ACKS), "a window as any other");
     }
 
     /// RFC 4782 sections 4.6 and 4.8 (3): 20 acknowledged and 3 duplicates, 23 arrived.

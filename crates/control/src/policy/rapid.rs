@@ -55,7 +55,7 @@ use midflight_units::{Duration, Rate, Ring, Seq};
 use super::{HandoffPolicy, TrainReport};
 use crate::estimate::ChirpRule;
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
+use crate::{Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
 
 /// Segments of the first chirp.
 const FIRST: u16 = 2;
@@ -399,8 +399,8 @@ impl HandoffPolicy for Rapid {
         Orders::none()
     }
 
-    fn heeds_start(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(self.phase != Phase::Idle)
     }
 
     fn on_ack(&mut self, view: &SenderView) -> Orders {
@@ -472,10 +472,6 @@ impl HandoffPolicy for Rapid {
         let flight = view.flight_size() as f64;
         let why = "what is outstanding is the window that is reduced";
         Orders::none().with(Order::SetCwnd(flight.min(view.cwnd).max(1.0)), why)
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.phase != Phase::Idle
     }
 }
 
@@ -798,7 +794,7 @@ mod tests {
         assert_eq!((jump.rate, jump.jumps), (40e6, false));
         // One that nobody started has nothing to do with it.
         let mut idle = knobbed(&[("rapid_notice", "jump")]);
-        assert!(idle.on_notice(&handoff, &open()).is_empty() && !idle.watches_acks());
+        assert!(idle.on_notice(&handoff, &open()).is_empty() && !idle.listens().to(Listens::ACKS));
         assert!(idle.on_train_over(&open()).is_empty());
     }
 }

@@ -34,7 +34,7 @@ use midflight_units::{Instant, Seq};
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::spurious::Unneeded;
-use crate::{Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
+use crate::{Listens, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
 
 /// Windows that extended limited transmit may have in flight.
 const WINDOWS: f64 = 2.0;
@@ -228,15 +228,15 @@ impl HandoffPolicy for ExpectReordering {
     }
 
     fn on_timeout(&mut self, _before: &SenderView, view: &SenderView) -> Orders {
-        if self.watches_acks() {
+        if self.listens().to(Listens::ACKS) {
             self.end(view, "everything outstanding is taken for lost")
         } else {
             Orders::none()
         }
     }
 
-    fn heeds_unneeded(&self) -> bool {
-        true
+    fn listens(&self) -> Listens {
+        Listens::UNNEEDED | Listens::ACKS.when(self.handoff.is_some_and(|h| h.over.is_none()))
     }
 
     fn on_unneeded(&mut self, what: &Unneeded, _view: &SenderView) -> Orders {
@@ -250,10 +250,6 @@ impl HandoffPolicy for ExpectReordering {
             .with(Order::SetSsthresh(before.ssthresh.min(handoff.share)), why)
             .with(Order::SetCwnd(before.cwnd.min(handoff.share)), why)
             .with(Order::LeaveRecovery, why)
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.handoff.is_some_and(|h| h.over.is_none())
     }
 }
 
@@ -361,7 +357,7 @@ mod tests {
         ] {
             let mut policy = ExpectReordering::default();
             assert!(policy.on_notice(&n, &sender).is_empty());
-            assert!(!policy.watches_acks());
+            assert!(!policy.listens().to(Listens::ACKS));
         }
     }
 
@@ -377,7 +373,7 @@ mod tests {
         assert!(policy.on_ack(&sender).is_empty());
         sender.snd_una = 120;
         assert!(policy.on_ack(&sender).contains(&Order::EndReordering));
-        assert!(!policy.watches_acks());
+        assert!(!policy.listens().to(Listens::ACKS));
     }
 
     #[test]
@@ -394,7 +390,7 @@ mod tests {
         assert!(policy.on_timeout(&sender, &sender).is_empty());
         // Time was up: nothing to order.
         assert!(other.on_ack(&view(20, 1000)).is_empty());
-        assert!(!other.watches_acks());
+        assert!(!other.listens().to(Listens::ACKS));
     }
 
     fn unneeded(at: Instant, timeout: bool) -> Unneeded {

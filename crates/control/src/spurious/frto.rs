@@ -17,7 +17,7 @@ use midflight_units::Seq;
 
 use super::{AckView, Before, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Order, Orders, SenderView};
+use crate::{Listens, Order, Orders, SenderView};
 
 /// What to do about a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +240,8 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
         self.step = Step::Idle;
     }
 
-    fn watches_acks(&self) -> bool {
-        self.step != Step::Idle
+    fn listens(&self) -> Listens {
+        Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
     fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {

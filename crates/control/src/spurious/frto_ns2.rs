@@ -21,7 +21,7 @@ use midflight_units::Seq;
 
 use super::{AckView, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Order, Orders, SenderView};
+use crate::{Listens, Order, Orders, SenderView};
 
 /// `spurious_response_`: the window after a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,8 +218,8 @@ impl SpuriousDetector for FrtoNs2 {
         self.step = Step::Idle;
     }
 
-    fn watches_acks(&self) -> bool {
-        self.step != Step::Idle
+    fn listens(&self) -> Listens {
+        Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
     fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
@@ -278,7 +278,9 @@ mod tests {
             let orders = frto.on_ack(&advance(104, 2), &probed(104));
             assert!(orders.contains(&Order::SetCwnd(cwnd)), "{orders:?}");
             assert!(orders.contains(&Order::SetSsthresh(20.0)), "the window");
-            assert!(orders.contains(&Order::Resume) && !frto.watches_acks());
+            assert!(
+                orders.contains(&Order::Resume) && !frto.listens().to(Listens::RETRANSMISSIONS)
+            );
         }
     }
 
@@ -291,7 +293,9 @@ mod tests {
         for (ack, view) in [(advance(101, 1), narrow), (advance(120, 20), at(120))] {
             let mut frto = FrtoNs2::default();
             let _ = frto.on_timeout(&at(100));
-            assert!(frto.on_ack(&ack, &view).is_empty() && !frto.watches_acks());
+            assert!(
+                frto.on_ack(&ack, &view).is_empty() && !frto.listens().to(Listens::RETRANSMISSIONS)
+            );
         }
         let recovering = SenderView {
             in_fast_recovery: true,
@@ -299,7 +303,7 @@ mod tests {
         };
         let mut frto = in_second(false);
         let _ = frto.on_timeout(&recovering);
-        assert!(!frto.watches_acks());
+        assert!(!frto.listens().to(Listens::RETRANSMISSIONS));
     }
 
     #[test]
@@ -310,7 +314,7 @@ mod tests {
             ..probed(una)
         };
         assert!(frto.on_ack(&duplicate(102), &counted(2, 102)).is_empty());
-        assert!(frto.watches_acks());
+        assert!(frto.listens().to(Listens::RETRANSMISSIONS));
         // All but one arrived before: limited transmit has room.
         let orders = frto.on_ack(&duplicate(119), &counted(2, 119));
         assert!(orders.contains(&Order::Probe(1)));
@@ -345,7 +349,7 @@ mod tests {
             );
             let cwnd = if spurious { 23.0 } else { 2.0 };
             assert!(orders.contains(&Order::SetCwnd(cwnd)), "{block:?}");
-            assert!(!frto.watches_acks());
+            assert!(!frto.listens().to(Listens::RETRANSMISSIONS));
         }
         let orders = in_second(true).on_ack(&duplicate(102), &probed(102));
         assert!(orders.contains(&Order::GoBack), "nothing was told");

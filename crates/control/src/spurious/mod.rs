@@ -21,7 +21,7 @@ pub use frto_ns2::FrtoNs2;
 pub use none::None as NoDetector;
 
 use crate::part::registry;
-use crate::{Order, Orders, SenderView};
+use crate::{Listens, Order, Orders, SenderView};
 
 /// An ACK as a detector sees it. Sequence numbers are in segments.
 #[derive(Clone, Copy, Debug)]
@@ -51,19 +51,19 @@ pub trait SpuriousDetector {
     /// Fast retransmit is about to start.
     fn on_fast_retransmit(&mut self, _before: &SenderView) {}
 
-    /// A segment is sent again.
+    /// A segment is sent again. Called only while it listens.
     fn on_retransmission(&mut self, _segment: Seq) {}
 
     /// Everything outstanding goes again, for another reason than a timeout or
     /// a loss: ACKs tell nothing of the recovery at hand any more.
     fn forget(&mut self) {}
 
-    /// Whether it waits for something that an ACK may bring.
-    fn watches_acks(&self) -> bool {
-        false
+    /// [`Listens::RETRANSMISSIONS`] while it waits for something that an ACK may bring.
+    fn listens(&self) -> Listens {
+        Listens::NOTHING
     }
 
-    /// An ACK has been processed. Called only while [`Self::watches_acks`].
+    /// An ACK has been processed. Called only while it listens.
     fn on_ack(&mut self, _ack: &AckView, _view: &SenderView) -> Orders {
         Orders::none()
     }
@@ -172,7 +172,7 @@ mod tests {
         for info in SPURIOUS_DETECTORS {
             let mut part = AnySpuriousDetector::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(part.info(), *info);
-            assert!(!part.watches_acks());
+            assert!(!part.listens().to(Listens::RETRANSMISSIONS));
             check_knobs(info, |name, value| part.set_knob(name, value));
         }
     }

@@ -1,10 +1,17 @@
 //! The state that every kind of recovery shares: sequence space, window, timer
 //! and RTT timing.
 
-mod consult;
+mod classifier;
+mod controller;
+mod detector;
+mod orders;
 mod persist;
+mod policies;
 mod quick_start;
+mod reordering;
+mod response;
 mod train;
+mod view;
 
 use educe::Educe;
 use midflight_control::congestion::{AckCounting, AnyCongestion, Congestion, Reno, Window};
@@ -13,10 +20,11 @@ use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::Rto;
-use midflight_control::spurious::{AnySpuriousDetector, Unneeded, UnneededWatch};
-use midflight_control::Reordering;
+use midflight_control::spurious::AnySpuriousDetector;
+use midflight_control::{Listens, Reordering};
 use midflight_units::{Duration, Instant, Ring, Seq};
 
+use self::detector::Watch;
 use self::persist::Persist;
 use self::quick_start::Asking;
 use self::train::Course;
@@ -58,21 +66,6 @@ impl Outstanding {
 
     fn retransmitted(self) -> bool {
         self.sent_and_retransmitted & 1 == 1
-    }
-}
-
-/// What is followed for policies that heed unneeded retransmissions.
-#[derive(Clone, Debug, Default)]
-struct Watch {
-    retransmissions: UnneededWatch,
-    /// What it has found last, as long as no policy has answered.
-    found: Option<Unneeded>,
-}
-
-impl Watch {
-    #[cold]
-    fn on_retransmission(&mut self, seq: Seq) {
-        self.retransmissions.on_retransmission(seq);
     }
 }
 
@@ -150,8 +143,8 @@ pub(crate) struct Core {
     /// The response to duplicates has set the window for the ACK at hand.
     window_answered: bool,
     policies: Vec<Policy>,
-    watching: bool,
-    heeds_marks: bool,
+    /// What any part listens to.
+    listens: Listens,
     response: AnyDupackResponse,
     /// The response's deadline, and when it was set.
     delay: Option<(Instant, Instant)>,
@@ -169,12 +162,9 @@ pub(crate) struct Core {
     /// FlightSize before limited transmit, where the response keeps it.
     flight_before: Option<u64>,
     classifier: AnyLossClassifier,
-    measuring: bool,
     /// A loss is suspected, and what it is taken for.
     judged: Option<LossCause>,
     detector: AnySpuriousDetector,
-    /// The detector, or the watch below, waits for something that an ACK may bring.
-    detecting: bool,
     /// Follows retransmissions for policies that heed unneeded ones.
     watch: Option<Box<Watch>>,
     /// How many new segments may go before the next order.
@@ -232,8 +222,7 @@ impl Core {
             hold_growth: None,
             window_answered: false,
             policies: policies.into_iter().collect(),
-            watching: false,
-            heeds_marks: false,
+            listens: config.loss_classifier.listens(),
             response: config.dupack_response,
             delay: None,
             reordering: None,
@@ -243,10 +232,8 @@ impl Core {
             dup_threshold: config.dup_threshold,
             flight_before: None,
             classifier: config.loss_classifier,
-            measuring: config.loss_classifier.wants_samples(),
             judged: None,
             detector: config.spurious_detector,
-            detecting: false,
             watch: None,
             probe: None,
             turn: None,
@@ -255,8 +242,8 @@ impl Core {
             config: *config,
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
-        core.heeds_marks = core.policies.iter().any(|p| p.heeds_marks());
-        if core.policies.iter().any(|p| p.heeds_unneeded()) {
+        core.note_policies();
+        if core.listens.to(Listens::UNNEEDED) {
             core.watch_retransmissions();
         }
         core
@@ -265,8 +252,8 @@ impl Core {
     pub(crate) fn set_policies(&mut self, policies: impl IntoIterator<Item = Policy>) {
         self.policies.clear();
         self.policies.extend(policies);
-        self.heeds_marks = self.policies.iter().any(|p| p.heeds_marks());
-        if !self.policies.iter().any(|p| p.heeds_unneeded()) {
+        self.note_policies();
+        if !self.listens.to(Listens::UNNEEDED) {
             self.watch = None;
         }
     }
@@ -581,7 +568,7 @@ impl Core {
                 }
             }
         }
-        if self.measuring && segments > 0 {
+        if segments > 0 && self.listens.to(Listens::SAMPLES) {
             self.measure(ack, log);
         }
         self.outstanding.drop_front(segments as usize);
@@ -645,11 +632,8 @@ impl Core {
             if let Some(o) = index.and_then(|i| self.outstanding.get_mut(i as usize)) {
                 *o = Outstanding::new(self.now, true);
             }
-            if self.detecting {
-                self.detector.on_retransmission(seq);
-                if let Some(watch) = &mut self.watch {
-                    watch.on_retransmission(seq);
-                }
+            if self.listens.to(Listens::RETRANSMISSIONS) {
+                self.note_retransmission(seq);
             }
             if self.config.karn_every_retransmission
                 && self.timed.is_some_and(|(timed, _)| timed == seq)

@@ -3,7 +3,7 @@
 
 use super::{AckView, Before, SpuriousDetector};
 use crate::part::{Part, PartInfo};
-use crate::{Order, Orders, SenderView};
+use crate::{Listens, Order, Orders, SenderView};
 
 /// The sender before the timeout, until the next ACK of new data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,8 +30,8 @@ impl SpuriousDetector for Early {
         self.before = None;
     }
 
-    fn watches_acks(&self) -> bool {
-        self.before.is_some()
+    fn listens(&self) -> Listens {
+        Listens::RETRANSMISSIONS.when(self.before.is_some())
     }
 
     fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {

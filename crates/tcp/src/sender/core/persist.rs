@@ -9,6 +9,7 @@
 //! Freeze-TCP relies on. A delayed response to duplicates that comes due
 //! meanwhile is dropped, the duplicates were of before.
 
+use midflight_control::Listens;
 use midflight_units::{Duration, Instant};
 
 use super::Core;
@@ -39,7 +40,7 @@ impl Core {
         if old || self.una == 0 {
             return true;
         }
-        if matches!(ack.says, Says::Moved(_)) && self.heeds_marks && again {
+        if matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS) && again {
             return false;
         }
         match (self.closed, ack.says == Says::ZeroWindow) {

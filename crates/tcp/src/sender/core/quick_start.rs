@@ -133,12 +133,7 @@ impl Core {
     }
 
     fn tell_rate(&mut self, answer: &RateAnswer, log: &mut impl Log) {
-        for i in 0..self.policies.len() {
-            let view = self.view();
-            let orders = self.policies[i].on_rate(answer, &view);
-            self.apply(self.policies[i].info().name, &orders, log);
-        }
-        self.watching = self.policies.iter().any(|p| p.watches_acks());
+        self.ask(None, log, |p, view| p.on_rate(answer, view));
     }
 
     /// What was asked for is settled. If something else is to be asked for it is,

@@ -182,11 +182,7 @@ impl Core {
         self.now = now;
         self.rtt_sampled = false;
         self.end_train();
-        for i in 0..self.policies.len() {
-            let view = self.view();
-            let orders = self.policies[i].on_train_over(&view);
-            self.apply(self.policies[i].info().name, &orders, log);
-        }
+        self.ask(None, log, |p, view| p.on_train_over(view));
     }
 
     /// Whether a segment of the train is to leave now, or the train lets nothing
@@ -278,14 +274,9 @@ impl Core {
             self.interrupt_train();
         }
         let report = TrainReport { estimate, rtt };
-        for i in 0..self.policies.len() {
-            let view = self.view();
-            let orders = self.policies[i].on_estimate(&report, &view);
-            if !orders.is_empty() {
-                self.noted.get_or_insert(Trigger::Report);
-            }
-            self.apply(self.policies[i].info().name, &orders, log);
+        let applied = self.ask(None, log, |p, view| p.on_estimate(&report, view));
+        if applied.any {
+            self.noted.get_or_insert(Trigger::Report);
         }
-        self.watching = self.policies.iter().any(|p| p.watches_acks());
     }
 }

@@ -1,0 +1,77 @@
+//! What the parts of a sender want to be told of.
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// A set of events that a part wants to be told of. Most parts want none of them most of the
+/// time, so that a sender keeps the union of its parts' sets and tests that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listens(u8);
+
+impl Listens {
+    /// None of them.
+    pub const NOTHING: Self = Self(0);
+    /// A notice at the start of the connection.
+    pub const START: Self = Self(1);
+    /// Every ACK, after it has been processed.
+    pub const ACKS: Self = Self(1 << 1);
+    /// Handover marks of ACKs.
+    pub const MARKS: Self = Self(1 << 2);
+    /// Recoveries that DSACKs show to have been unneeded.
+    pub const UNNEEDED: Self = Self(1 << 3);
+    /// Segments that are sent again, and then every ACK.
+    pub const RETRANSMISSIONS: Self = Self(1 << 4);
+    /// RTT samples of segments.
+    pub const SAMPLES: Self = Self(1 << 5);
+
+    /// This set where it holds, and else none.
+    #[must_use]
+    pub const fn when(self, holds: bool) -> Self {
+        if holds {
+            self
+        } else {
+            Self::NOTHING
+        }
+    }
+
+    /// Whether any event of `events` is in the set.
+    #[inline(always)]
+    pub const fn to(self, events: Self) -> bool {
+        self.0 & events.0 != 0
+    }
+
+    /// The set without these events.
+    #[must_use]
+    pub const fn without(self, events: Self) -> Self {
+        Self(self.0 & !events.0)
+    }
+}
+
+impl BitOr for Listens {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Listens {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Listens;
+
+    #[test]
+    fn a_set_has_what_was_put_into_it_and_nothing_else() {
+        let mut set = Listens::START | Listens::MARKS;
+        assert!(set.to(Listens::START) && set.to(Listens::MARKS) && !set.to(Listens::ACKS));
+        assert!(set.to(Listens::ACKS | Listens::MARKS), "any of them");
+        set |= Listens::ACKS.when(true) | Listens::SAMPLES.when(false);
+        assert!(set.to(Listens::ACKS) && !set.to(Listens::SAMPLES));
+        let none = set.without(Listens::START | Listens::MARKS | Listens::ACKS);
+        assert_eq!(none, Listens::NOTHING);
+    }
+}

@@ -1,0 +1,57 @@
+//! The loss classifier is asked here: what is the cause of a loss that is suspected?
+
+use midflight_control::loss::{LossCause, RttSample};
+use midflight_control::SenderView;
+use midflight_units::Seq;
+
+use super::Core;
+use crate::event::{Log, SenderEvent};
+use crate::state::Trigger;
+
+impl Core {
+    /// The loss of the first unacknowledged segment is suspected: what would be its cause?
+    pub(super) fn judge(&mut self, view: &SenderView, log: &mut impl Log) -> LossCause {
+        if let Some(cause) = self.judged {
+            return cause;
+        }
+        let cause = self.classifier.judge(view);
+        self.judged = Some(cause);
+        self.noted = Some(match cause {
+            LossCause::Congestion => Trigger::Congestion,
+            LossCause::Wireless => Trigger::Wireless,
+        });
+        log.record(self.now, SenderEvent::LossSuspected(self.una));
+        let segment = self.una;
+        log.record(self.now, SenderEvent::LossJudged { segment, cause });
+        cause
+    }
+
+    /// Gives the classifier the RTT of the segment that the ACK answers: the
+    /// first it covers, unless that was resent.
+    #[cold]
+    pub(super) fn measure(&mut self, ack: Seq, log: &mut impl Log) {
+        if self.una == 0 {
+            // The SYN is too small for its RTT to compare with that of data.
+            return;
+        }
+        let answered = self.outstanding.front().filter(|o| !o.retransmitted());
+        let Some(sent) = answered.map(|o| o.sent()) else {
+            return;
+        };
+        self.classifier.on_sample(&RttSample {
+            rtt: self.now.since(sent),
+            sent,
+            snd_una: ack,
+            snd_max: self.max,
+        });
+        self.tell_indicators(log);
+    }
+
+    fn tell_indicators<L: Log>(&self, log: &mut L) {
+        if L::DETAILED {
+            if let Some(indicators) = self.classifier.indicators() {
+                log.record(self.now, SenderEvent::Indicators(indicators));
+            }
+        }
+    }
+}

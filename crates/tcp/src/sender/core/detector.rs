@@ -1,0 +1,108 @@
+//! The detector of spurious retransmissions is asked here, and the watch that
+//! follows retransmissions for policies.
+
+use midflight_control::spurious::{AckView, Unneeded, UnneededWatch};
+use midflight_control::{Listens, Orders, SenderView};
+use midflight_units::Seq;
+use smallvec::SmallVec;
+
+use super::Core;
+use crate::event::Log;
+use crate::segment::{Ack, SackBlock};
+
+/// What is followed for policies that heed unneeded retransmissions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    pub(super) retransmissions: UnneededWatch,
+    /// What it has found last, as long as no policy has answered.
+    pub(super) found: Option<Unneeded>,
+}
+
+impl Core {
+    /// Lets the detector look at an ACK that has been processed; it was
+    /// `duplicate` and covered `segments`.
+    #[cold]
+    pub(super) fn consult_detector(
+        &mut self,
+        ack: &Ack,
+        duplicate: bool,
+        segments: u64,
+        log: &mut impl Log,
+    ) {
+        let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+        // RFC 2883 section 4: the first block, if it is below the ACK or within the second.
+        let dsack = match blocks[..] {
+            [first, ..] if first.left < ack.ack => Some(first.left),
+            [first, second, ..] if second.left <= first.left && first.right <= second.right => {
+                Some(first.left)
+            }
+            _ => None,
+        };
+        if dsack.is_some() {
+            blocks.remove(0);
+        }
+        let blocks: SmallVec<[(Seq, Seq); 4]> = blocks.iter().map(|b| (b.left, b.right)).collect();
+        let seen = AckView {
+            ack: ack.ack,
+            segments,
+            duplicate,
+            echo: ack.echo,
+            blocks: &blocks,
+            dsack,
+        };
+        let view = self.view();
+        let orders = if self.detector.listens().to(Listens::RETRANSMISSIONS) {
+            self.detector.on_ack(&seen, &view)
+        } else {
+            Orders::none()
+        };
+        let watch = self.watch.as_mut();
+        let unneeded = watch.and_then(|w| w.retransmissions.on_ack(&seen, &view));
+        self.apply(self.detector.info().name, &orders, log);
+        self.note_detecting();
+        if let (Some(watch), true) = (&mut self.watch, unneeded.is_some()) {
+            watch.found = unneeded;
+            self.consult_unneeded(log);
+        }
+    }
+
+    /// Notes whether the detector or the watch waits for something.
+    pub(super) fn note_detecting(&mut self) {
+        let watch = self.watch.as_deref();
+        let watching = watch.is_some_and(|w| w.retransmissions.is_waiting());
+        self.listens = self.listens.without(Listens::RETRANSMISSIONS)
+            | self.detector.listens()
+            | Listens::RETRANSMISSIONS.when(watching);
+    }
+
+    /// Tells the watch, if a policy wants one, of a recovery that begins.
+    pub(super) fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
+        if let Some(watch) = &mut self.watch {
+            watch.found = None;
+            watch.retransmissions.begin(before, timeout);
+        }
+    }
+
+    /// Tells the policies of a recovery that was not needed, until one answers.
+    pub(super) fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
+        let mut found = self.watch.as_ref().and_then(|w| w.found);
+        let applied = self.ask(Some(Listens::UNNEEDED), log, |policy, view| {
+            let orders = found.map_or_else(Orders::none, |what| policy.on_unneeded(&what, view));
+            found = found.filter(|_| orders.is_empty());
+            orders
+        });
+        if let Some(watch) = &mut self.watch {
+            watch.found = watch.found.and(found);
+        }
+        applied.any
+    }
+
+    /// Tells detector and watch that a segment is sent again.
+    #[cold]
+    pub(super) fn note_retransmission(&mut self, seq: Seq) {
+        self.detector.on_retransmission(seq);
+        if let Some(watch) = &mut self.watch {
+            watch.retransmissions.on_retransmission(seq);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The one place where orders take effect.
+
+use std::ops::BitOrAssign;
+
+use midflight_control::{Listens, Order, Orders};
+
+use super::{Core, Turn};
+use crate::event::{Log, SenderEvent};
+use crate::state::Trigger;
+
+/// What came of orders.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Applied {
+    /// There were any.
+    pub(super) any: bool,
+    /// The window is to be left alone by the recovery that asked.
+    pub(super) keep_window: bool,
+}
+
+impl BitOrAssign for Applied {
+    fn bitor_assign(&mut self, other: Self) {
+        self.any |= other.any;
+        self.keep_window |= other.keep_window;
+    }
+}
+
+impl Core {
+    /// The one place where orders take effect.
+    pub(super) fn apply(
+        &mut self,
+        author: &'static str,
+        orders: &Orders,
+        log: &mut impl Log,
+    ) -> Applied {
+        let mut applied = Applied {
+            any: !orders.is_empty(),
+            keep_window: false,
+        };
+        for (&order, reason) in orders.iter() {
+            log.record(
+                self.now,
+                SenderEvent::Order {
+                    author,
+                    order,
+                    reason,
+                },
+            );
+            match order {
+                Order::SetMinRto(min) => {
+                    self.rto.set_min(min);
+                    log.record(self.now, SenderEvent::MinRto(min));
+                }
+                Order::RestartTimer => self.restart_timer(),
+                Order::SetCwnd(cwnd) if cwnd >= 1.0 => self.set_cwnd(cwnd, log),
+                // NaN comes here too.
+                Order::SetCwnd(cwnd) => {
+                    log.record(self.now, SenderEvent::WindowRefused { author, cwnd });
+                }
+                Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
+                Order::RetransmitNow => {
+                    if self.una < self.max {
+                        self.interrupt_train();
+                        self.end_back_off(log);
+                        self.resend = Some(self.una);
+                        self.cancel_timing();
+                        self.restart_timer();
+                    }
+                }
+                Order::RestartRtt {
+                    initial_rto,
+                    sample_since,
+                    sample_retransmitted,
+                } => {
+                    if self.rto.backoff() != 1 {
+                        log.record(self.now, SenderEvent::Backoff(1));
+                    }
+                    self.rto.restart(initial_rto);
+                    self.rtt_epoch = sample_since;
+                    self.timed = self.timed.filter(|(_, sent)| *sent >= sample_since);
+                    self.sample_since = Some(sample_since);
+                    self.sample_retransmitted = sample_retransmitted;
+                    self.restart_timer();
+                }
+                Order::KeepWindow => applied.keep_window = true,
+                Order::HoldGrowth(since) => self.hold_growth = Some(since),
+                Order::SendTrain(train) => self.start_train(train),
+                Order::AskForRate(rate) => self.ask_for_rate(rate),
+                Order::ReportRate(rate) => self.report_rate(rate),
+                Order::Probe(segments) => {
+                    self.end_train();
+                    self.probe = Some(segments);
+                    if segments == 0 {
+                        self.resend = Some(self.una);
+                    }
+                }
+                Order::GoBack => {
+                    // What went again at the timeout need not go once more.
+                    let resent = self.first_timeout.is_some_and(|(seq, _)| seq == self.una);
+                    self.end_train();
+                    self.probe = None;
+                    self.nxt = self.una + u64::from(resent);
+                    self.turn_to(Turn::Again);
+                }
+                Order::Rewind => self.rewind(log),
+                Order::Resume | Order::ResumeCounting => {
+                    self.take_back(order == Order::ResumeCounting);
+                    log.record(self.now, SenderEvent::SpuriousTimeout);
+                    let view = self.view();
+                    self.classifier.on_spurious_timeout(&view);
+                }
+                Order::LeaveRecovery => {
+                    self.take_back(false);
+                    log.record(self.now, SenderEvent::SpuriousRetransmit);
+                }
+                Order::AdaptRto {
+                    since,
+                    srtt,
+                    rttvar,
+                } => self.adapt_rto = Some((since, srtt, rttvar)),
+                Order::ExpectReordering(reordering) => self.expect_reordering(Some(reordering)),
+                Order::EndReordering => self.expect_reordering(None),
+            }
+        }
+        applied
+    }
+
+    /// Ends the recovery at hand, in which nothing was lost. What it was ordered
+    /// for may be over: then the duplicates at hand are not its echoes, and count on.
+    fn take_back(&mut self, counting: bool) {
+        self.noted = Some(Trigger::Spurious);
+        let recovering = self.in_fast_recovery
+            || self.stalled
+            || self.probe.is_some()
+            || self.nxt < self.max
+            || self.resend.is_some();
+        if !recovering {
+            return;
+        }
+        // What is undone was no timeout (RFC 3465 section 2.2).
+        self.no_timeout();
+        self.end_train();
+        self.probe = None;
+        self.resend = None;
+        self.nxt = self.max;
+        self.stalled = false;
+        self.in_fast_recovery = false;
+        if counting {
+            self.turn = Some(Turn::Count);
+        } else {
+            self.turn_to(Turn::Forget);
+        }
+    }
+
+    /// Goes back to the first unacknowledged segment without a reduction.
+    fn rewind(&mut self, log: &mut impl Log) {
+        self.noted = Some(Trigger::Mark);
+        self.detector.forget();
+        if let Some(watch) = &mut self.watch {
+            watch.retransmissions.forget();
+            watch.found = None;
+        }
+        self.listens = self.listens.without(Listens::RETRANSMISSIONS);
+        self.end_back_off(log);
+        self.end_train();
+        self.probe = None;
+        self.resend = None;
+        self.nxt = self.una;
+        self.stalled = false;
+        self.in_fast_recovery = false;
+        self.flight_before = None;
+        if self.cwnd() < 1.0 {
+            // Sack1's window has no floor. With none a flow that gets marks more often than its
+            // timer expires would stand still.
+            self.set_cwnd(1.0, log);
+        }
+        self.cancel_timing();
+        self.restart_timer();
+        self.turn_to(Turn::Rewind);
+    }
+
+    fn turn_to(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+        self.end_duplicates();
+        self.dupacks = 0;
+    }
+}

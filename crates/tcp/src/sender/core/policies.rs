@@ -1,0 +1,147 @@
+//! The handoff policies are asked here, at each event that concerns them.
+
+use midflight_control::loss::LossCause;
+use midflight_control::policy::{MarkSeen, Policy};
+use midflight_control::{Listens, Notice, Orders, SenderView, StartNotice};
+use midflight_units::{Instant, Seq};
+
+use super::orders::Applied;
+use super::Core;
+use crate::event::Log;
+use crate::segment::{Ack, Says};
+use crate::state::Trigger;
+
+/// What only policies listen to.
+const OF_POLICIES: [Listens; 4] = [
+    Listens::START,
+    Listens::ACKS,
+    Listens::MARKS,
+    Listens::UNNEEDED,
+];
+
+impl Core {
+    /// Asks each policy, or each that listens to `of`, and applies its orders before the next one
+    /// is asked.
+    pub(super) fn ask(
+        &mut self,
+        of: Option<Listens>,
+        log: &mut impl Log,
+        mut ask: impl FnMut(&mut Policy, &SenderView) -> Orders,
+    ) -> Applied {
+        let mut applied = Applied::default();
+        for i in 0..self.policies.len() {
+            if of.is_some_and(|of| !self.policies[i].listens().to(of)) {
+                continue;
+            }
+            let view = self.view();
+            let orders = ask(&mut self.policies[i], &view);
+            applied |= self.apply(self.policies[i].info().name, &orders, log);
+        }
+        self.note_policies();
+        applied
+    }
+
+    /// Notes what the policies listen to.
+    pub(super) fn note_policies(&mut self) {
+        let others = OF_POLICIES.into_iter().fold(self.listens, Listens::without);
+        let heard = self.policies.iter().map(|policy| policy.listens());
+        self.listens = heard.fold(others, |all, one| all | one);
+    }
+
+    /// Gives the notice to every policy; whether any order was applied, or a
+    /// train ended.
+    pub(crate) fn consult_notice(
+        &mut self,
+        now: Instant,
+        notice: &Notice,
+        log: &mut impl Log,
+    ) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        let mut applied = self.interrupt_train();
+        applied |= self.ask(None, log, |p, view| p.on_notice(notice, view)).any;
+        if self.watch.is_some() {
+            applied |= self.consult_unneeded(log);
+        }
+        applied
+    }
+
+    /// Gives the notice at the start of the connection to the policies that heed it.
+    pub(crate) fn consult_start(&mut self, now: Instant, notice: &StartNotice, log: &mut impl Log) {
+        self.now = now;
+        self.ask(Some(Listens::START), log, |p, view| {
+            p.on_start(notice, view)
+        });
+    }
+
+    /// Asks those who wait for an ACK; it found the sender standing so.
+    #[inline(always)]
+    pub(crate) fn consult_after_ack(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+        // One test for both: mostly nobody waits.
+        if self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
+            self.consult_waiting(ack, stood, log);
+        }
+    }
+
+    #[cold]
+    fn consult_waiting(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+        if self.listens.to(Listens::RETRANSMISSIONS) {
+            let (una, max) = stood;
+            let duplicate = ack.ack == una && una < max;
+            self.consult_detector(ack, duplicate, self.una - una, log);
+        }
+        if self.listens.to(Listens::ACKS) {
+            let state = self.state();
+            self.ask(Some(Listens::ACKS), log, |p, view| p.on_ack(view));
+            // What was reported before may be used at an ACK that changes nothing by itself.
+            if ack.ack <= stood.0 && self.state() != state {
+                self.noted.get_or_insert(Trigger::Report);
+            }
+        }
+    }
+
+    /// Asks the policies that heed handover marks about an ACK that has been
+    /// processed; SND.UNA was `una_before`.
+    #[cold]
+    pub(crate) fn consult_mark(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
+        let mark = match ack.says {
+            Says::Moved(mark) if ack.ack >= una_before && una_before > 0 => mark,
+            _ => return,
+        };
+        let seen = MarkSeen { mark, una_before };
+        self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(&seen, view));
+    }
+
+    /// After the sender has gone back; `before` is what it was when the timer expired.
+    pub(crate) fn consult_timeout(&mut self, before: &SenderView, log: &mut impl Log) {
+        self.classifier.on_timeout(before);
+        self.rate_timed_out(log);
+        // A SYN is alone: nothing sent before could tell that its timeout was spurious.
+        if self.una > 0 {
+            let orders = self.detector.on_timeout(before);
+            self.apply(self.detector.info().name, &orders, log);
+            self.begin_watch(before, true);
+            self.note_detecting();
+        }
+        if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
+            self.first_timeout = Some((self.una, self.window.ssthresh));
+        }
+        self.ask(None, log, |p, view| p.on_timeout(before, view));
+    }
+
+    /// Asks classifier and policies on entering fast recovery, with `pipe`
+    /// already set; whether the window shall be left alone.
+    pub(crate) fn consult_recovery(&mut self, log: &mut impl Log) -> bool {
+        self.end_train();
+        let view = self.view();
+        let wireless = self.judge(&view, log) == LossCause::Wireless;
+        self.flight_before = self.response.flight_before();
+        self.dup_threshold = self.response.dup_threshold(&view);
+        self.end_duplicates();
+        self.detector.on_fast_retransmit(&view);
+        self.begin_watch(&view, false);
+        self.note_detecting();
+        let applied = self.ask(None, log, |p, view| p.on_recovery(view));
+        wireless || applied.keep_window
+    }
+}

@@ -1,0 +1,97 @@
+//! What an order says of reordering to come, and what that makes of duplicate ACKs.
+
+use midflight_control::Reordering;
+use midflight_units::{Instant, Seq};
+
+use super::Core;
+use crate::config::RecoveryKind;
+
+impl Core {
+    /// When duplicates mean again what they usually do: of the first unacknowledged
+    /// segment if they wait for it, of the next one that a recovery by RFC 6675
+    /// waits for, or of all.
+    pub(super) fn patience_ends(&self) -> Option<Instant> {
+        let (told, _) = self.reordering?;
+        let mut sent = self.outstanding.iter();
+        let next = if self.patient {
+            sent.next()
+        } else if self.in_fast_recovery && self.config.recovery == RecoveryKind::Sack {
+            let waits = |after| {
+                let due = move |sent: Instant| sent + after > self.now;
+                sent.find(|o| !o.retransmitted() && due(o.sent()))
+            };
+            told.overdue.and_then(waits)
+        } else {
+            None
+        };
+        let overdue = told.overdue.zip(next).map(|(after, o)| o.sent() + after);
+        overdue.into_iter().chain(told.until).min()
+    }
+
+    /// Duplicate ACKs that start fast retransmit now.
+    pub(super) fn duplicates_wanted(&self) -> u32 {
+        let usual = self.config.dup_threshold;
+        let Some((told, _)) = self.reordering else {
+            return usual;
+        };
+        let sent = self.outstanding.front().map(|o| o.sent());
+        let overdue = told.overdue.zip(sent);
+        if overdue.is_some_and(|(after, sent)| sent + after <= self.now) {
+            usual
+        } else {
+            told.duplicates
+        }
+    }
+
+    /// Where reordering is expected: one past the segments that keep their order
+    /// among themselves, and one past those that are overdue.
+    #[cold]
+    pub(crate) fn reordering_edges(&self) -> (Seq, Seq) {
+        let overdue = self.reordering.and_then(|(told, _)| told.overdue);
+        let sent_by = overdue.map(|after| self.now.saturating_sub(after));
+        let old = |by: Instant| {
+            // What was sent again was sent before what follows it, the first time.
+            let sent = self.outstanding.iter();
+            sent.take_while(|o| o.retransmitted() || o.sent() <= by)
+                .count() as Seq
+        };
+        let in_order = self.in_order_below.unwrap_or(self.una);
+        (in_order, self.una + sent_by.map_or(0, old))
+    }
+
+    /// Sets what to expect from here on, or that nothing unusual is.
+    pub(super) fn expect_reordering(&mut self, reordering: Option<Reordering>) {
+        self.reordering = reordering.map(|r| (r, self.now));
+        self.patient &= reordering.is_some();
+        let before = reordering.filter(|_| self.response.waits_as_told());
+        self.in_order_below = before.map(|r| {
+            let sent = self.outstanding.iter();
+            let early = sent.take_while(|o| o.retransmitted() || o.sent() < r.in_order_before);
+            self.una + early.count() as Seq
+        });
+        self.dup_threshold = self.response.dup_threshold(&self.view());
+        self.set_delay(self.delay);
+    }
+
+    /// Whether patience may be at an end, and the timer was not due before.
+    pub(crate) fn patience_is_over(&self, now: Instant) -> bool {
+        let wake = self.wake.filter(|_| self.reordering.is_some());
+        wake.is_some_and(|(end, _)| end <= now && self.is_before_timer(end))
+    }
+
+    /// Duplicates mean what they usually do, of some segments or of all: whether as
+    /// many have come as tell of a loss of the first. What comes next is set anew.
+    pub(crate) fn end_patience(&mut self, now: Instant) -> bool {
+        self.now = now;
+        self.rtt_sampled = false;
+        self.patient = false;
+        let over = |(told, _): &(Reordering, _)| told.until.is_some_and(|until| until <= now);
+        if self.reordering.as_ref().is_some_and(over) {
+            self.expect_reordering(None);
+        }
+        self.set_delay(self.delay);
+        self.dupacks >= self.duplicates_wanted()
+            && self.response.waits_as_told()
+            && !(self.in_fast_recovery || self.stalled || self.probe.is_some() || self.is_closed())
+    }
+}

@@ -1,0 +1,124 @@
+//! The response to duplicate ACKs is asked here: whether to go on waiting or to
+//! retransmit, and until when.
+
+use midflight_control::dupack::Answer;
+use midflight_units::{Instant, Seq};
+
+use super::Core;
+use crate::event::{Log, SenderEvent};
+use crate::segment::Ack;
+
+impl Core {
+    /// Asks the response about a duplicate ACK that has just been counted:
+    /// whether to retransmit, and the window that limited transmit may fill. The
+    /// duplicates are `news` if they are not echoes of an earlier recovery.
+    pub(crate) fn consult_duplicate(
+        &mut self,
+        news: bool,
+        log: &mut impl Log,
+    ) -> (bool, Option<f64>) {
+        let view = self.view();
+        let answer = self.response.on_duplicate(&view);
+        if self.dupacks == view.dup_threshold && news {
+            self.judge(&view, log);
+        }
+        let window = self.response.limited_window(&view);
+        self.dup_threshold = self.response.dup_threshold(&view);
+        if !news {
+            // There is nothing to wait for.
+            self.response.end();
+        }
+        self.patient = news
+            && answer == Answer::Wait
+            && self.reordering.is_some()
+            && self.dupacks >= self.config.dup_threshold;
+        self.set_delay(self.response.deadline());
+        (answer == Answer::Retransmit, window)
+    }
+
+    /// The window that limited transmit may fill for the duplicates so far.
+    pub(crate) fn limited_window(&self) -> Option<f64> {
+        self.response.limited_window(&self.view())
+    }
+
+    /// An ACK of new data ends duplicates that led to nothing. Where the
+    /// response goes on (RFC 4653 (T.4)), what the ACK reports counts as new ones.
+    #[cold]
+    pub(super) fn duplicates_explained(&mut self, first: Seq, ack: &Ack, log: &mut impl Log) {
+        if self.judged.take().is_some() {
+            log.record(self.now, SenderEvent::Reordered(first));
+        }
+        self.patient = false;
+        let above = ack.sack.iter(ack.ack).filter(|b| b.left > ack.ack);
+        let above: u64 = above.map(|b| b.right.saturating_sub(b.left)).sum();
+        let view = self.view();
+        let orders = self.response.on_advance(&view, above > 0);
+        self.window_answered = !orders.is_empty();
+        self.apply(self.response.info().name, &orders, log);
+        self.set_delay(self.response.deadline());
+        self.dup_threshold = self.response.dup_threshold(&view);
+        if self.response.flight_before().is_some() {
+            self.dupacks = above.min(self.flight_size()) as u32;
+        }
+    }
+
+    /// The duplicates are history.
+    pub(crate) fn end_duplicates(&mut self) {
+        self.judged = None;
+        self.patient = false;
+        self.response.end();
+        self.set_delay(None);
+    }
+
+    /// The deadline of the response; what wakes the sender first follows.
+    pub(super) fn set_delay(&mut self, delay: Option<(Instant, Instant)>) {
+        self.delay = delay;
+        self.wake = delay;
+        if let (Some(end), Some((_, set))) = (self.patience_ends(), self.reordering) {
+            if delay.is_none_or(|(due, _)| end < due) {
+                self.wake = Some((end, set));
+            }
+        }
+    }
+
+    pub(super) fn is_before_timer(&self, due: Instant) -> bool {
+        self.timer.is_none_or(|(timer, _)| due <= timer)
+    }
+
+    /// Whether the response has waited long enough, and the timer was not due before.
+    pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
+        self.delay
+            .is_some_and(|(due, _)| due <= now && self.is_before_timer(due))
+    }
+
+    /// When what may wake the sender besides the timer was decided.
+    pub(crate) fn wake_set(&self) -> Option<Instant> {
+        self.wake.map(|(_, set)| set)
+    }
+
+    /// The wait is over now.
+    pub(crate) fn end_delay(&mut self, now: Instant) {
+        self.now = now;
+        self.rtt_sampled = false;
+        self.set_delay(None);
+    }
+
+    /// When to call again, and when that was decided: for the timer, for the
+    /// response, or at the end of expected reordering.
+    #[inline(always)]
+    pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
+        match (self.timer, self.wake) {
+            (timer, None) => timer,
+            (Some(timer), Some(wake)) if timer.0 < wake.0 => Some(timer),
+            (_, wake) => wake,
+        }
+    }
+
+    /// The same while sending does not take its usual course: a segment of a train may wait for its time.
+    #[cold]
+    pub(crate) fn held_deadline(&self) -> Option<(Instant, Instant)> {
+        let departure = self.departure();
+        let deadline = self.deadline().into_iter();
+        deadline.chain(departure).min_by_key(|due| due.0)
+    }
+}

@@ -1,0 +1,111 @@
+//! What a sender shows of itself.
+
+use midflight_control::SenderView;
+use midflight_units::{Duration, Seq};
+
+use super::{Core, Turn};
+use crate::config::RtoRecoveryEnd;
+use crate::state::{State, Trigger};
+
+/// RFC 2988 (2.1).
+const RFC_2988_INITIAL_RTO: Duration = Duration::from_secs(3);
+
+impl Core {
+    /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
+    #[inline(always)]
+    pub(crate) fn standing(&self) -> (Seq, Seq) {
+        (self.una, self.max)
+    }
+
+    /// What applied orders ask of the recovery, once.
+    #[inline(always)]
+    pub(crate) fn take_turn(&mut self) -> Option<Turn> {
+        self.turn.take()
+    }
+
+    /// The next segment of a probe, if one may go.
+    #[cold]
+    pub(crate) fn probe_segment(&mut self) -> Option<Seq> {
+        let left = self.probe.filter(|&left| left > 0)?;
+        if !self.may_send_new() {
+            return None;
+        }
+        self.probe = Some(left - 1);
+        Some(self.max)
+    }
+
+    pub(super) fn may_send_new(&self) -> bool {
+        self.max < self.end && self.max < self.una + self.config.receiver_window
+    }
+
+    pub(crate) fn view(&self) -> SenderView {
+        SenderView {
+            now: self.now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            snd_max: self.max,
+            una_sent: self.outstanding.front().map(|o| o.sent()),
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            initial_window: self.config.initial_window(),
+            initial_ssthresh: self.config.initial_ssthresh,
+            pipe: if self.in_fast_recovery {
+                self.pipe.max(0) as u64
+            } else {
+                self.flight_size()
+            },
+            in_fast_recovery: self.in_fast_recovery,
+            in_rto_recovery: match self.config.rto_recovery_end {
+                RtoRecoveryEnd::NewAck => self.stalled,
+                RtoRecoveryEnd::RecoveryPoint => self.is_going_back(),
+            },
+            first_timeout: self.first_timeout,
+            rto: self.rto.timeout(),
+            min_rto: self.rto.min(),
+            new_connection_rto: self.config.rto.initial.min(RFC_2988_INITIAL_RTO),
+            srtt: self.rto.srtt(),
+            rttvar: self.rto.rttvar(),
+            rtt_sampled: self.rtt_sampled,
+            bandwidth: if self.reno {
+                None
+            } else {
+                self.congestion.bandwidth(self.now)
+            },
+            dupacks: self.dupacks,
+            limited_sent: self.limited_sent,
+            new_data: self.may_send_new(),
+            unsent: self.end.saturating_sub(self.max),
+            train: self.train(),
+            may_train: self.may_train(),
+            may_pace: self.may_pace(),
+            segment_bytes: self.config.segment_bytes,
+            receiver_window: self.config.receiver_window,
+            sack: self.config.recovery.uses_sack(),
+            dup_threshold: self.duplicates_wanted(),
+            reordering: self.reordering.map(|(r, _)| r),
+            limited_transmit: self.config.limited_transmit,
+        }
+    }
+
+    /// See [`Self::noted`]; once.
+    pub(crate) fn take_noted(&mut self) -> Option<Trigger> {
+        self.noted.take()
+    }
+
+    /// Present state.
+    pub(crate) fn state(&self) -> State {
+        if self.probe.is_some() {
+            State::Probe
+        } else if self.stalled {
+            State::Reset
+        } else if self.in_fast_recovery {
+            State::FastRecovery
+        } else if self.delay.is_some() || self.patient {
+            State::Delay
+        } else if self.window.cwnd < self.window.ssthresh {
+            State::SlowStart
+        } else {
+            State::CongestionAvoidance
+        }
+    }
+}
