@@ -608,6 +608,7 @@ mod tests {
             resident_scheme: "sack".into(),
             profile: "ns2".into(),
             knobs: Vec::new(),
+            policies: Vec::new(),
             packets: 50,
             extra: Vec::new(),
             window: None,
