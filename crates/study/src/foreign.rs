@@ -18,6 +18,10 @@ pub(crate) fn build(
     knobs: &[(String, String)],
     policies: &[Arc<dyn ForeignPolicy>],
 ) -> Result<Arc<Part>, StudyError> {
+    if policies.is_empty() {
+        let built = Scheme::named(scheme)?.build(profile, knobs)?;
+        return Ok(Arc::new(Part::new(built)));
+    }
     let mut built = known_part(scheme, policies)?.build(profile, knobs)?;
     add_policies(&mut built, scheme, policies);
     Ok(Arc::new(Part::new(built)))
