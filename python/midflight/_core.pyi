@@ -5,7 +5,20 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 from numpy.typing import NDArray
 
-EventTold: TypeAlias = tuple[int, int, str, float, str, int | None, int | None, int | None, str]
+OrderTold: TypeAlias = tuple[str, str, str]
+EventTold: TypeAlias = tuple[
+    int,
+    int,
+    str,
+    float,
+    str,
+    int | None,
+    int | None,
+    int | None,
+    str,
+    str | None,
+    OrderTold | None,
+]
 StandingTold: TypeAlias = tuple[
     float | None,
     float | None,
@@ -634,7 +647,7 @@ class PartedTold(TypedDict):
     at_ns: int
     events: list[tuple[int, int] | None]
     last: int | None
-    orders: list[list[tuple[int, int, str]]]
+    orders: list[list[tuple[int, int, str, str | None, OrderTold | None]]]
 
 @type_check_only
 class FlowTold(TypedDict):
@@ -732,7 +745,10 @@ class Setup:
         until_ns: int | None = None,
         only: Sequence[str] = [],
     ) -> Table:
-        """Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`.
+        """Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`, `by`.
+
+        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
+        the part whose order it was), or who gave an order; empty for other events.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -854,8 +870,9 @@ class Events:
     def first(self) -> int:
         """Number of the first one."""
     def rows(self) -> list[EventTold]:
-        """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, and what
-        else `Setup.causes` has of it.
+        """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
+        `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, and of an order
+        its name, what it says and why it was given.
         """
     def row(self, number: int) -> EventTold:
         """Return the event of a number. Raises `IndexError` for one that is not there."""

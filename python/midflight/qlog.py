@@ -149,10 +149,9 @@ def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
         link, _, cause = rest.rpartition(" ")
         number = {"packet_number": row.number} if what == "data" else {"ack": row.number}
         return "midflight:packet_dropped", {**number, "link": link, "cause": cause}
-    if row.event == "order":
-        author, _, rest = row.detail.partition(": ")
-        order, _, reason = rest.partition(" because ")
-        return "midflight:order", {"author": author, "order": order, "reason": reason}
+    if row.ordered is not None:
+        _, order, reason = row.ordered
+        return "midflight:order", {"author": row.by, "order": order, "reason": reason}
     if row.event in ("fast_retransmit", "recovery_exit", "window_probe"):
         number = {"packet_number": row.number} if row.event == "fast_retransmit" else {}
         return f"midflight:{row.event}", number

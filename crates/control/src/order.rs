@@ -104,6 +104,36 @@ pub struct Reordering {
     pub until: Option<Instant>,
 }
 
+impl Order {
+    /// What kind of order it is, in traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SetMinRto(_) => "set_min_rto",
+            Self::RestartTimer => "restart_timer",
+            Self::SetCwnd(_) => "set_cwnd",
+            Self::SetSsthresh(_) => "set_ssthresh",
+            Self::RetransmitNow => "retransmit_now",
+            Self::RestartRtt { .. } => "restart_rtt",
+            Self::KeepWindow => "keep_window",
+            Self::Probe(0) => "retransmit_and_wait",
+            Self::Probe(_) => "probe",
+            Self::GoBack => "go_back",
+            Self::Rewind => "rewind",
+            Self::Resume => "resume",
+            Self::ResumeCounting => "resume_counting",
+            Self::LeaveRecovery => "leave_recovery",
+            Self::AdaptRto { .. } => "adapt_rto",
+            Self::HoldGrowth(_) => "hold_growth",
+            Self::SendTrain(train) if train.segments == 0 => "end_train",
+            Self::SendTrain(_) => "send_train",
+            Self::AskForRate(_) => "ask_for_rate",
+            Self::ReportRate(_) => "report_rate",
+            Self::ExpectReordering(_) => "expect_reordering",
+            Self::EndReordering => "end_reordering",
+        }
+    }
+}
+
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

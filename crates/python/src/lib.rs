@@ -606,6 +606,8 @@ fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
     t.text("event", rows.iter().map(|r| r.event.into()).collect());
     t.real("value", rows.iter().map(|r| r.value).collect());
     t.text("detail", rows.iter().map(|r| r.detail.clone()).collect());
+    let by = |row: &TraceRow| row.by.map_or_else(String::new, |by| by.name().into());
+    t.text("by", rows.iter().map(by).collect());
     t.digest(digest);
     t
 }

@@ -6,6 +6,7 @@ use midflight_study::{
     capture, compare, explain, sender_of, stall_of, trace, Explained, FlowTold, GoOn, Keep, Kept,
     Parted, PathChange, SenderThen, Stall, StudyError, TraceRow,
 };
+use midflight_tcp::Author;
 use midflight_units::Instant;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -164,7 +165,10 @@ impl Setup {
         path_changes(py, self.setup.path_changes())
     }
 
-    /// Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`.
+    /// Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`, `by`.
+    ///
+    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
+    /// the part whose order it was), or who gave an order; empty for other events.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
     /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -455,7 +459,8 @@ impl Ways {
     }
 }
 
-/// An event: its number, `time_ns`, `event`, `value`, `detail`, and the columns of `Setup.causes`.
+/// An event: its number, `time_ns`, `event`, `value`, `detail`, the columns of `Setup.causes`, who
+/// changed a window or gave an order, and the order.
 type EventTold<'a> = (
     u64,
     u64,
@@ -466,7 +471,18 @@ type EventTold<'a> = (
     Option<u64>,
     Option<u64>,
     &'a str,
+    Option<&'static str>,
+    Option<OrderTold>,
 );
+
+/// An order: its name, what it says, and why it was given.
+type OrderTold = (&'static str, String, String);
+
+fn order_told(row: &TraceRow) -> Option<OrderTold> {
+    let ordered = row.ordered.as_deref()?;
+    let (name, what) = (ordered.order.name(), ordered.order.to_string());
+    Some((name, what, ordered.reason.clone()))
+}
 
 /// What is known of a sender before an event.
 type Standing11 = (
@@ -512,6 +528,8 @@ impl Events {
             ns(of.sent),
             ns(of.since),
             &of.sack,
+            row.by.map(Author::name),
+            order_told(row),
         )
     }
 }
@@ -533,8 +551,9 @@ impl Events {
             .map_or(0, |place| place.number)
     }
 
-    /// Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, and what
-    /// else `Setup.causes` has of it.
+    /// Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
+    /// `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, and of an order
+    /// its name, what it says and why it was given.
     fn rows(&self) -> Vec<EventTold<'_>> {
         let all = 0..self.found.kept.rows.len();
         all.map(|place| self.told(place)).collect()
@@ -679,7 +698,10 @@ fn parted_entry(py: Python<'_>, parted: Parted) -> PyResult<Bound<'_, PyDict>> {
     let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
     entry.set_item("events", events.to_vec())?;
     entry.set_item("last", parted.last)?;
-    let row = |(number, row): (u64, TraceRow)| (number, row.at.as_nanos(), row.detail);
+    let row = |(number, row): (u64, TraceRow)| {
+        let (by, ordered) = (row.by.map(Author::name), order_told(&row));
+        (number, row.at.as_nanos(), row.detail, by, ordered)
+    };
     let orders = parted
         .orders
         .map(|one| one.into_iter().map(row).collect::<Vec<_>>());

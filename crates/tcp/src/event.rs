@@ -9,10 +9,20 @@ use crate::state::Transition;
 /// A change inside a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderEvent<'a> {
-    /// The congestion window changed, in segments.
-    Cwnd(f64),
-    /// The slow-start threshold changed, in segments.
-    Ssthresh(f64),
+    /// The congestion window changed.
+    Cwnd {
+        /// To so many segments.
+        to: f64,
+        /// Who changed it.
+        by: Author,
+    },
+    /// The slow-start threshold changed.
+    Ssthresh {
+        /// To so many segments.
+        to: f64,
+        /// Who changed it.
+        by: Author,
+    },
     /// The timer's back-off factor changed.
     Backoff(u32),
     /// The lower bound of the timeout changed.
@@ -75,6 +85,37 @@ pub enum SenderEvent<'a> {
         /// The window, in segments.
         cwnd: f64,
     },
+}
+
+/// Who changes a sender's windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The connection opens, or its SYN is acknowledged.
+    Handshake,
+    /// The congestion controller, at an ACK of new data.
+    Controller,
+    /// The recovery from a loss that duplicate ACKs told of, from its start to its end.
+    Recovery,
+    /// The retransmission timer has expired.
+    Timeout,
+    /// An idle time has ended (RFC 5681 section 4.1).
+    Idle,
+    /// An order of the part of this name.
+    Order(&'static str),
+}
+
+impl Author {
+    /// Its name in traces; of an order, that of the part that gave it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Controller => "controller",
+            Self::Recovery => "recovery",
+            Self::Timeout => "timeout",
+            Self::Idle => "idle",
+            Self::Order(part) => part,
+        }
+    }
 }
 
 /// What may wake a sender.

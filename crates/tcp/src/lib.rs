@@ -49,7 +49,7 @@ pub use config::{
     profile, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
     RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES, SETTINGS,
 };
-pub use event::{Log, SenderEvent, Wake};
+pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use segment::{
     Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_tcp::{profile, Ack, Receiver, Segment, Sender, SenderEvent};
+use midflight_tcp::{profile, Ack, Author, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 
 /// What happened to a sender with a window of 20 segments, all in flight.
@@ -16,6 +16,8 @@ struct Course {
     /// cwnd when the last recovery ended, or at the end.
     cwnd_after: f64,
     ssthresh: f64,
+    /// Who changed a window, one after the other.
+    authors: Vec<Author>,
 }
 
 impl Course {
@@ -50,6 +52,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
         fast_recoveries: 0,
         cwnd_after: 0.0,
         ssthresh: 0.0,
+        authors: Vec::new(),
     };
     let mut lost: Vec<Seq> = lost.to_vec();
     let mut now = Instant::ZERO;
@@ -75,6 +78,11 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
             SenderEvent::Timeout(_) => events.push("timeout"),
             SenderEvent::FastRetransmit(_) => events.push("fast"),
             SenderEvent::RecoveryExit => events.push("exit"),
+            SenderEvent::Cwnd { by, .. } | SenderEvent::Ssthresh { by, .. }
+                if course.authors.last() != Some(&by) =>
+            {
+                course.authors.push(by);
+            }
             _ => {}
         };
         let timer = sender.poll_timer().map(|(at, _)| at);
@@ -108,6 +116,23 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     }
     course.ssthresh = sender.view().ssthresh;
     course
+}
+
+/// Each change of a window has its author: growth is the controller's, what a loss does the
+/// recovery's, what the timer does its own.
+#[test]
+fn a_window_changes_by_who_answers_for_it() {
+    use Author::{Controller, Handshake, Recovery, Timeout};
+    for recovery in ["reno", "newreno", "sack", "sack1"] {
+        let course = run(recovery, &[1], 60);
+        let authors = [Handshake, Recovery, Controller];
+        assert_eq!(course.authors, authors, "{recovery}");
+    }
+    // The retransmission is lost, too.
+    let course = run("reno", &[1, 1], 60);
+    assert_eq!(course.timeouts, 1);
+    let authors = [Handshake, Recovery, Timeout, Controller];
+    assert_eq!(course.authors, authors);
 }
 
 /// Half of the 20 in flight is 10: the two segments of limited transmit do not

@@ -59,7 +59,11 @@ def widening(look: Callable[[int], Found]) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One event; `index` is its number, and the others are columns of `Plan.causes`."""
+    """One event; `index` is its number, and the next ones are columns of `Setup.causes`.
+
+    `by` is who changed a window or gave an order; `ordered` is, of an order, its name, what it says
+    and why it was given.
+    """
 
     index: int
     time_ns: int
@@ -70,6 +74,13 @@ class Row:
     sent_ns: int | None
     since_ns: int | None
     sack: str
+    by: str | None
+    ordered: tuple[str, str, str] | None
+
+    @property
+    def order(self) -> str:
+        """The name of the order that was given; empty for other events."""
+        return "" if self.ordered is None else self.ordered[0]
 
     @property
     def number(self) -> int:

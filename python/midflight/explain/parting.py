@@ -124,8 +124,8 @@ def part(
             digest=digests[place],
         )
         orders = [
-            Row(index, at_ns, "order", 0.0, text, None, None, None, "")
-            for index, at_ns, text in told["orders"][place]
+            Row(index, at_ns, "order", 0.0, text, None, None, None, "", by, ordered)
+            for index, at_ns, text, by, ordered in told["orders"][place]
         ]
         before, then = history.sender(time_ns), history.sender(time_ns + 1)
         earlier = [] if last is None or place else compared(history.backward(last + 1))

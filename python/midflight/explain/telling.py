@@ -31,18 +31,27 @@ Told: TypeAlias = tuple[list[Sentence], Where | None]
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 #: Transmissions of a segment whose fate is told at most.
 MOST_COPIES = 3
-RESTARTS = (
-    "restart the retransmission timer",
-    "retransmit the first unacknowledged segment",
-    "restart RTT estimation",
-    "send everything outstanding again",
+#: Orders by what they do: start the timer again, send segments again, let others go.
+RESTARTS = ("restart_timer", "retransmit_now", "restart_rtt", "rewind")
+RESENDS = ("retransmit_now", "retransmit_and_wait", "go_back", "rewind")
+RELEASES = (
+    "probe",
+    "rewind",
+    "send_train",
+    "set_cwnd",
+    "resume",
+    "resume_counting",
+    "leave_recovery",
 )
-RESENDS = (
-    "retransmit the first unacknowledged segment",
-    "retransmit one segment and wait",
-    "retransmit from the first unacknowledged segment on",
-    "send everything outstanding again",
-)
+#: Events that follow from an order at once, and from which.
+EFFECTS = {
+    "cwnd": ("set_cwnd", "rewind"),
+    "ssthresh": ("set_ssthresh",),
+    "min_rto": ("set_min_rto",),
+    "backoff": ("restart_rtt", "retransmit_now", "rewind"),
+    "spurious": ("resume", "resume_counting", "leave_recovery"),
+    "rto_value": ("set_min_rto", "restart_rtt"),
+}
 WAKES = {
     "persist": "the persist timer expired: the receiver had closed its window",
     "delay": "the delay of the response to duplicate ACKs was over",
@@ -80,9 +89,10 @@ def ordinal(n: int) -> str:
 
 def order_text(row: Row) -> str:
     """Return an order as who asked for what, and why."""
-    author, _, rest = row.detail.partition(": ")
-    order, _, reason = rest.partition(" because ")
-    return f"{author} ordered to {order}, because {reason}"
+    # An event of that name has its order.
+    assert row.ordered is not None
+    _, what, reason = row.ordered
+    return f"{row.by} ordered to {what}, because {reason}"
 
 
 def row_text(row: Row) -> str:
@@ -267,22 +277,12 @@ class Steps:
 
     def ordered(self, row: Row) -> Row | None:
         """Return the order that had this effect at once, if one did."""
-        effects = {
-            "cwnd": ("set cwnd to", "send everything"),
-            "ssthresh": ("set ssthresh to",),
-            "min_rto": ("set the minimum RTO",),
-            "backoff": ("restart RTT", "retransmit the first", "send everything"),
-            "spurious": ("take the timeout for spurious", "leave fast recovery"),
-            "rto_value": ("set the minimum RTO", "restart RTT"),
-        }
-        if row.event not in effects:
+        if row.event not in EFFECTS:
             return None
         for index in reversed(self.history.activation(row.index)[:-1]):
             other = self.history.row(index)
-            if other.event == "order":
-                what = other.detail.partition(": ")[2]
-                if what.startswith(effects[row.event]):
-                    return other
+            if other.order in EFFECTS[row.event] and row.by in (None, other.by):
+                return other
             # Another change of the same kind came between.
             if other.event in (row.event, "rto", "fast_retransmit") or (
                 row.event == "rto_value" and other.event == "rtt_sample"
@@ -295,32 +295,22 @@ class Steps:
     def window_reason(self, row: Row) -> str:
         """Return why a window changed without an order."""
         history = self.history
-        head = history.head(row.index)
         before = history.standing(row.index)
-        if head is None:
-            return ": the connection opened"
-        events = {history.row(i).event for i in history.activation(row.index)}
-        if "rto" in events:
-            return ": the timeout's reduction"
-        if "fast_retransmit" in events:
-            return ": the reduction of a fast retransmit"
-        if row.event == "ssthresh":
-            return ""
-        ack = history.row(head)
-        if ack.event != "ack":
-            return ""
-        if history.standing(head).una == 0:
-            return ": the SYN was acknowledged"
-        if history.standing(head).recovery is not None:
+        if row.by == "controller":
+            slow = (before.cwnd or 0) < (before.ssthresh or 0)
+            return f": growth in {'slow start' if slow else 'congestion avoidance'}"
+        if row.by == "recovery":
+            together = (history.row(i) for i in history.activation(row.index))
+            if any(other.event == "fast_retransmit" for other in together):
+                return ": the reduction of a fast retransmit"
             if before.cwnd is not None and row.value == before.cwnd + 1:
                 return ": in fast recovery, inflated by the segment that has left the network"
             return ": in fast recovery, which the ACK ends or partly answers"
-        if before.ssthresh is not None and before.cwnd is not None:
-            slow = before.cwnd < before.ssthresh
-            phase = "slow start" if slow else "congestion avoidance"
-            if row.value > before.cwnd:
-                return f": growth in {phase}"
-        return ""
+        if row.by == "handshake":
+            opened = history.head(row.index) is None
+            return ": the connection opened" if opened else ": the SYN was acknowledged"
+        reasons = {"timeout": "the timeout's reduction", "idle": "an idle time had ended"}
+        return f": {reasons[row.by]}" if row.by in reasons else ""
 
     def recovery_text(self, row: Row) -> str:
         """Return whether a fast recovery began with a fast retransmit."""
@@ -344,7 +334,7 @@ class Steps:
     def train_order(self, row: Row) -> Row | None:
         """Return the last order to send a train before an event."""
         for other in self.history.backward(row.index):
-            if other.event == "order" and ": send " in other.detail:
+            if other.order == "send_train":
                 return other
         return None
 
@@ -460,15 +450,14 @@ class Steps:
         orders = [r for r in together if r.event == "order"]
         if row.event == "rexmit":
             for order in reversed(orders):
-                if order.detail.partition(": ")[2].startswith(RESENDS):
+                if order.order in RESENDS:
                     return f": {order_text(order)}"
             if any(r.event == "rto" for r in together):
                 return ": the timeout's retransmission"
             if any(r.event == "fast_retransmit" for r in together):
                 return ": fast retransmit"
         for order in reversed(orders):
-            what = order.detail.partition(": ")[2]
-            if what.startswith(("send ", "set cwnd", "take the timeout", "leave fast")):
+            if order.order in RELEASES:
                 return f"; at that instant {order_text(order)}"
         if standing.recovery is not None:
             began = when(history.row(standing.recovery).time_ns)
@@ -595,8 +584,7 @@ class Steps:
             if other.event == "fast_retransmit":
                 by = f"by the fast retransmit of segment {other.number}"
             elif other.event == "order":
-                what = other.detail.partition(": ")[2]
-                if what.startswith(RESTARTS):
+                if other.order in RESTARTS:
                     by = f"when {order_text(other)}"
             elif other.event == "rto":
                 by = f"with back-off, after the timeout for segment {other.number}"

@@ -523,14 +523,14 @@ impl Observer for HandoffMetrics {
                         a.row.false_fast_rexmits += u32::from(!self.dropped.contains(*seq));
                     }
                 }
-                SenderEvent::Cwnd(cwnd) => {
+                SenderEvent::Cwnd { to, .. } => {
                     if let Some(a) = after {
-                        a.row.cwnd_min = a.row.cwnd_min.min(*cwnd);
+                        a.row.cwnd_min = a.row.cwnd_min.min(*to);
                     }
                 }
-                SenderEvent::Ssthresh(ssthresh) => {
+                SenderEvent::Ssthresh { to, .. } => {
                     if let Some(a) = after {
-                        a.row.ssthresh_min = a.row.ssthresh_min.min(*ssthresh);
+                        a.row.ssthresh_min = a.row.ssthresh_min.min(*to);
                     }
                 }
                 SenderEvent::Order { .. } => {

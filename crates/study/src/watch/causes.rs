@@ -12,8 +12,9 @@
 
 use std::collections::VecDeque;
 
+use midflight_control::Order;
 use midflight_sim::{Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, SenderEvent};
+use midflight_tcp::{Ack, SenderEvent, State};
 use midflight_units::{Duration, Instant, Seq};
 
 use super::trace::{Recorder, TraceRow};
@@ -392,16 +393,22 @@ impl Causes {
             }
             "state" if now.recovery.is_some() => {
                 // Tahoe has no fast recovery after a fast retransmit.
-                let to = row.detail.split_once(" -> ").map_or("", |(_, to)| to);
-                let to = to.split(':').next().unwrap_or_default();
-                let slow = matches!(to, "slow-start" | "congestion-avoidance");
+                let slow = matches!(
+                    row.entered,
+                    Some(State::SlowStart | State::CongestionAvoidance)
+                );
                 if slow && self.recovery_at == row.at {
                     now.recovery = None;
                 }
             }
             "recovery_exit" => now.recovery = None,
             "spurious" => (now.recovery, now.timeout) = (None, None),
-            "order" if row.detail.contains(": send everything outstanding again") => {
+            "order"
+                if row
+                    .ordered
+                    .as_ref()
+                    .is_some_and(|o| o.order == Order::Rewind) =>
+            {
                 (now.recovery, now.timeout) = (None, None);
             }
             "rto" => {

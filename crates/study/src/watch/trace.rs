@@ -3,8 +3,9 @@
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
+use midflight_control::Order;
 use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
-use midflight_tcp::{Ack, Profile, Says, Segment, SegmentOption, SenderEvent};
+use midflight_tcp::{Ack, Author, Profile, Says, Segment, SegmentOption, SenderEvent, State};
 use midflight_units::Instant;
 
 use super::{play, GoOn, LinkNames, Watching};
@@ -25,6 +26,21 @@ pub struct TraceRow {
     pub value: f64,
     /// More, in words.
     pub detail: String,
+    /// Who changed a window or gave an order.
+    pub by: Option<Author>,
+    /// The order that was given.
+    pub ordered: Option<Box<Ordered>>,
+    /// The state that the sender entered.
+    pub entered: Option<State>,
+}
+
+/// An order with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ordered {
+    /// The order.
+    pub order: Order,
+    /// Why it was given.
+    pub reason: String,
 }
 
 /// Lists the events of one flow.
@@ -152,7 +168,11 @@ impl Recorder {
                 self.push(now, "ld_threshold", i.threshold, "");
                 self.push(now, "ld_min", i.least, "");
             }
-            SenderEvent::State(transition) => self.push(now, "state", 0.0, transition.to_string()),
+            SenderEvent::State(transition) => {
+                if let Some(row) = self.list(now, "state", 0.0, transition.to_string()) {
+                    row.entered = Some(transition.to);
+                }
+            }
             _ => {}
         }
     }
@@ -164,15 +184,45 @@ impl Recorder {
         value: f64,
         detail: impl Into<String>,
     ) {
+        self.list(at, event, value, detail);
+    }
+
+    fn list(
+        &mut self,
+        at: Instant,
+        event: &'static str,
+        value: f64,
+        detail: impl Into<String>,
+    ) -> Option<&mut TraceRow> {
         if at < self.from || !self.lists(event) {
-            return;
+            return None;
         }
         self.rows.push(TraceRow {
             at,
             event,
             value,
             detail: detail.into(),
+            by: None,
+            ordered: None,
+            entered: None,
         });
+        self.rows.last_mut()
+    }
+
+    /// A change of a window, and who made it.
+    fn window(&mut self, at: Instant, event: &'static str, to: f64, by: Author) {
+        if let Some(row) = self.list(at, event, to, "") {
+            row.by = Some(by);
+        }
+    }
+
+    fn order(&mut self, at: Instant, author: &'static str, order: Order, reason: &str) {
+        let text = format!("{author}: {order} because {reason}");
+        if let Some(row) = self.list(at, "order", 0.0, text) {
+            row.by = Some(Author::Order(author));
+            let reason = reason.into();
+            row.ordered = Some(Box::new(Ordered { order, reason }));
+        }
     }
 }
 
@@ -289,8 +339,8 @@ impl Observer for Recorder {
                 | SenderEvent::SpuriousRetransmit
                 | SenderEvent::Indicators(_)
                 | SenderEvent::State(_) => self.opinion(now, change),
-                SenderEvent::Cwnd(w) => self.push(now, "cwnd", *w, ""),
-                SenderEvent::Ssthresh(w) => self.push(now, "ssthresh", *w, ""),
+                SenderEvent::Cwnd { to, by } => self.window(now, "cwnd", *to, *by),
+                SenderEvent::Ssthresh { to, by } => self.window(now, "ssthresh", *to, *by),
                 SenderEvent::Backoff(b) => self.push(now, "backoff", f64::from(*b), ""),
                 SenderEvent::MinRto(d) => self.push(now, "min_rto", d.as_secs_f64(), ""),
                 // Told where causes are.
@@ -315,14 +365,7 @@ impl Observer for Recorder {
                     author,
                     order,
                     reason,
-                } => {
-                    self.push(
-                        now,
-                        "order",
-                        0.0,
-                        format!("{author}: {order} because {reason}"),
-                    );
-                }
+                } => self.order(now, author, *order, reason),
             },
         }
     }

@@ -3,7 +3,7 @@
 
 use midflight_units::Seq;
 
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -49,7 +49,7 @@ impl Cumulative {
             Some(cwnd) => cwnd,
             None => core.reduce_ssthresh(log).unwrap_or(core.ssthresh()),
         };
-        core.set_cwnd(target + f64::from(core.dupacks), log);
+        core.set_cwnd(target + f64::from(core.dupacks), Author::Recovery, log);
         core.resend = Some(core.una);
         core.cancel_timing();
         core.restart_timer();
@@ -66,7 +66,7 @@ impl Cumulative {
     pub(super) fn inflate(core: &mut Core, log: &mut impl Log) {
         core.dupacks += 1;
         core.pipe -= 1;
-        core.set_cwnd(core.cwnd() + 1.0, log);
+        core.set_cwnd(core.cwnd() + 1.0, Author::Recovery, log);
     }
 
     /// The timer has expired: goes back to the first unacknowledged segment.

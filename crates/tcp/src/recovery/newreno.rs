@@ -7,7 +7,7 @@ use midflight_units::Seq;
 use super::cumulative::Cumulative;
 use super::LossRecovery;
 use crate::config::PartialAckTimer;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -33,7 +33,7 @@ impl NewReno {
             core.in_fast_recovery = false;
             let flight = core.flight_size().max(1) as f64;
             let target = self.cumulative.target(core);
-            core.set_cwnd(target.min(flight + 1.0), log);
+            core.set_cwnd(target.min(flight + 1.0), Author::Recovery, log);
             log.record(core.now, SenderEvent::RecoveryExit);
             return;
         }
@@ -55,7 +55,7 @@ impl NewReno {
         } else {
             self.cumulative.target(core)
         };
-        core.set_cwnd(window, log);
+        core.set_cwnd(window, Author::Recovery, log);
     }
 }
 

@@ -13,7 +13,7 @@ use midflight_units::Seq;
 
 use super::LossRecovery;
 use crate::config::{PartialAckTimer, RecoveryKind};
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -114,7 +114,7 @@ impl Ns2Reno {
                 Agent::Tahoe => 1.0,
                 _ => window.unwrap_or(half as f64),
             };
-            core.set_cwnd(window, log);
+            core.set_cwnd(window, Author::Recovery, log);
         }
         core.cancel_timing();
         core.restart_timer();
@@ -169,7 +169,7 @@ impl Ns2Reno {
         } else {
             let deflated = core.cwnd() - (segments - self.inflation) as f64;
             self.inflation = 1;
-            core.set_cwnd(deflated.max(1.0), log);
+            core.set_cwnd(deflated.max(1.0), Author::Recovery, log);
         }
         core.resend = Some(core.una);
     }

@@ -5,7 +5,7 @@ use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
 use super::LossRecovery;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -30,7 +30,7 @@ impl LossRecovery for Reno {
                 // Step 6: deflate.
                 core.in_fast_recovery = false;
                 let target = self.cumulative.target(core);
-                core.set_cwnd(target.min(core.cwnd()), log);
+                core.set_cwnd(target.min(core.cwnd()), Author::Recovery, log);
                 log.record(core.now, SenderEvent::RecoveryExit);
             } else {
                 core.grow(segments, log);

@@ -11,7 +11,7 @@ use educe::Educe;
 use midflight_units::{Ring, Seq};
 
 use super::LossRecovery;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, Turn};
 
@@ -362,7 +362,7 @@ impl Sack {
         log.record(core.now, SenderEvent::FastRetransmit(core.una));
         if !core.consult_recovery(log) {
             let window = core.reduce_ssthresh(log);
-            core.set_cwnd(window.unwrap_or(core.ssthresh()), log);
+            core.set_cwnd(window.unwrap_or(core.ssthresh()), Author::Recovery, log);
         }
         // With the threshold that is in force from here on.
         self.set_pipe(core);
@@ -654,7 +654,7 @@ mod tests {
             profile.sender.dup_threshold = threshold;
             let mut core = Core::new(&profile.sender, []);
             let mut sack = Sack::default();
-            core.set_cwnd(60.0, &mut ());
+            core.set_cwnd(60.0, Author::Recovery, &mut ());
             let mut counted = 0;
             for one in all {
                 let mut room = 200;

@@ -12,7 +12,7 @@ use midflight_units::Seq;
 
 use super::ns2_scoreboard::Ns2Scoreboard;
 use super::LossRecovery;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -62,7 +62,7 @@ impl Sack1 {
             // (14) ssthresh has a floor of two segments, cwnd has none.
             let half = core.usable_window() / 2;
             let window = core.reduce_ssthresh(log);
-            core.set_cwnd(window.unwrap_or(half as f64), log);
+            core.set_cwnd(window.unwrap_or(half as f64), Author::Recovery, log);
         }
         core.resend = Some(core.una);
     }
@@ -100,7 +100,7 @@ impl Sack1 {
             if core.una == core.max && core.cwnd() < 1.0 {
                 // Differs from ns-2, whose flow would stand still: no ACK is
                 // due that could open the window, and no timer runs.
-                core.set_cwnd(1.0, log);
+                core.set_cwnd(1.0, Author::Recovery, log);
             }
         } else if ack.ack > core.una {
             core.advance(ack.ack, log);

@@ -6,7 +6,7 @@ use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
 use super::LossRecovery;
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
 
@@ -23,7 +23,7 @@ impl Tahoe {
         log.record(core.now, SenderEvent::FastRetransmit(core.una));
         if !core.consult_recovery(log) {
             core.reduce_ssthresh(log);
-            core.set_cwnd(1.0, log);
+            core.set_cwnd(1.0, Author::Recovery, log);
         }
         core.cancel_timing();
         core.restart_timer();

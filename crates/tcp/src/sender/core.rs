@@ -29,7 +29,7 @@ use self::persist::Persist;
 use self::quick_start::Asking;
 use self::train::Course;
 use crate::config::{ResponseLoad, RttSampling, SenderConfig};
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Segment};
 use crate::state::Trigger;
 
@@ -266,9 +266,10 @@ impl Core {
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         log.record(now, SenderEvent::Backoff(1));
-        log.record(now, SenderEvent::Ssthresh(self.window.ssthresh));
+        let (to, by) = (self.window.ssthresh, Author::Handshake);
+        log.record(now, SenderEvent::Ssthresh { to, by });
         // The SYN goes alone.
-        self.set_cwnd(1.0, log);
+        self.set_cwnd(1.0, by, log);
     }
 
     // ---- windows -------------------------------------------------------
@@ -290,23 +291,24 @@ impl Core {
         self.max - self.una
     }
 
-    pub(crate) fn set_cwnd(&mut self, cwnd: f64, log: &mut impl Log) {
+    pub(crate) fn set_cwnd(&mut self, cwnd: f64, by: Author, log: &mut impl Log) {
         if self.window.cwnd != cwnd {
             self.window.cwnd = cwnd;
-            self.window_changed(log);
+            self.window_changed(by, log);
         }
     }
 
-    fn window_changed(&mut self, log: &mut impl Log) {
+    fn window_changed(&mut self, by: Author, log: &mut impl Log) {
         self.usable_window = (self.window.cwnd as u64).min(self.config.receiver_window);
-        log.record(self.now, SenderEvent::Cwnd(self.window.cwnd));
+        let to = self.window.cwnd;
+        log.record(self.now, SenderEvent::Cwnd { to, by });
     }
 
-    pub(crate) fn set_ssthresh(&mut self, ssthresh: f64, log: &mut impl Log) {
+    pub(crate) fn set_ssthresh(&mut self, to: f64, by: Author, log: &mut impl Log) {
         self.recovery_limit = None;
-        if self.window.ssthresh != ssthresh {
-            self.window.ssthresh = ssthresh;
-            log.record(self.now, SenderEvent::Ssthresh(ssthresh));
+        if self.window.ssthresh != to {
+            self.window.ssthresh = to;
+            log.record(self.now, SenderEvent::Ssthresh { to, by });
         }
     }
 
@@ -326,7 +328,11 @@ impl Core {
                 self.grow_as_told(segments, counting);
             }
             if self.window.cwnd != before {
-                self.window_changed(log);
+                let by = match self.una {
+                    1 => Author::Handshake,
+                    _ => Author::Controller,
+                };
+                self.window_changed(by, log);
             }
         }
         if self.una == 1 {
@@ -337,7 +343,7 @@ impl Core {
             } else {
                 self.config.initial_window()
             };
-            self.set_cwnd(initial, log);
+            self.set_cwnd(initial, Author::Handshake, log);
             if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
                 self.end_back_off(log);
                 self.rto.restart(rto);
@@ -375,7 +381,8 @@ impl Core {
         }
         let idle = now.since(self.last_sent);
         if self.config.restart_after_idle && idle > self.rto.timeout() {
-            self.set_cwnd(self.cwnd().min(self.config.initial_window()), log);
+            let restart = self.config.initial_window();
+            self.set_cwnd(self.cwnd().min(restart), Author::Idle, log);
         }
     }
 
@@ -400,7 +407,7 @@ impl Core {
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
         let load = self.load();
         let ssthresh = self.congestion.ssthresh_after_loss(self.now, load);
-        self.set_ssthresh(ssthresh, log);
+        self.set_ssthresh(ssthresh, Author::Recovery, log);
         self.recovery_limit = self.congestion.recovery_window(self.window);
         self.recovery_limit
     }
@@ -427,7 +434,7 @@ impl Core {
             });
         }
         let ssthresh = self.congestion.ssthresh_after_timeout(self.now, load);
-        self.set_ssthresh(ssthresh, log);
+        self.set_ssthresh(ssthresh, Author::Timeout, log);
     }
 
     // ---- timer and RTT --------------------------------------------------
@@ -526,7 +533,7 @@ impl Core {
         if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
             self.reduce_after_timeout(deflated, log);
         }
-        self.set_cwnd(1.0, log);
+        self.set_cwnd(1.0, Author::Timeout, log);
         self.slow_start_after_timeout = true;
         self.rto.back_off();
         log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));

@@ -5,7 +5,7 @@ use std::ops::BitOrAssign;
 use midflight_control::{Listens, Order, Orders};
 
 use super::{Core, Turn};
-use crate::event::{Log, SenderEvent};
+use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
 /// What came of orders.
@@ -36,6 +36,7 @@ impl Core {
             any: !orders.is_empty(),
             keep_window: false,
         };
+        let by = Author::Order(author);
         for (&order, reason) in orders.iter() {
             log.record(
                 self.now,
@@ -51,12 +52,12 @@ impl Core {
                     log.record(self.now, SenderEvent::MinRto(min));
                 }
                 Order::RestartTimer => self.restart_timer(),
-                Order::SetCwnd(cwnd) if cwnd >= 1.0 => self.set_cwnd(cwnd, log),
+                Order::SetCwnd(cwnd) if cwnd >= 1.0 => self.set_cwnd(cwnd, by, log),
                 // NaN comes here too.
                 Order::SetCwnd(cwnd) => {
                     log.record(self.now, SenderEvent::WindowRefused { author, cwnd });
                 }
-                Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, log),
+                Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, by, log),
                 Order::RetransmitNow => {
                     if self.una < self.max {
                         self.interrupt_train();
@@ -101,7 +102,7 @@ impl Core {
                     self.nxt = self.una + u64::from(resent);
                     self.turn_to(Turn::Again);
                 }
-                Order::Rewind => self.rewind(log),
+                Order::Rewind => self.rewind(by, log),
                 Order::Resume | Order::ResumeCounting => {
                     self.take_back(order == Order::ResumeCounting);
                     log.record(self.now, SenderEvent::SpuriousTimeout);
@@ -152,7 +153,7 @@ impl Core {
     }
 
     /// Goes back to the first unacknowledged segment without a reduction.
-    fn rewind(&mut self, log: &mut impl Log) {
+    fn rewind(&mut self, by: Author, log: &mut impl Log) {
         self.noted = Some(Trigger::Mark);
         self.detector.forget();
         if let Some(watch) = &mut self.watch {
@@ -171,7 +172,7 @@ impl Core {
         if self.cwnd() < 1.0 {
             // Sack1's window has no floor. With none a flow that gets marks more often than its
             // timer expires would stand still.
-            self.set_cwnd(1.0, log);
+            self.set_cwnd(1.0, by, log);
         }
         self.cancel_timing();
         self.restart_timer();
