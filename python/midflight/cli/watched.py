@@ -103,7 +103,7 @@ class Watched:
         """Refuse places that cannot be meant."""
         if trace is not None and (trace == "-" or trace.endswith(".csv")):
             raise UserError(
-                f'--trace "{trace}" is a file; accepted is a folder, in which each flow has a file'
+                f'--trace "{trace}" is a file; give a folder: each flow gets a file in it'
             )
         if plot is not None:
             from midflight.plot.style import check_format

@@ -79,8 +79,8 @@ impl Core {
         wake.is_some_and(|(end, _)| end <= now && self.is_before_timer(end))
     }
 
-    /// Duplicates mean what they usually do, of some segments or of all: whether as
-    /// many have come as tell of a loss of the first. What comes next is set anew.
+    /// The wait for reordered segments ends, for some segments or for all, and its timer is set again.
+    /// Whether as many duplicates have come as indicate that the first segment is lost.
     pub(crate) fn end_patience(&mut self, now: Instant) -> bool {
         self.now = now;
         self.rtt_sampled = false;
