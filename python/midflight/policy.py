@@ -116,7 +116,7 @@ def sources(policies: Policies | None) -> dict[str, str]:
         called = getattr(policy, "__qualname__", "")
         if not inspect.isclass(policy) or "<locals>" in called:
             raise MidflightError(
-                f'what the policy "{name}" is cannot be written down with results; accepted is a '
+                f'what the policy "{name}" is cannot be written down with results; expected a '
                 "class at the top of a module"
             )
         methods = [one for one in vars(policy).values() if inspect.isfunction(one)]

@@ -114,7 +114,7 @@ def test_errors_in_a_policy_are_raised() -> None:
     said = r"failed in on_notice: RuntimeError: no idea at 300000000 of 1 \(.*test_policy.py:\d+\)"
     with pytest.raises(MidflightError, match=said):
         scenario("failing", {"failing": Failing}).run(policies={"failing": Failing})
-    with pytest.raises(MidflightError, match="on_notice returned a int; accepted are None and a"):
+    with pytest.raises(MidflightError, match="on_notice returned a int; expected None and a"):
         scenario("wrong", {"wrong": Wrong}).run(policies={"wrong": Wrong})
     with pytest.raises(MidflightError, match='the name of a policy "a2" is out of range'):
         scenario("a2", {"a2": Wrong})
@@ -184,7 +184,7 @@ def test_an_edited_policy_is_another_one(tmp_path: Path) -> None:
         sweep = Sweep.of(scenario("mine", policies), {"seed": "1,2"}, policies=policies)
         found.append([shard.address for shard in sweep.shards()])
     assert found[0] == found[1] != found[2]
-    with pytest.raises(MidflightError, match="accepted is a class at the top of a module"):
+    with pytest.raises(MidflightError, match="expected a class at the top of a module"):
         list(Sweep.of(scenario("sack"), {"seed": "1"}, policies={"x": lambda: Silent()}).shards())
 
 

@@ -33,7 +33,7 @@ pub struct PartInfo {
 
 /// A knob value that a part does not accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{knob} = \"{value}\" is not accepted; accepted is {accepts}")]
+#[error("{knob} = \"{value}\" is not accepted; expected {accepts}")]
 pub struct KnobError {
     /// The knob.
     pub knob: String,

@@ -86,7 +86,7 @@ impl Runner<'_> {
             return Ok(number);
         }
         let what = format!("\"{text}\" as an argument of {}", call.name);
-        self.refuse(line, what, "accepted is a whole number")
+        self.refuse(line, what, "expected a whole number")
     }
 
     fn socket(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
@@ -109,11 +109,7 @@ impl Runner<'_> {
             let text = argument(call, index);
             if !accepted.contains(&text) {
                 let what = format!("socket with \"{text}\"");
-                return self.refuse(
-                    line,
-                    what,
-                    "accepted is socket(..., SOCK_STREAM, IPPROTO_TCP)",
-                );
+                return self.refuse(line, what, "expected socket(..., SOCK_STREAM, IPPROTO_TCP)");
             }
         }
         self.sockets.non_blocking = argument(call, 1).ends_with("SOCK_NONBLOCK");
@@ -133,11 +129,7 @@ impl Runner<'_> {
             return Ok(());
         }
         let what = format!("{option} with the level \"{level}\"");
-        self.refuse(
-            line,
-            what,
-            &format!("accepted is {}", accepted.join(" or ")),
-        )
+        self.refuse(line, what, &format!("expected {}", accepted.join(" or ")))
     }
 
     /// The value of an option, a whole number in brackets.
@@ -148,7 +140,7 @@ impl Runner<'_> {
             return Ok(number);
         }
         let what = format!("\"{text}\" as the value of {}", argument(call, 2));
-        self.refuse(line, what, "accepted is a whole number in brackets: [1]")
+        self.refuse(line, what, "expected a whole number in brackets: [1]")
     }
 
     fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
@@ -210,7 +202,7 @@ impl Runner<'_> {
         self.level_fits(line, call)?;
         if self.value(line, call)? != 0 {
             let what = "an error of the socket".into();
-            return self.refuse(line, what, "connections do not break here; accepted is [0]");
+            return self.refuse(line, what, "connections do not break here; expected [0]");
         }
         Ok(Ok(0))
     }
@@ -239,7 +231,7 @@ impl Runner<'_> {
             }
             command => {
                 let what = format!("fcntl with {command}");
-                self.refuse(line, what, "accepted are F_GETFL and F_SETFL")
+                self.refuse(line, what, "expected F_GETFL and F_SETFL")
             }
         }
     }
@@ -319,7 +311,7 @@ impl Runner<'_> {
         }
         if !connection.write(bytes) {
             let what = format!("{} of {bytes} bytes", call.name);
-            return self.refuse(line, what, "accepted are 100000 segments in all");
+            return self.refuse(line, what, "expected at most 100000 segments in all");
         }
         Ok(i64::try_from(bytes).map_err(|_| "EINVAL"))
     }
@@ -342,7 +334,7 @@ impl Runner<'_> {
         let is_connection = self.connection_of(line, call)?;
         if call.name == "shutdown" && !argument(call, 1).ends_with("SHUT_WR") {
             let what = format!("shutdown with {}", argument(call, 1));
-            return self.refuse(line, what, "accepted is SHUT_WR");
+            return self.refuse(line, what, "expected SHUT_WR");
         }
         if let Some(connection) = self.connection.as_mut().filter(|_| is_connection) {
             if !connection.tcp.is_established() {

@@ -248,13 +248,11 @@ impl<'a> Environment<'a> {
                 "verbose" | "debug" | "non_fatal" => {
                     self.note(line, format!("--{flag} has no effect here"));
                 }
-                _ => {
-                    return self.refuse(
-                        line,
-                        format!("the flag --{flag}"),
-                        "accepted are --tolerance_usecs=N, --tcp_ts_tick_usecs=N, --mtu=N and --ip_version",
-                    )
-                }
+                _ => return self.refuse(
+                    line,
+                    format!("the flag --{flag}"),
+                    "expected --tolerance_usecs=N, --tcp_ts_tick_usecs=N, --mtu=N and --ip_version",
+                ),
             }
         }
         self.mss = self.largest(mtu);
@@ -361,7 +359,7 @@ impl<'a> Environment<'a> {
                 self.refuse(
                     line,
                     what,
-                    "no shell is run; accepted are sysctl, set_sysctls.py, ip route change, and a bare defaults.sh",
+                    "no shell is run; expected sysctl, set_sysctls.py, ip route change, and a bare defaults.sh",
                 )?;
             }
         }
@@ -392,7 +390,7 @@ impl<'a> Environment<'a> {
                     self.refuse(line, what(), why)?;
                 }
                 "1" | "2" => *field(self) = true,
-                _ => self.refuse(line, what(), "accepted is 0 or 1")?,
+                _ => self.refuse(line, what(), "expected 0 or 1")?,
             },
             Sysctl::Setting(setting, unit) => {
                 self.set(line, &what(), setting, &format!("{value}{unit}"))?;
@@ -400,13 +398,10 @@ impl<'a> Environment<'a> {
             Sysctl::Switch(setting) => match value {
                 "0" => self.set(line, &what(), setting, "off")?,
                 "1" => self.set(line, &what(), setting, "on")?,
-                _ => self.refuse(line, what(), "accepted is 0 or 1")?,
+                _ => self.refuse(line, what(), "expected 0 or 1")?,
             },
             Sysctl::Without(values, has_not) if !values.contains(&value) => {
-                let why = format!(
-                    "the sender has no {has_not}; accepted is {name}={}",
-                    values[0]
-                );
+                let why = format!("the sender has no {has_not}; expected {name}={}", values[0]);
                 self.refuse(line, what(), &why)?;
             }
             Sysctl::Without(..) => {}
@@ -419,7 +414,7 @@ impl<'a> Environment<'a> {
     /// `ip route change 192.0.2.0/24 dev tun0 initcwnd 3 rto_min lock 5ms`
     fn route(&mut self, line: u32, words: &[&str]) -> Result<(), DrillError> {
         let what = || shorten(&format!("the command ip route {}", words.join(" ")));
-        let accepted = "accepted are ip route add, change, replace and append";
+        let accepted = "expected ip route add, change, replace and append";
         let ["add" | "change" | "replace" | "append", words @ ..] = words else {
             return self.refuse(line, what(), accepted);
         };
@@ -449,7 +444,7 @@ impl<'a> Environment<'a> {
                 Parameter::Setting(setting) => self.set(line, &what, setting, value)?,
                 Parameter::Mtu => {
                     let Some(mtu) = value.parse().ok().filter(|m| (1..=65_535).contains(m)) else {
-                        let why = "accepted is a whole number from 1 to 65535";
+                        let why = "expected a whole number from 1 to 65535";
                         return self.refuse(line, what, why);
                     };
                     self.mss = self.mss.min(self.largest(mtu));

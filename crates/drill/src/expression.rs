@@ -164,7 +164,12 @@ pub(super) fn read_code(
                 let words = words(name, line, text)?;
                 if words.len() > MOST_WORDS {
                     let what = format!("an assertion of {} words", words.len());
-                    return Err(DrillError::refused(name, line, what, "accepted are 1000"));
+                    return Err(DrillError::refused(
+                        name,
+                        line,
+                        what,
+                        "expected at most 1000",
+                    ));
                 }
                 let mut reader = Reader {
                     name,

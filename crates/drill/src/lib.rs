@@ -30,7 +30,7 @@ use runner::Runner;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DrillError {
     /// Text that is not in the notation.
-    #[error("{file}:{line}: {found} is not understood; accepted is {accepted}")]
+    #[error("{file}:{line}: {found} is not understood; expected {accepted}")]
     Syntax {
         /// The script.
         file: String,

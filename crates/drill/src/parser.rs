@@ -406,7 +406,7 @@ impl<'a> Parser<'a, '_> {
                 self.at -= 1;
                 return self.refuse(
                     &format!("the option {word}"),
-                    "accepted are mss, wscale, sackOK, sack, TS, nop and eol",
+                    "expected mss, wscale, sackOK, sack, TS, nop and eol",
                 );
             }
         }

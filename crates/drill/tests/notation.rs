@@ -346,7 +346,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         ("+0 write(4, ..., x) = 9", "\"x\" as an argument of write"),
         (
             "+0 write(4, ..., 99999999999) = 1",
-            "accepted are 100000 segments",
+            "expected at most 100000 segments",
         ),
         (
             "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
@@ -354,11 +354,11 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         ),
         (
             "+0 setsockopt(4, SOL_FOO, SO_REUSEADDR, [1], 4) = 0",
-            "SO_REUSEADDR with the level \"SOL_FOO\" is refused: accepted is SOL_SOCKET",
+            "SO_REUSEADDR with the level \"SOL_FOO\" is refused: expected SOL_SOCKET",
         ),
         (
             "+0 setsockopt(4, SOL_SOCKET, TCP_NODELAY, [1], 4) = 0",
-            "accepted is SOL_TCP or IPPROTO_TCP",
+            "expected SOL_TCP or IPPROTO_TCP",
         ),
         (
             "+0 setsockopt(4, SOL_SOCKET, SO_REUSEADDR, [banana], 4) = 0",

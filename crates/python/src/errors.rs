@@ -150,12 +150,7 @@ impl About {
 
 /// What a sentence on a value of a scenario says is accepted: that is always its end.
 fn accepted_in(why: &str) -> Option<&str> {
-    let ways = [
-        "accepted is ",
-        "accepted are ",
-        "write for example ",
-        "there are ",
-    ];
+    let ways = ["expected ", "write for example ", "there are "];
     let ends = ways.iter().filter_map(|way| why.rsplit_once(way));
     ends.map(|(_, accepted)| accepted).min_by_key(|a| a.len())
 }

@@ -550,7 +550,7 @@ fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders
         let kind = what.get_type().name().map(|n| n.to_string());
         let kind = kind.unwrap_or_default();
         PyTypeError::new_err(format!(
-            "{hook} returned a {kind}; accepted are None and a list of midflight.Order"
+            "{hook} returned a {kind}; expected None and a list of midflight.Order"
         ))
     };
     let each = answer.try_iter().map_err(|_| wrong(&answer))?;
@@ -558,7 +558,7 @@ fn read_orders(py: Python<'_>, hook: &str, answer: Py<PyAny>) -> PyResult<Orders
         let order = order?;
         if given == MOST_ORDERS {
             return Err(PyValueError::new_err(format!(
-                "{hook} gave more than {MOST_ORDERS} orders at once; accepted are up to that many"
+                "{hook} gave more than {MOST_ORDERS} orders at once; expected up to that many"
             )));
         }
         let order = order.cast::<Order>().map_err(|_| wrong(&order))?.get();

@@ -51,7 +51,7 @@ pub enum StudyError {
         accepted: &'static str,
     },
     /// Handovers that overlap.
-    #[error("a handoff every {every} is too often: one may take {longest}, which is gap, advertisement interval, signal delay and the way of the registration together; accepted is more time between them, or less of these")]
+    #[error("a handoff every {every} is too often: one may take {longest}, which is gap, advertisement interval, signal delay and the way of the registration together; expected more time between them, or less of these")]
     Handovers {
         /// Time between two.
         every: Duration,
@@ -67,7 +67,7 @@ pub enum StudyError {
         runs: u64,
     },
     /// Scenarios that are run together give more results than are held in memory.
-    #[error("the scenarios give {rows} rows of flows and phases together; accepted are at most {most} at a time: give fewer scenarios or runs")]
+    #[error("the scenarios give {rows} rows of flows and phases together; expected at most {most} at a time: give fewer scenarios or runs")]
     TooManyRows {
         /// How many there would be.
         rows: u64,
@@ -87,7 +87,7 @@ pub enum StudyError {
         text: String,
     },
     /// The handoff would come, or be complete and notified, after the end of the run.
-    #[error("the handoff at {at} is complete, its notice delivered, at {complete}, but the run ends at {end}; accepted is an earlier handoff, a shorter gap or notice delay, or a later end")]
+    #[error("the handoff at {at} is complete, its notice delivered, at {complete}, but the run ends at {end}; expected an earlier handoff, a shorter gap or notice delay, or a later end")]
     AfterEnd {
         /// The handoff.
         at: Instant,
@@ -97,7 +97,7 @@ pub enum StudyError {
         end: Instant,
     },
     /// The handoff would come before all flows are open.
-    #[error("at {at}, when the handoff starts, not all flows are open: the last one opens at {open}; accepted is a later handoff, fewer flows or a shorter time between their starts")]
+    #[error("at {at}, when the handoff starts, not all flows are open: the last one opens at {open}; expected a later handoff, fewer flows or a shorter time between their starts")]
     NotOpen {
         /// The handoff.
         at: Instant,
@@ -105,7 +105,7 @@ pub enum StudyError {
         open: Instant,
     },
     /// What is counted for a while would be counted after the end of the run.
-    #[error("the window of {window} from {from} on is not over when the run ends at {end}; accepted is a shorter one, or a later end")]
+    #[error("the window of {window} from {from} on is not over when the run ends at {end}; expected a shorter one, or a later end")]
     WindowAfterEnd {
         /// Its length.
         window: Duration,
@@ -115,7 +115,7 @@ pub enum StudyError {
         end: Instant,
     },
     /// A number is outside its range.
-    #[error("{what} {value} is out of range; accepted is {accepted}")]
+    #[error("{what} {value} is out of range; expected {accepted}")]
     Range {
         /// What it counts.
         what: &'static str,
@@ -134,7 +134,7 @@ pub enum StudyError {
     #[error("interrupted")]
     Interrupted,
     /// A trace or the captures of a run would not fit.
-    #[error("the run has more than {most} {what} before it ends at {end}; accepted is an earlier end, or fewer packets")]
+    #[error("the run has more than {most} {what} before it ends at {end}; expected an earlier end, or fewer packets")]
     TooLong {
         /// What there is too much of.
         what: &'static str,

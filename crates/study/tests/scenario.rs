@@ -423,7 +423,7 @@ fn a_link_changes_its_rate() {
 fn what_is_wrong_is_told_with_its_line() {
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
     let cases: &[Case<'_>] = &[
-        (&[], "rate = \"200 kbit\"", "mine.toml:11: links.new.rate: rate \"200 kbit\" has the unknown \"kbit\" as unit; accepted are bit/s"),
+        (&[], "rate = \"200 kbit\"", "mine.toml:11: links.new.rate: rate \"200 kbit\" has the unknown \"kbit\" as unit; expected bit/s"),
         (&[], "rat = \"200 kbit/s\"", "mine.toml:11: links.new.rat: unknown field \"rat\""),
         (&[], "rate = 200", "mine.toml:11: links.new.rate: invalid type: integer \"200\", expected a text such as \"54 Mbit/s\""),
         (&[], "", "mine.toml:10: links.new: a link without a preset needs a rate"),
@@ -437,7 +437,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is on \"old\" already"),
         (&[("handoffs.0.at", "41 s")], "rate = \"200 kbit/s\"", "the run ends at 40 s"),
         (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is on \"new\" already"),
-        (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; accepted are 0 to 1"),
+        (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; expected 0 to 1"),
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
         (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"notice\", \"signal\" (did you mean \"gap\"?)"),

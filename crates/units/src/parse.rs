@@ -28,7 +28,7 @@ pub enum UnitError {
         example: &'static str,
     },
     /// The unit is missing or unknown.
-    #[error("{what} \"{text}\" has {} unit; accepted are {accepted}", if unit.is_empty() { "no".to_string() } else { format!("the unknown \"{unit}\" as") })]
+    #[error("{what} \"{text}\" has {} unit; expected {accepted}", if unit.is_empty() { "no".to_string() } else { format!("the unknown \"{unit}\" as") })]
     Unit {
         /// What was being read.
         what: &'static str,
@@ -40,7 +40,7 @@ pub enum UnitError {
         accepted: &'static str,
     },
     /// The quantity is zero where it cannot be, or too large to represent.
-    #[error("{what} \"{text}\" is out of range; accepted is {accepted}")]
+    #[error("{what} \"{text}\" is out of range; expected {accepted}")]
     Range {
         /// What was being read.
         what: &'static str,

@@ -108,7 +108,7 @@ def marks(values: Mapping[str, Any], handoff: Sequence[int]) -> list[int]:
     for mark in values["marks"]:
         if not 0 < mark <= end_ns:
             raise UserError(
-                f"--marks {time_text(mark)} does not end an interval of the run; accepted are "
+                f"--marks {time_text(mark)} does not end an interval of the run; expected "
                 f"times above 0 s up to --end {time_text(end_ns)}"
             )
     return sorted({*values["marks"], end_ns})

@@ -348,7 +348,7 @@ def read_executor(
         most = read_whole("--jobs", jobs, 1, 10_000)
         return partial(executors.run_slurm, jobs=most, options=options)
     raise UserError(
-        f'--executor "{text}" is not one; accepted are local, dask, dask:ADDRESS, slurm and '
+        f'--executor "{text}" is not one; expected local, dask, dask:ADDRESS, slurm and '
         "slurm:PARTITION"
     )
 

@@ -159,7 +159,7 @@ pub(super) fn check_cross_traffic(access: &[Access], end: Duration) -> Result<()
             let bits = cross.pattern.mean_bps() * end.as_secs_f64();
             let packets = bits / (8.0 * f64::from(cross.bytes));
             if packets > MOST_CROSS_PACKETS {
-                let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; accepted are {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
+                let why = format!("its cross traffic would be {packets:.1e} packets in a run of {} s; expected at most {MOST_CROSS_PACKETS:.0e}: a lower rate, larger packets, or an earlier end", end.as_secs_f64());
                 let key = match number {
                     0 => format!("links.{}", link.name),
                     _ => "changes".to_string(),

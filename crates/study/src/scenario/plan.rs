@@ -151,7 +151,7 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     for (key, name) in links.chain(flows) {
         if name.is_empty() || name.len() > 60 || !name.chars().all(fits) {
             let why = format!(
-                "\"{}\" is not a name; accepted are 1 to 60 letters, digits, - and _",
+                "\"{}\" is not a name; expected 1 to 60 letters, digits, - and _",
                 name.escape_debug()
             );
             return problem(key, why);
@@ -161,13 +161,13 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
         .iter()
         .find(|n| file.links.contains_key(**n))
     {
-        let why = format!("a link cannot be called \"{name}\": captures have a place of that name; accepted is another");
+        let why = format!("a link cannot be called \"{name}\": captures have a place of that name; expected another");
         return problem("links", why);
     }
     let mut made: Vec<String> = link_names(file.links.keys().map(String::as_str));
     made.sort_unstable();
     if let Some([twice, ..]) = made.windows(2).find(|pair| pair[0] == pair[1]) {
-        let why = format!("the links' names give two of them the name \"{twice}\" in traces; accepted are names that do not go on like others");
+        let why = format!("the links' names give two of them the name \"{twice}\" in traces; expected names that do not go on like others");
         return problem("links", why);
     }
     Ok(())
@@ -192,18 +192,18 @@ impl Plan {
         if end == Duration::ZERO {
             return problem(
                 "end",
-                "a run of \"0 s\" is over before it begins; accepted is a longer time",
+                "a run of \"0 s\" is over before it begins; expected a longer time",
             );
         }
         for (key, value) in [("runs", file.runs), ("packets", file.packets)] {
             if value == 0 || value > MOST_RUNS {
-                let why = format!("{value} is out of range; accepted is 1 to {MOST_RUNS}");
+                let why = format!("{value} is out of range; expected 1 to {MOST_RUNS}");
                 return problem(key, why);
             }
         }
         if file.links.is_empty() || file.links.len() > MOST_LINKS {
             let why = format!(
-                "{} access links were given; accepted are 1 to {MOST_LINKS}",
+                "{} access links were given; expected 1 to {MOST_LINKS}",
                 file.links.len()
             );
             return problem("links", why);
@@ -248,7 +248,7 @@ impl Plan {
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
             return problem(
                 "stop",
-                "\"measured\" waits for what comes after the last handoff, or change of the mobile node's link, and there is none; accepted is \"done\", or a handoff",
+                "\"measured\" waits for what comes after the last handoff, or change of the mobile node's link, and there is none; expected \"done\", or a handoff",
             );
         }
         Ok(plan)
@@ -294,7 +294,7 @@ impl Plan {
     ) -> Result<(Vec<Flow>, Vec<Arc<Part>>), Problem> {
         let total: u64 = file.flows.values().map(|f| u64::from(f.count)).sum();
         if total == 0 || total > MOST_FLOWS as u64 {
-            let why = format!("{total} flows were given; accepted are 1 to {MOST_FLOWS}");
+            let why = format!("{total} flows were given; expected 1 to {MOST_FLOWS}");
             return problem("flows", why);
         }
         let (mut flows, mut parts): (Vec<Flow>, Vec<Arc<Part>>) = (Vec::new(), Vec::new());
@@ -315,7 +315,7 @@ impl Plan {
                 Size::Bytes(bytes) => {
                     let Some(payload) = payload_bytes(&built.profile) else {
                         let bytes = built.profile.sender.segment_bytes;
-                        let why = format!("segments of {bytes} bytes have no room for data; accepted are larger ones (setting segment_bytes)");
+                        let why = format!("segments of {bytes} bytes have no room for data; expected larger ones (setting segment_bytes)");
                         return problem(format!("{key}.size"), why);
                     };
                     Some(1 + bytes.div_ceil(u64::from(payload)))
@@ -326,7 +326,7 @@ impl Plan {
                 let opens =
                     Instant::ZERO + flow.start.value + flow.stagger.value * u64::from(number);
                 if opens >= Instant::ZERO + file.end.value {
-                    let why = format!("the flow would open at {opens}, but the run ends at {}; accepted is an earlier start, or a later end", file.end);
+                    let why = format!("the flow would open at {opens}, but the run ends at {}; expected an earlier start, or a later end", file.end);
                     return problem(format!("{key}.start"), why);
                 }
                 flows.push(Flow {
@@ -348,7 +348,7 @@ impl Plan {
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
         names.sort_unstable();
         if let Some([twice, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so accepted is another name");
+            let why = format!("two flows are called \"{twice}\"; several alike are numbered behind their name, so expected another name");
             return problem("flows", why);
         }
         Ok((flows, parts))
@@ -368,7 +368,7 @@ impl Plan {
             Ok(scheme) => scheme,
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
-        // Which of profile, settings and scheme is not accepted is told by leaving out the others.
+        // Which of profile, settings and scheme is not expected told by leaving out the others.
         let plain = Scheme::named("sack");
         let mut built = match scheme.build(&file.profile, &knobs) {
             Ok(built) => built,
@@ -395,7 +395,7 @@ impl Plan {
         };
         let signals = !matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_));
         if signals && flow.direction == Direction::Up {
-            let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; accepted is a scheme without one, or direction = \"down\"", flow.scheme);
+            let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; expected a scheme without one, or direction = \"down\"", flow.scheme);
             return problem(at("scheme"), why);
         }
         add_policies(&mut built, &flow.scheme, policies);
@@ -418,12 +418,11 @@ impl Plan {
             for (i, &at) in handoff.at.value.0.iter().enumerate() {
                 let target = to[i % to.len()];
                 if target == on && gap.is_none() {
-                    let why = format!("at {at} the mobile node is on \"{}\" already; accepted is another link, or a gap for an outage", name(on));
+                    let why = format!("at {at} the mobile node is on \"{}\" already; expected another link, or a gap for an outage", name(on));
                     return problem(key("to"), why);
                 }
                 if at == Instant::ZERO {
-                    let why =
-                        "a handoff at 0 s; accepted is a later one, or start = the link itself";
+                    let why = "a handoff at 0 s; expected a later one, or start = the link itself";
                     return problem(key("at"), why);
                 }
                 let this = Move {
@@ -439,18 +438,17 @@ impl Plan {
                     .last()
                     .filter(|last| at < last.make() || at == last.at)
                 {
-                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; accepted are handoffs one after the other in the order of time", last.at, last.make());
+                    let why = format!("the handoff at {at} comes before the one at {} is complete, at {}; expected handoffs one after the other in the order of time", last.at, last.make());
                     return problem(key("at"), why);
                 }
                 if this.make() >= end {
-                    let why = format!("the handoff at {at} is complete at {}, but the run ends at {}; accepted is an earlier handoff, a shorter gap, or a later end", this.make(), file.end);
+                    let why = format!("the handoff at {at} is complete at {}, but the run ends at {}; expected an earlier handoff, a shorter gap, or a later end", this.make(), file.end);
                     return problem(key("at"), why);
                 }
                 on = target;
                 moves.push(this);
                 if moves.len() > MOST_EVENTS {
-                    let why =
-                        format!("there are more than {MOST_EVENTS} handoffs; accepted are fewer");
+                    let why = format!("there are more than {MOST_EVENTS} handoffs; expected fewer");
                     return problem(key("at"), why);
                 }
             }
@@ -474,11 +472,11 @@ impl Plan {
             let pause = change.pause.value;
             for &at in &change.at.value.0 {
                 if let Some(last) = changes.last().filter(|last| at < last.at) {
-                    let why = format!("the change at {at} is written behind the one at {}; accepted are changes in the order of time", last.at);
+                    let why = format!("the change at {at} is written behind the one at {}; expected changes in the order of time", last.at);
                     return problem(key("at"), why);
                 }
                 if at == Instant::ZERO {
-                    let why = "a change at 0 s; accepted is a later one, or these values for the link itself";
+                    let why = "a change at 0 s; expected a later one, or these values for the link itself";
                     return problem(key("at"), why);
                 }
                 let crosses = |m: &&Move| {
@@ -486,16 +484,16 @@ impl Plan {
                 };
                 let near = moves.partition_point(|m| m.make() < at);
                 if let Some(step) = moves[near..].iter().take(2).find(crosses) {
-                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; accepted is a change that is over before, or begins after the handoff is complete", change.link, step.at);
+                    let why = format!("the change of \"{}\" at {at} crosses the handoff at {}, which leaves that link or comes to it; expected a change that is over before, or begins after the handoff is complete", change.link, step.at);
                     return problem(key("at"), why);
                 }
                 let under_way = |c: &Change| at <= c.at + c.pause;
                 if let Some(last) = last_of[link].filter(under_way) {
-                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; accepted is a later one", change.link, last.at, last.at + last.pause);
+                    let why = format!("at {at} the change of \"{}\" at {} is not over before {}; expected a later one", change.link, last.at, last.at + last.pause);
                     return problem(key("at"), why);
                 }
                 if at + pause >= end {
-                    let why = format!("the change at {at} is complete at {}, but the run ends at {}; accepted is an earlier change, a shorter pause, or a later end", at + pause, file.end);
+                    let why = format!("the change at {at} is complete at {}, but the run ends at {}; expected an earlier change, a shorter pause, or a later end", at + pause, file.end);
                     return problem(key("at"), why);
                 }
                 let settings = &mut access[link].settings;
@@ -511,7 +509,7 @@ impl Plan {
                 let setting = match settings.iter().skip(1).position(|s| *s == after) {
                     Some(place) => place + 1,
                     None if settings.len() > MOST_SETTINGS => {
-                        let why = format!("there are more than {MOST_SETTINGS} different changes of \"{}\"; accepted are fewer", change.link);
+                        let why = format!("there are more than {MOST_SETTINGS} different changes of \"{}\"; expected fewer", change.link);
                         return problem(key("at"), why);
                     }
                     None => {
@@ -532,8 +530,7 @@ impl Plan {
                 last_of[link] = Some(this);
                 changes.push(this);
                 if changes.len() > MOST_EVENTS {
-                    let why =
-                        format!("there are more than {MOST_EVENTS} changes; accepted are fewer");
+                    let why = format!("there are more than {MOST_EVENTS} changes; expected fewer");
                     return problem(key("at"), why);
                 }
             }

@@ -195,7 +195,7 @@ fn set<'a>(
                         }
                         &mut list[entry]
                     }
-                    _ => return refuse(format!("\"{part}\" is not the number of an entry; accepted are 0 to {length}, where the last makes a new one")),
+                    _ => return refuse(format!("\"{part}\" is not the number of an entry; expected 0 to {length}, where the last makes a new one")),
                 }
             }
             Json::Object(table) => {

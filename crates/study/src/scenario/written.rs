@@ -268,7 +268,7 @@ impl Quantity for Queue {
             bdp().or_else(packets).or_else(bytes).or_else(time)
         };
         read().ok_or_else(|| {
-            format!("queue \"{text}\" is not one; accepted are \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\" or what the link sends in a time, \"50 ms\"")
+            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\" or what the link sends in a time, \"50 ms\"")
         })
     }
 }
@@ -300,7 +300,7 @@ impl Quantity for Size {
             packets().or_else(|| read_bytes(number, unit).map(Self::Bytes))
         };
         read().ok_or_else(|| {
-            format!("size \"{text}\" is not one; accepted are B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", or \"unlimited\"")
+            format!("size \"{text}\" is not one; expected B, kB, MB, GB, KiB, MiB, GiB as in \"3 MB\", \"100 packets\", or \"unlimited\"")
         })
     }
 }
@@ -320,7 +320,7 @@ impl Quantity for Share {
             .filter(|&(number, unit)| unit == "%" && (0.0..=100.0).contains(&number));
         share
             .map(|(number, _)| Self(number / 100.0))
-            .ok_or_else(|| format!("share \"{text}\" is not one; accepted is \"0%\" to \"100%\""))
+            .ok_or_else(|| format!("share \"{text}\" is not one; expected \"0%\" to \"100%\""))
     }
 }
 
@@ -401,9 +401,7 @@ impl<'de> Deserialize<'de> for Names {
                     all.push(name);
                 }
                 if all.is_empty() {
-                    return Err(A::Error::custom(
-                        "an empty list; accepted is one name or more",
-                    ));
+                    return Err(A::Error::custom("an empty list; expected one name or more"));
                 }
                 Ok(Names::InTurn(all))
             }

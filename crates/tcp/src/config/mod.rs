@@ -244,7 +244,7 @@ pub enum ConfigError {
         known: String,
     },
     /// The value of a setting is not accepted.
-    #[error("{name} = \"{value}\" is not accepted; accepted is {accepts}")]
+    #[error("{name} = \"{value}\" is not accepted; expected {accepts}")]
     Value {
         /// The setting.
         name: String,
