@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import Setup, Table
     from midflight.policy import Policies
@@ -43,7 +45,6 @@ def apart(sets: Iterable[tuple[str, str]], what: str) -> tuple[dict[str, str], d
 
     Raises `MidflightError` for another path, which `what` does not have.
     """
-    from midflight import MidflightError
 
     chosen: dict[str, str] = {}
     settings: dict[str, str] = {}
@@ -55,9 +56,12 @@ def apart(sets: Iterable[tuple[str, str]], what: str) -> tuple[dict[str, str], d
             settings[name] = value
         else:
             accepted = f"scheme, profile and set.NAME, such as set.{table}"
-            error = MidflightError(f'"{path}" cannot be set in {what}; accepted are {accepted}')
-            error.name, error.value, error.accepted = path, value, accepted
-            raise error
+            raise refusal(
+                f'"{path}" cannot be set in {what}; expected {accepted}',
+                name=path,
+                value=value,
+                accepted=accepted,
+            )
     return chosen, settings
 
 
@@ -127,14 +131,15 @@ class Question:
         That of a handoff is the run at the instant of that place. Raises `MidflightError` for a run
         that there is not.
         """
-        from midflight import MidflightError, _core
+        from midflight import _core
 
         if not 0 <= run < self.runs:
-            error = MidflightError(
-                f"there is no run {run} of {self}: it has {self.runs}, numbered from 0"
+            raise refusal(
+                f"there is no run {run} of {self}: it has {self.runs}, numbered from 0",
+                name="run",
+                value=run,
+                accepted=f"0 to {self.runs - 1}",
             )
-            error.name, error.value, error.accepted = "run", str(run), f"0 to {self.runs - 1}"
-            raise error
         keywords = self._keywords()
         if self.name == "handoff":
             keywords["at_ns"] = keywords["at_ns"][run]

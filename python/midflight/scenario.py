@@ -23,6 +23,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
     from midflight.policy import Policies
@@ -403,12 +405,12 @@ def set_texts(
 
     Raises `MidflightError` for anything but a mapping or a list of pairs.
     """
-    from midflight import MidflightError
 
     is_pairs = isinstance(sets, list) and all(isinstance(one, tuple) for one in sets)
     if not (sets is None or is_pairs or isinstance(sets, Mapping)):
-        raise MidflightError(
-            f"sets is {sets!r}; a mapping of paths to values, or None, is accepted"
+        accepted = "a mapping of paths to values, or None"
+        raise refusal(
+            f"sets is {sets!r}; expected {accepted}", name="sets", value=sets, accepted=accepted
         )
 
     def text(value: Value) -> str:
@@ -442,8 +444,12 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
     found = {}
     for key, value in values.items():
         if key not in known:
-            raise MidflightError(
-                f'a {of.__name__} has no "{key}"; it may have {", ".join(sorted(known))}'
+            accepted = ", ".join(sorted(known))
+            raise refusal(
+                f'a {of.__name__} has no "{key}"; it may have {accepted}',
+                name=key,
+                value=value,
+                accepted=accepted,
             )
         if key in _PARTS and isinstance(value, Mapping):
             value = _build(_PARTS[key], value)

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from midflight.policy import sources
+from midflight.refusal import refusal
 from midflight.run_tables import csv_row
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     included, "from : to : step" with one unit, as in "0.1 s : 20 s : 0.1 s" and "1 : 10 : 1", or
     `from : to : *factor`, as in `64 kbit/s : 65536 kbit/s : *4`.
     """
-    from midflight import MidflightError
 
     if not isinstance(values, str):
         found = [value if isinstance(value, str) else toml_text(value) for value in values]
@@ -72,11 +72,21 @@ def axis_values(key: str, values: str | Sequence[Value]) -> list[str]:
     else:
         found = [value.strip() for value in values.split(",")]
     if not found or "" in found:
-        raise MidflightError(f'axis {key}: "{values}" has an empty value; give at least one')
+        raise refusal(
+            f'axis {key}: "{values}" has an empty value; give at least one',
+            name=key,
+            value=values,
+            accepted="at least one value",
+        )
     if len(set(found)) < len(found):
         counts = Counter(found)
         twice = next(value for value in found if counts[value] > 1)
-        raise MidflightError(f'axis {key}: "{twice}" is there twice; give different values')
+        raise refusal(
+            f'axis {key}: "{twice}" is there twice; give different values',
+            name=key,
+            value=twice,
+            accepted="different values",
+        )
     return found
 
 
@@ -96,9 +106,12 @@ def _range(key: str, text: str) -> Iterator[str]:
     from midflight import MidflightError
 
     def refuse(why: str) -> MidflightError:
-        return MidflightError(
-            f'axis {key}: "{text}" is not a range: {why}; write for example "0.1 s : 20 s : 0.1 s" '
-            'or "64 kbit/s : 65536 kbit/s : *4"'
+        example = '"0.1 s : 20 s : 0.1 s" or "64 kbit/s : 65536 kbit/s : *4"'
+        return refusal(
+            f'axis {key}: "{text}" is not a range: {why}; write for example {example}',
+            name=key,
+            value=text,
+            accepted=example,
         )
 
     parts = [part.strip() for part in text.split(":")]
@@ -216,12 +229,19 @@ class Sweep:
             policies,
         )
         if sweep.compare is not None and sweep.compare not in sweep.axes:
-            raise MidflightError(
-                f'"{sweep.compare}" to compare is not an axis; the axes are {", ".join(sweep.axes)}'
+            accepted = ", ".join(sweep.axes)
+            raise refusal(
+                f'"{sweep.compare}" to compare is not an axis; the axes are {accepted}',
+                name="compare",
+                value=sweep.compare,
+                accepted=accepted,
             )
         if sweep.cells > MOST_CELLS:
-            raise MidflightError(
-                f"{sweep.cells} cells are too many; at most {MOST_CELLS} are accepted"
+            raise refusal(
+                f"{sweep.cells} cells are too many; expected at most {MOST_CELLS}",
+                name="cells",
+                value=sweep.cells,
+                accepted=f"at most {MOST_CELLS}",
             )
         sweep.check()
         return sweep
@@ -260,17 +280,20 @@ class Sweep:
 
     def check(self) -> None:
         """Try every value of every axis with the first ones of the others."""
-        from midflight import MidflightError
 
         scenario = json.loads(self.scenario)
         for key in self.axes:
             if not self.paths[key]:
-                raise MidflightError(f'axis "{key}" fits nothing in the scenario')
+                raise refusal(f'axis "{key}" fits nothing in the scenario', name="axis", value=key)
             table, name, *_ = [*key.split("."), ""]
             known = list(scenario[table]) if table in ("links", "flows") else [name]
             if name not in ("*", *known):
-                raise MidflightError(
-                    f'axis "{key}": there is no {table[:-1]} "{name}"; there are {", ".join(known)}'
+                accepted = ", ".join(known)
+                raise refusal(
+                    f'axis "{key}": there is no {table[:-1]} "{name}"; there are {accepted}',
+                    name="axis",
+                    value=key,
+                    accepted=accepted,
                 )
         stride = self.cells
         for values in self.axes.values():

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 import midflight
+import midflight.studies
 from midflight.cli import main
 from midflight.cli.source import DEFINITIONS
+from midflight.plot.style import check_format
 
 SCENARIO = """
 end = "6 s"
@@ -251,6 +253,13 @@ def test_errors_say_what_they_are_about() -> None:
     name, value, accepted = about(lambda: scenario.plan(sets={"links.lte.rate": "5"}))
     assert (name, value) == ("links.lte.rate", "5")
     assert about(lambda: scenario.plan().setup(3)) == ("run", "3", "0 to 0")
+    # What Python refuses is told in the same way.
+    name, value, accepted = about(lambda: midflight.studies.load("daniel-koj"))
+    assert (name, value) == ("study", "daniel-koj")
+    assert "daniel-kojo-2008" in str(accepted)
+    axes = {"links.lte.rate": "1 Mbit/s,1 Mbit/s"}
+    assert about(lambda: midflight.Sweep.of(scenario, axes))[:2] == ("links.lte.rate", "1 Mbit/s")
+    assert about(lambda: check_format(Path("figure.doc")))[:2] == ("plot", "figure.doc")
     assert midflight.MidflightError("plain").name is None
 
 

@@ -32,6 +32,7 @@ from midflight.plot.style import (
     text_width,
     wrapped,
 )
+from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
 from midflight.run_tables import plain_text
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from midflight._core import Table
+    from midflight._core import MidflightError, Table
 
 __all__ = ["AxisData", "axis_data", "axis_figure", "plot_axis", "read_columns"]
 
@@ -160,7 +161,17 @@ def read_columns(source: str | Path, y: str) -> Columns:
             f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
             "as .csv or .parquet"
         )
-    raise MidflightError(f'--y: there is no column "{y}"; there are {", ".join(seen)}')
+    raise _no_column("--y", y, seen)
+
+
+def _no_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+    accepted = ", ".join(columns)
+    return refusal(
+        f'{option}: there is no column "{name}"; there are {accepted}',
+        name=option,
+        value=name,
+        accepted=accepted,
+    )
 
 
 def _has_pyarrow() -> bool:
@@ -213,9 +224,7 @@ def axis_data(
     options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
     for name, option in options.items():
         if name not in columns:
-            raise MidflightError(
-                f'{option}: there is no column "{name}"; there are {", ".join(columns)}'
-            )
+            raise _no_column(option, name, columns)
     rows = _kept_rows(columns, len(columns[y]), kept)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
@@ -256,15 +265,17 @@ def axis_data(
 
 def _kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
     """The rows that have one of the values of each column."""
-    from midflight import MidflightError
 
     rows = list(range(count))
     for name, values in kept.items():
         present = dict.fromkeys(_text(columns[name][row]) for row in rows)
         for value in values:
             if value not in present:
-                raise MidflightError(
-                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}'
+                raise refusal(
+                    f'--where {name}={value}: no row has that; "{name}" is {_some(present)}',
+                    name=name,
+                    value=value,
+                    accepted=_some(present),
                 )
         rows = [row for row in rows if _text(columns[name][row]) in values]
     return rows
@@ -302,16 +313,18 @@ def _some(values: Iterable[str], most: int = 12) -> str:
 
 def _number(value: Any, name: str) -> float:
     """A measurement in the unit that it is shown in; nan where it is missing."""
-    from midflight import MidflightError
 
     if value is None or value == "":
         return math.nan
     try:
         return float(value) * _scale(name)[1]
     except ValueError:
-        raise MidflightError(
+        raise refusal(
             f'--y: "{name}" has no numbers, but for example "{value}"; '
-            "a measurement is such as duration_ns"
+            "a measurement is such as duration_ns",
+            name="--y",
+            value=name,
+            accepted="a measurement such as duration_ns",
         ) from None
 
 

@@ -25,6 +25,7 @@ from midflight.plot.history import (
     plan_of,
     time_shown,
 )
+from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -102,9 +103,12 @@ def page_html(
     runs = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
     events = sum(map(len, runs))
     if events > MOST_EVENTS:
-        raise midflight.MidflightError(
-            f"{events} events are too many for a page, which holds {MOST_EVENTS}; "
-            "give fewer schemes, an earlier end, or a figure (.png, .svg, .pdf)"
+        accepted = "fewer schemes, an earlier end, or a figure (.png, .svg, .pdf)"
+        raise refusal(
+            f"{events} events are too many for a page, which holds {MOST_EVENTS}; give {accepted}",
+            name="events",
+            value=events,
+            accepted=accepted,
         )
     from_s, until_s, segments = view
     time_shown(runs, from_s, until_s)

@@ -36,6 +36,7 @@ from midflight.plot.style import (
     text_width,
     wrapped,
 )
+from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,13 +115,21 @@ def run_figure(
     size: Size | None = None,
 ) -> Figure:
     """Return the figure of `plot_run` for histories, side by side with shared axes."""
-    from midflight import MidflightError
 
     if kind not in KINDS:
-        raise MidflightError(f'"{kind}" is no kind of figure; there are {", ".join(KINDS)}')
+        raise refusal(
+            f'"{kind}" is no kind of figure; there are {", ".join(KINDS)}',
+            name="kind",
+            value=kind,
+            accepted=", ".join(KINDS),
+        )
     if not 1 <= len(runs) <= MOST_PANELS:
-        raise MidflightError(
-            f"{len(runs)} runs do not fit side by side; give 1 to {MOST_PANELS}, or a page (.html)"
+        accepted = f"1 to {MOST_PANELS}"
+        raise refusal(
+            f"{len(runs)} runs do not fit side by side; give {accepted}, or a page (.html)",
+            name="runs",
+            value=len(runs),
+            accepted=accepted,
         )
     window = time_shown(runs, from_s, until_s)
     rows = {"time-sequence": (2.6,), "window": (1.5, 1.1), "both": (2.6, 1.35, 1.1)}[kind]

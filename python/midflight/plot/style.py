@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -197,7 +199,6 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
 
     Raises `MidflightError` for what is no size.
     """
-    from midflight import MidflightError
 
     if size is None:
         return usual
@@ -212,9 +213,15 @@ def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float
     except (TypeError, ValueError):
         sides = []
     if len(sides) not in (1, 2) or not all(_LEAST_IN <= one <= _MOST_IN for one in sides):
-        raise MidflightError(
-            f'--size: "{size}" is no size of a figure; write single or double (column), or '
-            f"inches from {_LEAST_IN:g} to {_MOST_IN:g}, width or widthxheight, such as 5x3"
+        accepted = (
+            f"single or double (column), or inches from {_LEAST_IN:g} to {_MOST_IN:g}, width or "
+            "widthxheight, such as 5x3"
+        )
+        raise refusal(
+            f'--size: "{size}" is no size of a figure; write {accepted}',
+            name="--size",
+            value=size,
+            accepted=accepted,
         )
     return sides[0], sides[1] if len(sides) == 2 else usual[1]
 
@@ -286,11 +293,12 @@ def check_format(path: Path, others: Sequence[str] = ()) -> str:
     """The suffix of a file that a figure can be written to; raises `MidflightError` for others."""
     suffix, accepted = path.suffix.lower(), [*FORMATS, *others]
     if suffix not in accepted:
-        from midflight import MidflightError
-
-        raise MidflightError(
-            f'"{path}" is not the name of a figure; it may end in '
-            f"{', '.join(accepted[:-1])} or {accepted[-1]}"
+        ends = f"{', '.join(accepted[:-1])} or {accepted[-1]}"
+        raise refusal(
+            f'"{path}" is not the name of a figure; it may end in {ends}',
+            name="plot",
+            value=path,
+            accepted=ends,
         )
     return suffix
 

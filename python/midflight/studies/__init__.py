@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from midflight._core import MidflightError
+from midflight.refusal import refusal
 from midflight.studies.runs import Progress
 from midflight.studies.study import Study, StudyResult, reproduce_study
 
@@ -26,7 +26,13 @@ STUDIES: dict[str, str] = {
 def load(name: str) -> Study:
     """The study with this name; raises `MidflightError` when there is none."""
     if name not in STUDIES:
-        raise MidflightError(f"there is no study {name!r}; there is " + ", ".join(STUDIES))
+        accepted = ", ".join(STUDIES)
+        raise refusal(
+            f"there is no study {name!r}; there is {accepted}",
+            name="study",
+            value=name,
+            accepted=accepted,
+        )
     study: Study = importlib.import_module(STUDIES[name]).STUDY
     return study
 

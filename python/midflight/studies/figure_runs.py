@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from midflight.policy import Policies
+from midflight.refusal import refusal
 from midflight.studies.runs import (
     Flow,
     FlowTrace,
@@ -68,14 +69,15 @@ class FigureRun:
 
         Raises `MidflightError` for a path that the kind of run does not have.
         """
-        from midflight import MidflightError
         from midflight.question import apart
 
         chosen, settings = apart(sets, str(self))
         job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         for key in chosen:
             if key not in {one.name for one in fields(job)}:
-                raise MidflightError(f'the runs of {self} have no "{key}" to set')
+                raise refusal(
+                    f'the runs of {self} have no "{key}" to set', name=key, value=chosen[key]
+                )
         others = tuple(pair for pair in job.knobs if pair[0] not in settings)
         job = replace(job, **chosen, knobs=(*others, *settings.items()))
         if isinstance(self.job, FlowTrace):
@@ -89,8 +91,11 @@ class FigureRun:
         """
         core = importlib.import_module("midflight._core")
         if run >= self.runs:
-            raise core.MidflightError(
-                f"there is no run {run} of {self}: it has {self.runs}, numbered from 0"
+            raise refusal(
+                f"there is no run {run} of {self}: it has {self.runs}, numbered from 0",
+                name="run",
+                value=run,
+                accepted=f"0 to {self.runs - 1}",
             )
         job = self.job
         core = _with_policies(core, self.policies)

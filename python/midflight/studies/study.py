@@ -22,6 +22,7 @@ from typing import Any
 from midflight._core import MODEL_VERSION, MidflightError
 from midflight.claims import ClaimResult, Ledger, Tally
 from midflight.plot import Drawing, write_csv
+from midflight.refusal import refusal
 from midflight.studies.runs import Job, Progress, Runs
 
 __all__ = ["Figure", "FigureResult", "Study", "StudyResult", "missing", "reproduce_study"]
@@ -157,9 +158,12 @@ def select_figures(study: Study, figure: str | None) -> list[Figure]:
     if not chosen and wanted.isdigit():
         chosen = [f for f in study.figures if f.id.rstrip("abc") == wanted]
     if not chosen:
-        raise MidflightError(
-            f"study {study.name} has no figure {figure!r}; it has "
-            + ", ".join(f.id for f in study.figures)
+        accepted = ", ".join(f.id for f in study.figures)
+        raise refusal(
+            f"study {study.name} has no figure {figure!r}; it has {accepted}",
+            name="figure",
+            value=figure,
+            accepted=accepted,
         )
     return chosen
 

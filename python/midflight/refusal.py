@@ -1,0 +1,24 @@
+"""The error for a value that is not accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from midflight import MidflightError
+
+
+def refusal(
+    message: str, *, name: str | None = None, value: object = None, accepted: str | None = None
+) -> MidflightError:
+    """Return the error to raise, which says what it is about as the core's errors do.
+
+    `name` is the setting, option or column, `value` what was given for it, `accepted` what would
+    be.
+    """
+    from midflight import MidflightError
+
+    error = MidflightError(message)
+    error.name, error.accepted = name, accepted
+    error.value = None if value is None else str(value)
+    return error
