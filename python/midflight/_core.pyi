@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 from numpy.typing import NDArray
 
 OrderTold: TypeAlias = tuple[str, str, str]
+LinkTold: TypeAlias = tuple[str, str | None, str | None]
 EventTold: TypeAlias = tuple[
     int,
     int,
@@ -18,6 +19,7 @@ EventTold: TypeAlias = tuple[
     str,
     str | None,
     OrderTold | None,
+    LinkTold | None,
 ]
 StandingTold: TypeAlias = tuple[
     float | None,
@@ -745,10 +747,13 @@ class Setup:
         until_ns: int | None = None,
         only: Sequence[str] = [],
     ) -> Table:
-        """Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`, `by`.
+        """Return every event of a flow of the run.
 
+        The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
         `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-        the part whose order it was), or who gave an order; empty for other events.
+        the part whose order it was), or who gave an order; `link` is where a segment arrived or a
+        packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
+        radio or node); `order` and `reason` are those of an order.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -871,8 +876,8 @@ class Events:
         """Number of the first one."""
     def rows(self) -> list[EventTold]:
         """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
-        `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, and of an order
-        its name, what it says and why it was given.
+        `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, of an order its
+        name, what it says and why it was given, and the link, with what was lost and the cause.
         """
     def row(self, number: int) -> EventTold:
         """Return the event of a number. Raises `IndexError` for one that is not there."""

@@ -144,11 +144,10 @@ def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
         if row.detail:
             data["midflight:judged"] = row.detail
         return "quic:timer_updated", data
-    if row.event == "drop":
-        what, _, rest = row.detail.partition(" ")
-        link, _, cause = rest.rpartition(" ")
-        number = {"packet_number": row.number} if what == "data" else {"ack": row.number}
-        return "midflight:packet_dropped", {**number, "link": link, "cause": cause}
+    if row.lost is not None:
+        lost, cause = row.lost
+        number = {"packet_number": row.number} if lost == "data" else {"ack": row.number}
+        return "midflight:packet_dropped", {**number, "link": row.link, "cause": cause}
     if row.ordered is not None:
         _, order, reason = row.ordered
         return "midflight:order", {"author": row.by, "order": order, "reason": reason}

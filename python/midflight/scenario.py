@@ -237,7 +237,7 @@ class Scenario:
     def trace(
         self, *, run: int = 0, flow: str | None = None, policies: Policies | None = None
     ) -> Table:
-        """Return every event of a flow in one run: `time_ns`, `event`, `value`, `detail`, `by`.
+        """Return every event of a flow in one run, with the columns of `Setup.trace`.
 
         `flow` is the flow's name (default: the first), `run` the number of the run, from 0.
         """

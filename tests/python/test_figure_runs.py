@@ -86,6 +86,22 @@ def test_the_commands_take_a_figure(tmp_path: Path) -> None:
         assert out.stat().st_size > 10_000
 
 
+def test_files_of_a_figures_run_are_written(tmp_path: Path) -> None:
+    words = ["reproduce", "daniel-kojo-2008", "--figure", "8", "--out", str(tmp_path / "out")]
+    folders = {one: tmp_path / one for one in ("trace", "pcap", "qlog")}
+    options = [word for one, folder in folders.items() for word in (f"--{one}", str(folder))]
+    run = CliRunner().invoke
+    assert run(app, [*words, "--job", "1", *options]).exit_code == 0
+    traced = next(folders["trace"].glob("*.csv")).read_text()
+    setup = figure_runs("daniel-kojo-2008", "8")[1].setup()
+    assert traced.count("\n") == setup.trace().num_rows + 1
+    assert list(folders["pcap"].glob("*.pcapng"))
+    assert list(folders["qlog"].glob("*.sqlog"))
+    refused = run(app, ["reproduce", "daniel-kojo-2008", "--pcap", str(tmp_path / "none")])
+    assert refused.exit_code != 0
+    assert "--pcap is for one run of a figure" in str(refused.exception)
+
+
 def test_mistakes_are_told() -> None:
     run = figure_runs("daniel-kojo-2008", "8")[0]
     with pytest.raises(MidflightError, match="there is no run 1 of daniel-kojo-2008, figure 8"):

@@ -120,7 +120,11 @@ def test_the_command_prints_and_writes_what_it_ran(
     assert manifest["scenario"]["end"] == "20 s"
     for name in ("flows.csv", "phases.csv", "flows.parquet", "phases.parquet"):
         assert (out / name).stat().st_size > 0
-    assert (events / "download.csv").read_text().startswith("time_ns,event,value,detail,by\n")
+    assert (
+        (events / "download.csv")
+        .read_text()
+        .startswith("time_ns,event,value,detail,by,link,packet,cause,order,reason\n")
+    )
     assert main([*args[:4], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["manifest"]["digests"] == manifest["digests"]

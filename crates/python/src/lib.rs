@@ -25,7 +25,7 @@ use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
-    StudyError, TraceRow, MODEL_VERSION,
+    Ordered, StudyError, TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -608,6 +608,21 @@ fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
     t.text("detail", rows.iter().map(|r| r.detail.clone()).collect());
     let by = |row: &TraceRow| row.by.map_or_else(String::new, |by| by.name().into());
     t.text("by", rows.iter().map(by).collect());
+    let link = |row: &TraceRow| row.link.as_deref().unwrap_or_default().into();
+    t.text("link", rows.iter().map(link).collect());
+    let packet = |row: &TraceRow| {
+        row.lost
+            .map_or_else(String::new, |l| l.packet.kind().into())
+    };
+    t.text("packet", rows.iter().map(packet).collect());
+    let cause = |row: &TraceRow| row.lost.map_or_else(String::new, |l| l.cause.name().into());
+    t.text("cause", rows.iter().map(cause).collect());
+    let of_order = |text: fn(&Ordered) -> String| {
+        let each = rows.iter().map(|row| row.ordered.as_deref());
+        each.map(|o| o.map_or_else(String::new, text)).collect()
+    };
+    t.text("order", of_order(|o| o.order.to_string()));
+    t.text("reason", of_order(|o| o.reason.clone()));
     t.digest(digest);
     t
 }

@@ -165,10 +165,13 @@ impl Setup {
         path_changes(py, self.setup.path_changes())
     }
 
-    /// Return every event of a flow of the run: `time_ns`, `event`, `value`, `detail`, `by`.
+    /// Return every event of a flow of the run.
     ///
+    /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
     /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-    /// the part whose order it was), or who gave an order; empty for other events.
+    /// the part whose order it was), or who gave an order; `link` is where a segment arrived or a
+    /// packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
+    /// radio or node); `order` and `reason` are those of an order.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
     /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -447,7 +450,9 @@ impl Ways {
                     continue;
                 }
                 "rcv" => ("rcv", data),
-                "drop" if row.detail.starts_with("data") => ("data drop", data),
+                "drop" if row.lost.is_some_and(|lost| lost.packet.kind() == "data") => {
+                    ("data drop", data)
+                }
                 "drop" => ("ack drop", ack),
                 "ack" => ("ack", ack),
                 "ack_sent" => ("ack_sent", ack),
@@ -473,7 +478,17 @@ type EventTold<'a> = (
     &'a str,
     Option<&'static str>,
     Option<OrderTold>,
+    Option<LinkTold<'a>>,
 );
+
+/// Where a segment arrived or a packet was lost: the link, and of a loss what was lost and the cause.
+type LinkTold<'a> = (&'a str, Option<&'static str>, Option<&'static str>);
+
+fn link_told(row: &TraceRow) -> Option<LinkTold<'_>> {
+    let link = row.link.as_deref()?;
+    let packet = row.lost.map(|lost| lost.packet.kind());
+    Some((link, packet, row.lost.map(|lost| lost.cause.name())))
+}
 
 /// An order: its name, what it says, and why it was given.
 type OrderTold = (&'static str, String, String);
@@ -530,6 +545,7 @@ impl Events {
             &of.sack,
             row.by.map(Author::name),
             order_told(row),
+            link_told(row),
         )
     }
 }
@@ -552,8 +568,8 @@ impl Events {
     }
 
     /// Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
-    /// `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, and of an order
-    /// its name, what it says and why it was given.
+    /// `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, of an order its
+    /// name, what it says and why it was given, and the link, with what was lost and the cause.
     fn rows(&self) -> Vec<EventTold<'_>> {
         let all = 0..self.found.kept.rows.len();
         all.map(|place| self.told(place)).collect()

@@ -31,6 +31,29 @@ pub enum DropCause {
     Node,
 }
 
+impl Payload {
+    /// What it is: `data`, `ack` or `datagram`.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Data(_) => "data",
+            Self::Ack(_) => "ack",
+            Self::Datagram(_) => "datagram",
+        }
+    }
+}
+
+impl DropCause {
+    /// Its name in tables: `queue`, `break`, `radio` or `node`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Break => "break",
+            Self::Radio => "radio",
+            Self::Node => "node",
+        }
+    }
+}
+
 /// A packet as it enters a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {

@@ -60,7 +60,7 @@ pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use setup::{Beginning, FlowTold, PathChange, Setup};
 pub use watch::{
     capture, compare, explain, sender_of, stall_of, trace, Because, Capture, CausePlace, Compared,
-    Explained, GoOn, Keep, Kept, Parted, SenderThen, Stall, Standing, TraceRow,
+    Explained, GoOn, Keep, Kept, Lost, Ordered, Parted, SenderThen, Stall, Standing, TraceRow,
 };
 
 /// Changes whenever the digest of a run may change.

@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from midflight.cli.output import UserError, align, note, progress_display, shorten
+from midflight.cli.source import JobOption, job_text, jobs_of, read_figure_run
+from midflight.cli.watched import (
+    FlowOption,
+    PcapOption,
+    QlogOption,
+    RunOption,
+    SnaplenOption,
+    TraceOption,
+    Watched,
+)
 
 if TYPE_CHECKING:
     from midflight.studies import StudyResult
+    from midflight.studies.figure_runs import FigureRun
 
 #: More processes would take longer to start than the figures of a study to draw.
 MOST_PROCESSES = 4
@@ -42,23 +53,36 @@ def reproduce(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print claims and verdicts as JSON to standard output.")
     ] = False,
+    job: JobOption = None,
+    trace: TraceOption = None,
+    pcap: PcapOption = None,
+    qlog: QlogOption = None,
+    flow: FlowOption = None,
+    of_run: RunOption = "0",
+    snaplen: SnaplenOption = "128",
 ) -> None:
     """Reproduce a study and write its report.
 
     Runs every scenario, evaluates the claims, draws the figures, and writes an HTML report. Each
-    verdict has the number of parts of its rule that pass.
+    verdict has the number of parts of its rule that pass. With --trace, --pcap or --qlog the events
+    or packets of one run of --figure are written too: run --run of job --job.
 
     \b
     Examples:
       midflight reproduce daniel-kojo-2008
       midflight reproduce daniel-kojo-2008 --figure 8 --out /tmp/figure-8
       midflight reproduce lim-jang-2009 --figure 12 --values
+      midflight reproduce daniel-kojo-2008 --figure 8 --pcap captures
       midflight reproduce daniel-kojo-2008 --json > claims.json
     """
     from midflight import studies
     from midflight.studies.study import missing, select_figures
 
     select_figures(studies.load(name), figure)
+    watched = Watched(
+        trace=trace, pcap=pcap, qlog=qlog, plot=None, flow=flow, run=of_run, snaplen=snaplen
+    )
+    one_run = run_to_watch(name, figure, job, watched)
     lacking = missing()
     if lacking:
         text = f"{', '.join(lacking)} not installed"
@@ -74,6 +98,9 @@ def reproduce(
     if out is None:
         # One figure must not take the place of the report of the whole study.
         out = Path("out") / (name if figure is None else f"{name}-figure-{figure.strip()}")
+    if one_run is not None:
+        with watched.places() as places:
+            watched.write(places, one_run.setup, one_run)
     try:
         out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK | os.X_OK):
@@ -102,6 +129,22 @@ def reproduce(
             print(f"Report: {result.report}")
         else:
             print(f"Claims: {result.folder / 'claims.csv'}")
+
+
+def run_to_watch(
+    study: str, figure: str | None, job: str | None, watched: Watched
+) -> FigureRun | None:
+    """Return the runs of which files are asked for; None if none are."""
+    asked = [option for option, folder in watched.folders.items() if folder is not None]
+    if figure is None:
+        for option in [*asked, *(["--job"] if job is not None else [])]:
+            raise UserError(f"{option} is for one run of a figure; give --figure as well")
+        return None
+    if job == "all":
+        for one in jobs_of(study, figure):
+            print(job_text(one))
+        raise typer.Exit
+    return read_figure_run(study, figure, job) if asked else None
 
 
 def verdicts(result: StudyResult, *, values: bool = False) -> str:

@@ -62,7 +62,8 @@ class Row:
     """One event; `index` is its number, and the next ones are columns of `Setup.causes`.
 
     `by` is who changed a window or gave an order; `ordered` is, of an order, its name, what it says
-    and why it was given.
+    and why it was given. `place` is the link where a segment arrived or a packet was lost, and of a
+    loss what was lost (data, ack or datagram) and the cause.
     """
 
     index: int
@@ -76,6 +77,18 @@ class Row:
     sack: str
     by: str | None
     ordered: tuple[str, str, str] | None
+    place: tuple[str, str | None, str | None] | None
+
+    @property
+    def link(self) -> str:
+        """The link where a segment arrived or a packet was lost; empty for other events."""
+        return "" if self.place is None else self.place[0]
+
+    @property
+    def lost(self) -> tuple[str, str] | None:
+        """What was lost, and the cause."""
+        _, packet, cause = self.place or ("", None, None)
+        return None if packet is None or cause is None else (packet, cause)
 
     @property
     def order(self) -> str:

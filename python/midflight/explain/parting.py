@@ -124,7 +124,7 @@ def part(
             digest=digests[place],
         )
         orders = [
-            Row(index, at_ns, "order", 0.0, text, None, None, None, "", by, ordered)
+            Row(index, at_ns, "order", 0.0, text, None, None, None, "", by, ordered, None)
             for index, at_ns, text, by, ordered in told["orders"][place]
         ]
         before, then = history.sender(time_ns), history.sender(time_ns + 1)

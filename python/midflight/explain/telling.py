@@ -602,15 +602,18 @@ class Steps:
     # ---- what became of segments ---------------------------------------
 
     def over(self, arrived: Row | None) -> str:
-        if arrived is None or arrived.detail not in self.names:
+        if arrived is None or arrived.link not in self.names:
             return ""
-        return f" over {self.names[arrived.detail]}"
+        return f" over {self.names[arrived.link]}"
+
+    def link_name(self, row: Row) -> str:
+        """Return the name of an event's link."""
+        return self.names.get(row.link, row.link)
 
     def loss_text(self, row: Row) -> str:
         """Return where and why something was lost."""
-        _, _, rest = row.detail.partition(" ")
-        link, _, cause = rest.rpartition(" ")
-        name = self.names.get(link, link)
+        _, cause = row.lost or ("", "")
+        name = self.link_name(row)
         if cause == "queue":
             return f"dropped at the queue of {name}, which was full"
         if cause == "break":
@@ -695,7 +698,7 @@ class Steps:
                 return f"; meanwhile, at {when(one['at_ns'])}, {self.occasion(one)}"
         before = self.history.has_arrived(copy.seq - 1, until)
         arrived = copy.arrived
-        if before is None or arrived is None or before.detail == arrived.detail:
+        if before is None or arrived is None or before.link == arrived.link:
             return ""
         past = [one for one in self.history.occasions if one["at_ns"] <= copy.sent.time_ns]
         if not past:
@@ -712,10 +715,9 @@ class Steps:
 
     def why_down(self, lost: Row) -> Iterator[Sentence]:
         """Yield the handoff or outage that a loss is due to, if the link was down."""
-        if lost.event != "drop" or not lost.detail.endswith(" break"):
+        if lost.lost is None or lost.lost[1] != "break":
             return
-        link = lost.detail.split(" ")[-2]
-        name = self.names.get(link, link)
+        name = self.link_name(lost)
         began = [
             one
             for one in self.history.occasions
@@ -727,7 +729,7 @@ class Steps:
 
     def lost(self, row: Row) -> Told:
         """Tell of a loss."""
-        what = "segment" if row.detail.startswith("data") else "ACK"
+        what = "segment" if row.lost is not None and row.lost[0] == "data" else "ACK"
         text = f"{what} {row.number} was {self.loss_text(row)}"
         for _, began, _ in self.why_down(row):
             text += f" ({began})"

@@ -20,6 +20,8 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
     from midflight.policy import Policies
@@ -153,6 +155,7 @@ class History:
         self._time: Times = table.numpy("time_ns")
         self._value: Values = table.numpy("value")
         self._detail = table.numpy("detail")
+        self._table = table
         events = table.numpy("event")
         #: The rows of each event.
         self._rows: dict[str, NDArray[np.int64]] = {}
@@ -217,14 +220,23 @@ class History:
     def lost(self) -> NDArray[np.int64]:
         """The places of lost data segments in the trace."""
         rows = self._rows.get("drop", np.empty(0, np.int64))
-        mask = [str(self._detail[row]).startswith("data ") for row in rows]
-        found: NDArray[np.int64] = rows[np.array(mask, dtype=bool)]
+        found: NDArray[np.int64] = rows[self._table.numpy("packet")[rows] == "data"]
         return found
+
+    def lost_acks(self) -> tuple[Times, Values, list[str]]:
+        """When ACKs are lost, their numbers, and where and why (`lte queue`)."""
+        rows = self._rows.get("drop", np.empty(0, np.int64))
+        lost = rows[self._table.numpy("packet")[rows] == "ack"]
+        return self._time[lost], self._value[lost], self._where_and_why(lost)
 
     def lost_segments(self) -> tuple[Times, Values, list[str]]:
         """When data segments are lost, their numbers, and where and why (`lte queue`)."""
-        why = [str(self._detail[row]).removeprefix("data ") for row in self.lost]
+        why = self._where_and_why(self.lost)
         return self._time[self.lost], self._value[self.lost], why
+
+    def _where_and_why(self, lost: NDArray[np.int64]) -> list[str]:
+        links, causes = self._table.numpy("link")[lost], self._table.numpy("cause")[lost]
+        return [f"{link} {cause}" for link, cause in zip(links, causes, strict=True)]
 
     @cached_property
     def moments(self) -> list[Moment]:
@@ -240,12 +252,10 @@ class History:
     @cached_property
     def orders(self) -> list[Order]:
         """What policies ordered."""
-        found = []
-        for time_ns, text in zip(self.times("order"), self.details("order"), strict=True):
-            author, _, rest = text.partition(": ")
-            order, _, reason = rest.partition(" because ")
-            found.append(Order(int(time_ns), author, order, reason))
-        return found
+        rows = self.rows("order")
+        columns = (self._table.numpy(name)[rows] for name in ("by", "order", "reason"))
+        each = zip(self._time[rows], *columns, strict=True)
+        return [Order(int(at), str(by), str(order), str(why)) for at, by, order, why in each]
 
 
 def plan_of(
@@ -310,15 +320,22 @@ def time_shown(
     runs: Sequence[History], from_s: float | None, until_s: float | None
 ) -> tuple[float, float]:
     """The time that is shown of runs, in seconds; raises `MidflightError` if that is none."""
-    from midflight import MidflightError
 
     start = 0.0 if from_s is None else from_s
     last = max(one.end_ns for one in runs) / NS_PER_S
     if until_s is not None and until_s <= start:
-        raise MidflightError(f"--from {start:g} s is not before --until {until_s:g} s")
+        raise refusal(
+            f"--from {start:g} s is not before --until {until_s:g} s",
+            name="--from",
+            value=f"{start:g} s",
+            accepted=f"an instant before {until_s:g} s",
+        )
     if start > last:
-        raise MidflightError(
-            f"from {start:g} s on there is nothing to show; the run is from 0 s to {last:g} s"
+        raise refusal(
+            f"from {start:g} s on there is nothing to show; the run is from 0 s to {last:g} s",
+            name="--from",
+            value=f"{start:g} s",
+            accepted=f"0 s to {last:g} s",
         )
     return start, until_s if until_s is not None else max(last * 1.01, start + 1e-6)
 

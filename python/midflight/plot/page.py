@@ -204,12 +204,8 @@ def _said(details: Sequence[str]) -> dict[int, str]:
 
 def _lost_acks(one: History) -> list[list[Any]]:
     """Lost ACKs: when, which number, where and why."""
-    drops = zip(one.times("drop"), one.values("drop"), one.details("drop"), strict=True)
-    return [
-        [int(time), int(value), detail.removeprefix("ack ")]
-        for time, value, detail in drops
-        if detail.startswith("ack ")
-    ]
+    each = zip(*one.lost_acks(), strict=True)
+    return [[int(time), int(value), where_and_why] for time, value, where_and_why in each]
 
 
 def _fates(one: History) -> dict[str, Any]:

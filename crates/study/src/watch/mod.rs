@@ -17,10 +17,10 @@ pub use self::capture::{capture, Capture};
 pub use self::causes::{Because, Keep, Kept, Place as CausePlace, Standing};
 pub use self::compare::{compare, Compared, Parted};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
-pub use self::trace::{trace, TraceRow};
+pub use self::trace::{trace, Lost, Ordered, TraceRow};
 use crate::error::StudyError;
 use crate::measure::{AnyMeasure, Measure};
-use crate::setup::{Mark, Network, Setup, Step};
+use crate::setup::{Mark, Setup, Step};
 
 /// Events between two questions whether to go on.
 const EVENTS_AT_A_TIME: usize = 10_000;
@@ -30,16 +30,18 @@ pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Names of a network's links, by their numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkNames(Arc<Network>);
+pub(crate) struct LinkNames(Arc<[Arc<str>]>);
 
 impl LinkNames {
     pub(crate) fn new(setup: &Setup) -> Self {
-        Self(Arc::clone(&setup.network))
+        let links = setup.network.links.iter();
+        Self(links.map(|link| Arc::from(&*link.name)).collect())
     }
 
-    pub(crate) fn of(&self, link: LinkId) -> &str {
-        let link = self.0.links.get(link.index());
-        link.map_or("", |link| link.name.as_ref())
+    pub(crate) fn of(&self, link: LinkId) -> Arc<str> {
+        self.0
+            .get(link.index())
+            .map_or_else(|| "".into(), Arc::clone)
     }
 }
 

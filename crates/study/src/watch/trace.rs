@@ -1,5 +1,7 @@
 //! One run as a complete list of events.
 
+use std::sync::Arc;
+
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;
@@ -32,6 +34,19 @@ pub struct TraceRow {
     pub ordered: Option<Box<Ordered>>,
     /// The state that the sender entered.
     pub entered: Option<State>,
+    /// The link over which a segment arrived, or where a packet was lost.
+    pub link: Option<Arc<str>>,
+    /// What was lost, and why.
+    pub lost: Option<Lost>,
+}
+
+/// A loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The packet.
+    pub packet: Payload,
+    /// Why.
+    pub cause: DropCause,
 }
 
 /// An order with its reason.
@@ -205,6 +220,8 @@ impl Recorder {
             by: None,
             ordered: None,
             entered: None,
+            link: None,
+            lost: None,
         });
         self.rows.last_mut()
     }
@@ -290,8 +307,10 @@ impl Observer for Recorder {
                 self.push(now, "ack", a.ack as f64 - 1.0, said(a));
             }
             Event::Arrived { segment, link, .. } => {
-                let link = self.links.of(*link).to_string();
-                self.push(now, "rcv", segment.seq as f64, link);
+                let link = self.links.of(*link);
+                if let Some(row) = self.list(now, "rcv", segment.seq as f64, &*link) {
+                    row.link = Some(link);
+                }
             }
             Event::Dropped {
                 payload,
@@ -299,19 +318,17 @@ impl Observer for Recorder {
                 cause,
                 ..
             } => {
-                let (kind, number) = match *payload {
-                    Payload::Data(seq) => ("data", seq as f64),
-                    Payload::Ack(ack) => ("ack", ack as f64 - 1.0),
-                    Payload::Datagram(number) => ("datagram", number as f64),
+                let number = match *payload {
+                    Payload::Data(seq) => seq as f64,
+                    Payload::Ack(ack) => ack as f64 - 1.0,
+                    Payload::Datagram(number) => number as f64,
                 };
-                let cause = match cause {
-                    DropCause::Queue => "queue",
-                    DropCause::Break => "break",
-                    DropCause::Radio => "radio",
-                    DropCause::Node => "node",
-                };
-                let link = self.links.of(*link);
-                self.push(now, "drop", number, format!("{kind} {link} {cause}"));
+                let (packet, cause, link) = (*payload, *cause, self.links.of(*link));
+                let text = format!("{} {link} {}", packet.kind(), cause.name());
+                if let Some(row) = self.list(now, "drop", number, text) {
+                    row.link = Some(link);
+                    row.lost = Some(Lost { packet, cause });
+                }
             }
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
