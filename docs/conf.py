@@ -94,7 +94,7 @@ nitpick_ignore_regex = [
     # Types of other projects, whose inventories would have to come from the network.
     ("py:.*", r"(collections|matplotlib|numpy|pathlib|typing)\..*"),
     # Shapes of what the core returns, and what explanations are made of.
-    ("py:class", r"midflight\._core\.(Events|StallTold|PartedTold)"),
+    ("py:class", r"midflight\._core\.(Events|StallTold|DivergenceFields)"),
     ("py:class", r"midflight\.explain\.events\.Found"),
     # What studies are made of is not public.
     ("py:class", r"midflight\.studies\..*"),

@@ -79,12 +79,12 @@ if TYPE_CHECKING:
         Flow,
         Handoff,
         Link,
+        LinkDirection,
         Notice,
         Outcome,
         Scenario,
         Signal,
         SweepAxes,
-        Way,
         Wired,
     )
     from midflight.studies import StudyResult, reproduce
@@ -100,6 +100,7 @@ __all__ = [
     "HandoffNotice",
     "HandoffSweep",
     "Link",
+    "LinkDirection",
     "LongFlow",
     "MidflightError",
     "Notice",
@@ -119,7 +120,6 @@ __all__ = [
     "Sweep",
     "SweepAxes",
     "Table",
-    "Way",
     "Wired",
     "__version__",
     "capture",
@@ -174,7 +174,7 @@ _HOMES = {
         "Scenario",
         "Signal",
         "SweepAxes",
-        "Way",
+        "LinkDirection",
         "Wired",
     ),
 }

@@ -5,9 +5,9 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 from numpy.typing import NDArray
 
-OrderTold: TypeAlias = tuple[str, str, str]
-LinkTold: TypeAlias = tuple[str, str | None, str | None]
-EventTold: TypeAlias = tuple[
+OrderFields: TypeAlias = tuple[str, str, str]
+LinkFields: TypeAlias = tuple[str, str | None, str | None]
+EventFields: TypeAlias = tuple[
     int,
     int,
     str,
@@ -18,10 +18,10 @@ EventTold: TypeAlias = tuple[
     int | None,
     str,
     str | None,
-    OrderTold | None,
-    LinkTold | None,
+    OrderFields | None,
+    LinkFields | None,
 ]
-StandingTold: TypeAlias = tuple[
+SenderFields: TypeAlias = tuple[
     float | None,
     float | None,
     float | None,
@@ -643,16 +643,16 @@ class StallTold(TypedDict):
     digest: str
 
 @type_check_only
-class PartedTold(TypedDict):
+class DivergenceFields(TypedDict):
     """Where two runs of a flow part."""
 
     at_ns: int
     events: list[tuple[int, int] | None]
     last: int | None
-    orders: list[list[tuple[int, int, str, str | None, OrderTold | None]]]
+    orders: list[list[tuple[int, int, str, str | None, OrderFields | None]]]
 
 @type_check_only
-class FlowTold(TypedDict):
+class FlowInfo(TypedDict):
     """What a reader of results needs to know of a flow."""
 
     name: str
@@ -662,7 +662,7 @@ class FlowTold(TypedDict):
     payload_bytes: int
 
 @type_check_only
-class Occasion(TypedDict):
+class PathChange(TypedDict):
     """A handoff, or a change of the link that the mobile node is on."""
 
     kind: str
@@ -732,12 +732,12 @@ class Setup:
     def places(self) -> list[str]:
         """Where there are captures, beside "sender" and "receiver"."""
     @property
-    def flows(self) -> list[FlowTold]:
+    def flows(self) -> list[FlowInfo]:
         """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
         the bytes of data in a full segment.
         """
     @property
-    def occasions(self) -> list[Occasion]:
+    def path_changes(self) -> list[PathChange]:
         """The handoffs, and the changes of the link that the mobile node is on."""
     def trace(
         self,
@@ -793,7 +793,7 @@ class Setup:
         """
     def compare(
         self, other: Setup, flows: Sequence[str]
-    ) -> tuple[list[str], list[tuple[int, PartedTold | None]]]:
+    ) -> tuple[list[str], list[tuple[int, DivergenceFields | None]]]:
         """Compare the run with another, flow by flow.
 
         Returns both digests, and for each flow how many events are the same and where the runs part
@@ -851,7 +851,7 @@ class Plan:
     def setup(self, run: int = 0) -> Setup:
         """Return one of its runs."""
     @property
-    def flows(self) -> list[FlowTold]:
+    def flows(self) -> list[FlowInfo]:
         """The flows, each with its name, scheme and direction, whether it is the mobile node's, and
         the bytes of data in a full segment.
         """
@@ -862,7 +862,7 @@ class Plan:
     def has_chance(self) -> bool:
         """Something is random, so that runs differ."""
     @property
-    def occasions(self) -> list[Occasion]:
+    def path_changes(self) -> list[PathChange]:
         """The handoffs, and the changes of the link that the mobile node is on."""
 
 @final
@@ -874,16 +874,16 @@ class Events:
     @property
     def first(self) -> int:
         """Number of the first one."""
-    def rows(self) -> list[EventTold]:
+    def rows(self) -> list[EventFields]:
         """Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
         `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, of an order its
         name, what it says and why it was given, and the link, with what was lost and the cause.
         """
-    def row(self, number: int) -> EventTold:
+    def row(self, number: int) -> EventFields:
         """Return the event of a number. Raises `IndexError` for one that is not there."""
     def head(self, number: int) -> int | None:
         """Return the number of the event that reached the sender and led to this one."""
-    def standing(self, number: int) -> StandingTold:
+    def sender_before(self, number: int) -> SenderFields:
         """Return the sender before an event: `cwnd`, `ssthresh`, `rto`, `min_rto`, `backoff`,
         `una`, `max`, `duplicates`, `closed`, and the numbers of the fast retransmit and of the
         timeout from which it has not recovered.

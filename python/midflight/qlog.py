@@ -79,14 +79,14 @@ def events(history: History) -> Iterator[dict[str, Any]]:
         # What a sender does on one occasion is told before what it then sends.
         if row.event in ("send", "rexmit", "ack", "rto", "fast_retransmit"):
             yield from metrics.changes(row.time_ns, without=FLIGHT)
-        standing = history.standing(row.index)
+        sender_before = history.sender_before(row.index)
         if row.event == "rexmit":
             # Lost is what the sender takes for lost when it sends it again.
-            yield event(row, "quic:packet_lost", lost(row, standing.recovery is not None))
+            yield event(row, "quic:packet_lost", lost(row, sender_before.recovery is not None))
         found = told_by(history, row) or plain(row, payload)
         if found is not None:
             yield event(row, *found)
-        metrics.after(row, standing.max)
+        metrics.after(row, sender_before.max)
         last = row.index + 1 == len(history)
         if last or history.rows[row.index + 1].time_ns != row.time_ns:
             yield from metrics.changes(row.time_ns)
@@ -107,7 +107,7 @@ def told_by(history: History, row: Row) -> tuple[str, dict[str, Any]] | None:
         return None
     name = "midflight:notice" if row.event == "notice" else "midflight:handoff"
     data: dict[str, Any] = {} if row.event == "notice" else {"phase": row.event}
-    for one in history.occasions:
+    for one in history.path_changes:
         when = {"break": one["at_ns"], "make": one["make_ns"], "notice": one["told_ns"]}
         if when[row.event] == row.time_ns:
             data |= {"of": one["kind"], "from": one["from_link"], "to": one["to_link"]}
@@ -216,7 +216,7 @@ class Metrics:
 
 def congestion_state(history: History, index: int) -> str:
     """Return the state after an event, in qlog's words."""
-    then = history.standing(min(index + 1, len(history) - 1))
+    then = history.sender_before(min(index + 1, len(history) - 1))
     if then.recovery is not None:
         return "recovery"
     if then.timeout is not None:

@@ -35,12 +35,12 @@ __all__ = [
     "Flow",
     "Handoff",
     "Link",
+    "LinkDirection",
     "Notice",
     "Outcome",
     "Scenario",
     "Signal",
     "SweepAxes",
-    "Way",
     "Wired",
     "starter_names",
 ]
@@ -67,7 +67,7 @@ class Wired:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class LinkDirection:
     """One direction of an access link."""
 
     rate: str | None = None
@@ -79,11 +79,11 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link(Way):
+class Link(LinkDirection):
     """An access link; rate and delay are needed unless a preset has them."""
 
     preset: str | None = None
-    up: Way | None = None
+    up: LinkDirection | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +131,13 @@ class Handoff:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change(Way):
+class Change(LinkDirection):
     """A link pauses for a while and continues with other parameters."""
 
     at: str
     link: str
     pause: str | None = None
-    up: Way | None = None
+    up: LinkDirection | None = None
     notice: Notice | None = None
 
 
@@ -422,7 +422,7 @@ def set_texts(
 
 _PARTS: dict[str, Any] = {
     "wired": Wired,
-    "up": Way,
+    "up": LinkDirection,
     "notice": Notice,
     "signal": Signal,
     "sweep": SweepAxes,

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from midflight.run_tables import counted, plain_text, rows
 
 if TYPE_CHECKING:
-    from midflight._core import Occasion, Plan, Table
+    from midflight._core import PathChange, Plan, Table
     from midflight.sweep import Sweep
 
-__all__ = ["Occasions", "Unmet", "UnmetRuns", "unmet_cells"]
+__all__ = ["PathChanges", "Unmet", "UnmetRuns", "unmet_cells"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def done_ns(flows: Iterable[Mapping[str, Any]]) -> int | None:
     return None if not ends or any(end in (None, "") for end in ends) else max(map(int, ends))
 
 
-def handoffs_ns(occasions: Iterable[Mapping[str, Any]]) -> list[int]:
+def handoffs_ns(path_changes: Iterable[Mapping[str, Any]]) -> list[int]:
     """Return when the handoffs begin."""
-    return [one["at_ns"] for one in occasions if one["kind"] == "handoff"]
+    return [one["at_ns"] for one in path_changes if one["kind"] == "handoff"]
 
 
 def late_flows(flows: Iterable[Mapping[str, Any]], handoffs: Sequence[int]) -> dict[str, int]:
@@ -67,7 +67,7 @@ class UnmetRuns:
     """Handoffs that no flow of a scenario's runs meets, which are added some at a time."""
 
     def __init__(self, plan: Plan) -> None:
-        self.handoffs = sorted(handoffs_ns(plan.occasions))
+        self.handoffs = sorted(handoffs_ns(plan.path_changes))
         self.runs = 0
         #: Of the runs whose flows are all done by a handoff and not by the one before, by the
         #: place of the handoff: how many there are, and when the last of them was done.
@@ -89,7 +89,7 @@ class UnmetRuns:
 
     def notes(self) -> Iterator[str]:
         """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
-        from midflight.explain.telling import when
+        from midflight.explain.steps import when
 
         first = min(self.done, default=len(self.handoffs))
         late = self.handoffs[first:]
@@ -103,7 +103,7 @@ class UnmetRuns:
             yield f"{name} opens at {when(at)}, after the last handoff at {when(self.handoffs[-1])}"
 
 
-class Occasions:
+class PathChanges:
     """When the handoffs and changes of a sweep's cells begin."""
 
     def __init__(self, sweep: Sweep) -> None:
@@ -111,13 +111,13 @@ class Occasions:
         # Only these axes move them, or the node's link.
         moving = ("handoffs", "changes", "start")
         self.axes = [axis for axis in sweep.axes if axis.startswith(moving)]
-        self.known: dict[tuple[str, ...], list[Occasion]] = {}
+        self.known: dict[tuple[str, ...], list[PathChange]] = {}
 
-    def of(self, row: Mapping[str, str]) -> list[Occasion]:
+    def of(self, row: Mapping[str, str]) -> list[PathChange]:
         """Return those of the cell that a row is of."""
         values = tuple(row[axis] for axis in self.axes)
         if values not in self.known:
-            self.known[values] = self.sweep.plan(int(row["cell"])).occasions
+            self.known[values] = self.sweep.plan(int(row["cell"])).path_changes
         return self.known[values]
 
     def is_over_before(self, row: Mapping[str, str], phase: int | None = None) -> bool:
@@ -135,7 +135,7 @@ class Occasions:
         return any(int(row["finished_ns"]) <= at for at in begins)
 
 
-def unmet_cells(occasions: Occasions, folder: Path) -> Unmet:
+def unmet_cells(path_changes: PathChanges, folder: Path) -> Unmet:
     """Count the cells of a sweep, whose tables are in a folder, where that is so."""
     done: set[str] = set()
     late: set[str] = set()
@@ -146,7 +146,7 @@ def unmet_cells(occasions: Occasions, folder: Path) -> Unmet:
         each = (row for row in plain if row["moves"] == "1")
         for (cell, _), found in groupby(each, key=itemgetter("cell", "run")):
             flows = list(found)
-            handoffs = handoffs_ns(occasions.of(flows[0]))
+            handoffs = handoffs_ns(path_changes.of(flows[0]))
             end = done_ns(flows)
             if handoffs and end is not None and end <= handoffs[-1]:
                 done.add(cell)

@@ -16,9 +16,9 @@ import midflight
 from midflight import MidflightError, Plan, Scenario
 from midflight.cli import main
 from midflight.explain import CHOICES, Step, chain, explain
+from midflight.explain.divergence import compare
 from midflight.explain.events import SENT, History, Row
-from midflight.explain.parting import compare
-from midflight.explain.telling import Steps
+from midflight.explain.steps import Steps
 from midflight.scenario import starter_names
 
 SCHEMES = [one["name"] for one in midflight.schemes()]
@@ -100,7 +100,7 @@ def check_standings(history: History, some: int) -> None:
     for row in history.rows[:: max(1, len(history) // some)]:
         if row.index and history.row(row.index - 1).time_ns == row.time_ns:
             continue
-        is_, says = history.standing(row.index), history.sender(row.time_ns)
+        is_, says = history.sender_before(row.index), history.sender(row.time_ns)
         assert is_.duplicates == says["dupacks"]
         assert (is_.una, is_.max) == (says["snd_una"], says["snd_max"])
         assert (is_.cwnd, is_.ssthresh) in ((says["cwnd"], says["ssthresh"]), (None, None))
@@ -170,9 +170,9 @@ def test_every_scheme_of_every_starter_can_be_explained_and_compared(name: str) 
         explained += 1
         # Each comparison is two more runs: of every third scheme.
         found = compare(base, other, flow=first) if number % 3 == 0 else None
-        if found is not None and found.parting is not None:
-            sides = found.parting.sides
-            assert sides[0].event is None or sides[0].event.time_ns >= found.parting.time_ns
+        if found is not None and found.divergence is not None:
+            sides = found.divergence.sides
+            assert sides[0].event is None or sides[0].event.time_ns >= found.divergence.time_ns
             assert sides[0].event != sides[1].event
     assert explained > len(SCHEMES) // 2
 
@@ -373,7 +373,7 @@ def test_the_duplicates_counted_are_the_senders() -> None:
     history = History(one)
     entry = next(row for row in history.rows if row.event == "fast_retransmit")
     before = history.sender(entry.time_ns)
-    assert before["dupacks"] == history.standing(entry.index).duplicates == 2
+    assert before["dupacks"] == history.sender_before(entry.index).duplicates == 2
     head = history.rows[history.head(entry.index) or 0]
     assert "the third duplicate" in chain(history, head.index)[0].text
     check_standings(history, 40)
@@ -520,7 +520,7 @@ def test_diff_finds_where_runs_part(move: str, capsys: pytest.CaptureFixture[str
     assert "part at 2.300000 s, after " in text
     assert "Orders that only B was given so far:" in text
     assert main([*args, "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)["parting"]
+    found = json.loads(capsys.readouterr().out)["divergence"]
     assert found["a"]["sender_before"] == found["b"]["sender_before"]
     assert found["a"]["sender_after"]["rto_ns"] == 2_000_000_000
     assert found["b"]["sender_after"]["rto_ns"] == 1_000_000_000
@@ -645,7 +645,7 @@ def test_an_explanation_does_not_depend_on_its_window(
     what: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from midflight.explain import events, explain_stall
-    from midflight.explain.parting import compare
+    from midflight.explain.divergence import compare
 
     one, other = plan("sack"), plan("enhanced")
     at = 4_000_000_000
@@ -663,7 +663,7 @@ def test_the_sender_is_the_same_from_any_copy_of_its_past() -> None:
 
 
 def test_a_comparison_is_that_of_all_events() -> None:
-    from midflight.explain.parting import COMPARED, compare
+    from midflight.explain.divergence import COMPARED, compare
 
     one, other = plan("sack"), plan("enhanced")
 
@@ -677,10 +677,10 @@ def test_a_comparison_is_that_of_all_events() -> None:
     both = keys(one), keys(other)
     common = next(i for i, (a, b) in enumerate(zip(*both, strict=False)) if a != b)
     found = compare(one, other)
-    assert found.parting is not None
-    assert found.parting.common == found.same["download"] == common
-    assert found.parting.time_ns == min(both[0][common][0], both[1][common][0])
-    for side, rows in zip(found.parting.sides, both, strict=True):
+    assert found.divergence is not None
+    assert found.divergence.common == found.same["download"] == common
+    assert found.divergence.time_ns == min(both[0][common][0], both[1][common][0])
+    for side, rows in zip(found.divergence.sides, both, strict=True):
         assert side.event is not None
         assert (side.event.time_ns, side.event.event) == rows[common][:2]
     same = compare(one, plan("sack"))

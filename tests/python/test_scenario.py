@@ -18,7 +18,7 @@ OBJECTS = {
     "ScenarioFile": scenario.Scenario,
     "WiredFile": scenario.Wired,
     "LinkFile": scenario.Link,
-    "WayFile": scenario.Way,
+    "WayFile": scenario.LinkDirection,
     "FlowFile": scenario.Flow,
     "HandoffFile": scenario.Handoff,
     "NoticeFile": scenario.Notice,

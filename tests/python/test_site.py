@@ -25,7 +25,7 @@ COMMAND = (
     "python -m sphinx --fresh-env --fail-on-warning --keep-going --show-traceback --quiet -c docs"
 )
 MODULES = """
-    scenario sweep sweep_results executors policy results plot run_report explain explain.parting
+    scenario sweep sweep_results executors policy results plot run_report explain explain.divergence
     explain.events qlog verify claims
 """.split()
 NOTEBOOKS = [page.stem for page in ROOT.glob("docs/notebooks/*.md")]

@@ -63,12 +63,12 @@ pub(super) type Refusal = (String, &'static str);
 
 /// What a drill has to know of what its sender reports.
 #[derive(Debug, Default)]
-struct Told {
+struct SenderReports {
     undone: bool,
     fault: Option<Refusal>,
 }
 
-impl Log for Told {
+impl Log for SenderReports {
     fn record(&mut self, at: Instant, event: SenderEvent<'_>) {
         match event {
             SenderEvent::SpuriousTimeout | SenderEvent::SpuriousRetransmit => self.undone = true,
@@ -88,7 +88,7 @@ impl Log for Told {
 pub(super) struct Tested {
     pub(super) now: Instant,
     pub(super) tcp: Connection,
-    told: Told,
+    told: SenderReports,
     pub(super) counts: Counts,
     /// What was sent and not yet looked at.
     pub(super) sent: VecDeque<Sent>,
@@ -118,7 +118,7 @@ impl Tested {
             time_wait: Duration::ZERO,
             ..Settings::new(environment.built.clone())
         };
-        let mut told = Told::default();
+        let mut told = SenderReports::default();
         let tcp = match peer {
             Some(syn) => Connection::accept(settings, now, &arrival(syn, None), &mut told)?,
             None => Connection::connect(settings, now, &mut told)?,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    read_loss, run_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers, RoamingRow,
-    RoamingRun, SignalFate, StudyError,
+    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Handovers,
+    RoamingRow, RoamingRun, SignalFate, StudyError,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::prelude::*;
@@ -88,7 +88,7 @@ fn handovers(
             copies: signal_copies,
             delay: Duration::from_nanos(signal_delay_ns),
         },
-        foresight: Foresight {
+        foresight: HandoffPrediction {
             late,
             early,
             missed: foresight_missed,

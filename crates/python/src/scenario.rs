@@ -94,7 +94,7 @@ impl Plan {
 
     /// The handoffs, and the changes of the link that the mobile node is on.
     #[getter]
-    fn occasions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn path_changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         path_changes(py, &self.plan.path_changes())
     }
 }
@@ -184,7 +184,7 @@ pub(crate) fn run_plans(
     Ok((flow_table(&told, &flows)?, phase_table(&told, &phases)?))
 }
 
-type Told<'a> = Vec<Vec<midflight_study::FlowTold<'a>>>;
+type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
 
 /// The columns that flows and phases have in common.
 fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
@@ -207,7 +207,7 @@ fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
     }
 }
 
-fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
+fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table> {
     let mut t = Table::builder();
     let totals: Vec<FlowRow> = rows.iter().map(|r| r.of.total()).collect();
     let of = |row: &Row<'_, &FlowOutcome>| told[row.cell][row.flow];
@@ -242,7 +242,7 @@ fn flow_table(told: &Told<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<Table
     t.build()
 }
 
-fn phase_table(told: &Told<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<Table> {
+fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<Table> {
     let mut t = Table::builder();
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));

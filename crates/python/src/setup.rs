@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    capture, compare, explain, sender_of, stall_of, trace, Explained, FlowTold, GoOn, Keep, Kept,
-    Parted, PathChange, SenderThen, Stall, StudyError, TraceRow,
+    capture, compare, explain, sender_of, stall_of, trace, Divergence, Explained, FlowInfo, GoOn,
+    Keep, KeptEvents, PathChange, SenderThen, Stall, StudyError, TraceRow,
 };
 use midflight_tcp::Author;
 use midflight_units::Instant;
@@ -161,7 +161,7 @@ impl Setup {
 
     /// The handoffs, and the changes of the link that the mobile node is on.
     #[getter]
-    fn occasions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn path_changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         path_changes(py, self.setup.path_changes())
     }
 
@@ -244,7 +244,7 @@ impl Setup {
         let found = self.interruptible(py, |go_on| {
             explain(&self.setup, flow, keep, find, to_end, go_on)
         })?;
-        let ways = Ways::of(&found.kept);
+        let ways = EventsByPacket::of(&found.kept);
         Ok(Events {
             setup: self.setup.clone(),
             failures: self.failures.clone(),
@@ -376,7 +376,7 @@ pub(crate) fn direction_name(up: bool) -> &'static str {
 /// Flows for Python.
 pub(crate) fn flow_entries<'py, 'a>(
     py: Python<'py>,
-    flows: impl Iterator<Item = FlowTold<'a>>,
+    flows: impl Iterator<Item = FlowInfo<'a>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for flow in flows {
@@ -418,7 +418,7 @@ pub(crate) struct Events {
     setup: midflight_study::Setup,
     failures: Failures,
     found: Explained,
-    ways: Ways,
+    ways: EventsByPacket,
 }
 
 /// A segment, when this copy of it was sent, or of an ACK when it left, and the ACK's number.
@@ -426,14 +426,14 @@ type Packet = (Option<u64>, Option<u64>, u64);
 
 /// Numbers of events by the packet that they are of.
 #[derive(Default)]
-struct Ways {
+struct EventsByPacket {
     sent: BTreeMap<u64, Vec<u64>>,
     /// By the name of the event; of several the first.
     others: BTreeMap<(&'static str, Packet), u64>,
 }
 
-impl Ways {
-    fn of(kept: &Kept) -> Self {
+impl EventsByPacket {
+    fn of(kept: &KeptEvents) -> Self {
         let mut ways = Self::default();
         let each = kept.rows.iter().zip(&kept.of).zip(&kept.places);
         for ((row, of), place) in each {
@@ -466,7 +466,7 @@ impl Ways {
 
 /// An event: its number, `time_ns`, `event`, `value`, `detail`, the columns of `Setup.causes`, who
 /// changed a window or gave an order, and the order.
-type EventTold<'a> = (
+type EventFields<'a> = (
     u64,
     u64,
     &'static str,
@@ -477,30 +477,30 @@ type EventTold<'a> = (
     Option<u64>,
     &'a str,
     Option<&'static str>,
-    Option<OrderTold>,
-    Option<LinkTold<'a>>,
+    Option<OrderFields>,
+    Option<LinkFields<'a>>,
 );
 
 /// Where a segment arrived or a packet was lost: the link, and of a loss what was lost and the cause.
-type LinkTold<'a> = (&'a str, Option<&'static str>, Option<&'static str>);
+type LinkFields<'a> = (&'a str, Option<&'static str>, Option<&'static str>);
 
-fn link_told(row: &TraceRow) -> Option<LinkTold<'_>> {
+fn link_fields(row: &TraceRow) -> Option<LinkFields<'_>> {
     let link = row.link.as_deref()?;
     let packet = row.lost.map(|lost| lost.packet.kind());
     Some((link, packet, row.lost.map(|lost| lost.cause.name())))
 }
 
 /// An order: its name, what it says, and why it was given.
-type OrderTold = (&'static str, String, String);
+type OrderFields = (&'static str, String, String);
 
-fn order_told(row: &TraceRow) -> Option<OrderTold> {
+fn order_fields(row: &TraceRow) -> Option<OrderFields> {
     let ordered = row.ordered.as_deref()?;
     let (name, what) = (ordered.order.name(), ordered.order.to_string());
     Some((name, what, ordered.reason.clone()))
 }
 
 /// What is known of a sender before an event.
-type Standing11 = (
+type SenderFields = (
     Option<f64>,
     Option<f64>,
     Option<f64>,
@@ -529,7 +529,7 @@ impl Events {
             .ok_or_else(|| PyIndexError::new_err(format!("event {number} was not kept")))
     }
 
-    fn told(&self, place: usize) -> EventTold<'_> {
+    fn told(&self, place: usize) -> EventFields<'_> {
         let kept = &self.found.kept;
         let (row, of) = (&kept.rows[place], &kept.of[place]);
         let ns = |at: Option<Instant>| at.map(Instant::as_nanos);
@@ -544,8 +544,8 @@ impl Events {
             ns(of.since),
             &of.sack,
             row.by.map(Author::name),
-            order_told(row),
-            link_told(row),
+            order_fields(row),
+            link_fields(row),
         )
     }
 }
@@ -570,13 +570,13 @@ impl Events {
     /// Return all events, each as its number, `time_ns`, `event`, `value`, `detail`, what else
     /// `Setup.causes` has of it (`segment`, `sent_ns`, `since_ns`, `sack`), `by`, of an order its
     /// name, what it says and why it was given, and the link, with what was lost and the cause.
-    fn rows(&self) -> Vec<EventTold<'_>> {
+    fn rows(&self) -> Vec<EventFields<'_>> {
         let all = 0..self.found.kept.rows.len();
         all.map(|place| self.told(place)).collect()
     }
 
     /// Return the event of a number. Raises `IndexError` for one that is not there.
-    fn row(&self, number: u64) -> PyResult<EventTold<'_>> {
+    fn row(&self, number: u64) -> PyResult<EventFields<'_>> {
         Ok(self.told(self.place(number)?))
     }
 
@@ -588,7 +588,7 @@ impl Events {
     /// Return the sender before an event: `cwnd`, `ssthresh`, `rto`, `min_rto`, `backoff`,
     /// `una`, `max`, `duplicates`, `closed`, and the numbers of the fast retransmit and of the
     /// timeout from which it has not recovered.
-    fn standing(&self, number: u64) -> PyResult<Standing11> {
+    fn sender_before(&self, number: u64) -> PyResult<SenderFields> {
         let s = self.found.kept.places[self.place(number)?].before;
         Ok((
             s.cwnd,
@@ -708,14 +708,14 @@ fn sender_entry<'py>(py: Python<'py>, then: &SenderThen) -> PyResult<Bound<'py, 
     Ok(entry)
 }
 
-fn parted_entry(py: Python<'_>, parted: Parted) -> PyResult<Bound<'_, PyDict>> {
+fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("at_ns", parted.at.as_nanos())?;
     let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
     entry.set_item("events", events.to_vec())?;
     entry.set_item("last", parted.last)?;
     let row = |(number, row): (u64, TraceRow)| {
-        let (by, ordered) = (row.by.map(Author::name), order_told(&row));
+        let (by, ordered) = (row.by.map(Author::name), order_fields(&row));
         (number, row.at.as_nanos(), row.detail, by, ordered)
     };
     let orders = parted

@@ -90,7 +90,7 @@ impl Reach {
 
 /// Where packets go from the far end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Onward {
+pub(crate) enum NextHop {
     /// Always to this link, without an event.
     Chained(LinkId),
     /// To the link of their route. Without an event as long as routes stay and
@@ -111,29 +111,29 @@ pub(crate) fn chains(
     routes: Routes,
     alternatives: Routes,
     flows: &[(NodeId, NodeId)],
-) -> Vec<(Onward, Vec<LinkId>)> {
+) -> Vec<(NextHop, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
-    let mut onward: Vec<Onward> = (0..links.len())
+    let mut onward: Vec<NextHop> = (0..links.len())
         .map(|i| reach.onward_of(i, links, in_order))
         .collect();
     let rivals: Vec<Vec<LinkId>> = (0..links.len())
         .map(|i| match onward[i] {
-            Onward::Routed => reach.rivals(i),
-            Onward::Chained(_) | Onward::Event => Vec::new(),
+            NextHop::Routed => reach.rivals(i),
+            NextHop::Chained(_) | NextHop::Event => Vec::new(),
         })
         .collect();
     // A rival where every packet has an event is never sure to be clear.
     loop {
-        let is_unsure = |link: &LinkId| onward[link.index()] == Onward::Event;
-        let unsure = |&i: &usize| onward[i] == Onward::Routed && rivals[i].iter().any(is_unsure);
+        let is_unsure = |link: &LinkId| onward[link.index()] == NextHop::Event;
+        let unsure = |&i: &usize| onward[i] == NextHop::Routed && rivals[i].iter().any(is_unsure);
         let Some(next) = (0..links.len()).find(unsure) else {
             break;
         };
-        onward[next] = Onward::Event;
+        onward[next] = NextHop::Event;
     }
     let mut chains = Vec::with_capacity(links.len());
     for (i, (onward, mut to_be_clear)) in onward.into_iter().zip(rivals).enumerate() {
-        if onward == Onward::Routed {
+        if onward == NextHop::Routed {
             to_be_clear.push(LinkId(i as u16));
         }
         chains.push((onward, to_be_clear));
@@ -142,23 +142,23 @@ pub(crate) fn chains(
 }
 
 impl Reach {
-    fn onward_of(&self, i: usize, links: &[LinkConfig], in_order: &[bool]) -> Onward {
+    fn onward_of(&self, i: usize, links: &[LinkConfig], in_order: &[bool]) -> NextHop {
         let (link, onward) = (&links[i], &self.onward[i]);
         let entered_on_the_way = self.feeders[i].iter().any(Option::is_some);
         if self.ends[i] || link.is_special() || (link.may_break && entered_on_the_way) {
-            return Onward::Event;
+            return NextHop::Event;
         }
         // What a pause holds or what is counted must not be ahead of the present.
         if onward
             .iter()
             .any(|next| in_order[next.index()] || links[next.index()].entered_by_event())
         {
-            return Onward::Event;
+            return NextHop::Event;
         }
         let this = Some(LinkId(i as u16));
         let fed_by_this_alone = |next: &LinkId| self.feeders[next.index()] == [this];
         if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {
-            return Onward::Chained(*next);
+            return NextHop::Chained(*next);
         }
         // While routes stay, the packets of one user come in the order in which they were sent.
         let in_order = |next: &LinkId| {
@@ -166,9 +166,9 @@ impl Reach {
             fed_by_this_alone(next) || (!entered && self.users[next.index()] == 1)
         };
         if onward.is_empty() || !onward.iter().all(in_order) {
-            return Onward::Event;
+            return NextHop::Event;
         }
-        Onward::Routed
+        NextHop::Routed
     }
 
     /// The other links over which packets reach the links that follow this one.

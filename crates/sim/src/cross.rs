@@ -72,7 +72,7 @@ fn share_on(on: Duration, off: Duration) -> f64 {
 impl CrossTraffic {
     /// When its packets come that begins at `from` after so many times before, without end.
     pub fn arrivals(self, from: Instant, before: u64) -> impl Iterator<Item = Instant> {
-        let mut crossing = Crossing::new(self, from, before);
+        let mut crossing = ActiveCrossTraffic::new(self, from, before);
         std::iter::repeat_with(move || {
             let due = crossing.due.at;
             crossing.advance();
@@ -104,7 +104,7 @@ impl CrossTraffic {
 
 /// Cross traffic under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Crossing {
+pub(crate) struct ActiveCrossTraffic {
     traffic: CrossTraffic,
     spacing: f64,
     stream: Stream,
@@ -114,7 +114,7 @@ pub(crate) struct Crossing {
     pub(crate) due: Moment,
 }
 
-impl Crossing {
+impl ActiveCrossTraffic {
     /// Traffic that begins at `at`, after so many times before.
     pub(crate) fn new(traffic: CrossTraffic, at: Instant, before: u64) -> Self {
         let mut crossing = Self {
@@ -208,7 +208,7 @@ mod tests {
 
     /// Arrivals before `end` seconds.
     fn arrivals(pattern: Pattern, end: f64) -> Vec<f64> {
-        let mut crossing = Crossing::new(traffic(pattern), Instant::ZERO, 0);
+        let mut crossing = ActiveCrossTraffic::new(traffic(pattern), Instant::ZERO, 0);
         let mut all = Vec::new();
         while crossing.due.at.as_secs_f64() < end {
             all.push(crossing.due.at.as_secs_f64());

@@ -33,14 +33,14 @@ pub struct Emitted {
 
 /// A packet that a node is about to hand to a link.
 #[derive(Debug)]
-pub struct Passing<'a> {
+pub struct HookedPacket<'a> {
     pub(crate) link: LinkId,
     pub(crate) rate: Rate,
     pub(crate) packet: &'a Packet,
     pub(crate) options: &'a mut PacketOptions,
 }
 
-impl Passing<'_> {
+impl HookedPacket<'_> {
     /// The link.
     pub fn link(&self) -> LinkId {
         self.link
@@ -78,8 +78,12 @@ impl Passing<'_> {
 /// clock of its own. It sees the packets of all its outgoing links in the order of time.
 pub trait NodeHook: Debug + Send + Sync {
     /// A packet is about to leave the node; `emit` takes what the node sends now by itself.
-    fn on_packet(&mut self, now: Instant, packet: &Passing<'_>, emit: &mut Vec<Emitted>)
-        -> Verdict;
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: &HookedPacket<'_>,
+        emit: &mut Vec<Emitted>,
+    ) -> Verdict;
 
     /// When it wants to be woken.
     fn next_timeout(&self) -> Option<Instant>;
@@ -137,7 +141,7 @@ impl Hook {
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
-        packet: &mut Passing<'_>,
+        packet: &mut HookedPacket<'_>,
         emit: &mut Vec<Emitted>,
     ) -> Verdict {
         match self {

@@ -31,7 +31,7 @@ pub use config::{Action, FlowConfig, FlowId, ForgedAck, NodeId, Routes, WorldCon
 pub use cross::{CrossTraffic, Pattern};
 pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
-pub use hook::{Emitted, Hook, NodeHook, Passing, Verdict};
+pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::RateRouter;

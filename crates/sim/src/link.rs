@@ -11,11 +11,11 @@ use midflight_units::{Duration, Instant, Rate, Ring};
 
 use crate::agenda::{Key, Source};
 use crate::announcement::{Announcement, What};
-use crate::chain::Onward;
+use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
-use crate::moment::{Scheduled, Shadow};
+use crate::moment::{Ns2Time, Scheduled};
 use crate::packet::Packet;
 use crate::special::{Entry, Special};
 
@@ -175,17 +175,17 @@ pub struct LinkSetting {
 pub(crate) struct Transit {
     /// The nanosecond of its arrival.
     pub(crate) at: Instant,
-    pub(crate) passage: Passage,
+    pub(crate) passage: Acceptance,
     pub(crate) packet: Packet,
 }
 
 /// What a link does with a packet that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Passage {
+pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
     pub(crate) start: Scheduled,
     /// It is at the far end.
-    pub(crate) arrive: Shadow,
+    pub(crate) arrive: Ns2Time,
 }
 
 #[derive(Educe, Debug)]
@@ -196,7 +196,7 @@ pub(crate) struct Link {
     limit: Option<u32>,
     pub(crate) may_break: bool,
     /// Where packets go from the far end.
-    pub(crate) onward: Onward,
+    pub(crate) onward: NextHop,
     /// If they are routed: the links on which no packet may await an event.
     pub(crate) to_be_clear: Vec<LinkId>,
     /// The agenda's number of its arrivals; of no meaning where packets go on without an event.
@@ -216,19 +216,19 @@ pub(crate) struct Link {
     /// Most packets that wait.
     room: usize,
     /// The transmitter is free from here on.
-    free_at: Shadow,
+    free_at: Ns2Time,
     /// Start of the transmission accepted last, and when that was decided.
-    newest_start: (Shadow, Shadow),
+    newest_start: (Ns2Time, Ns2Time),
     /// The last packet offered entered then.
     #[cfg(debug_assertions)]
-    newest_entry: Shadow,
+    newest_entry: Ns2Time,
     /// Starts of the transmissions since the link was idle, the newest ones as
     /// many as may wait; kept where there is a limit and packets pass on.
     starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
-    entries: Ring<Shadow>,
+    entries: Ring<Ns2Time>,
 }
 
 impl Link {
@@ -242,7 +242,7 @@ impl Link {
             to: config.to,
             limit: config.limit,
             may_break: config.may_break,
-            onward: Onward::Event,
+            onward: NextHop::Event,
             to_be_clear: Vec::new(),
             source: Source::Other(0),
             down: false,
@@ -254,10 +254,10 @@ impl Link {
             bytes: 0,
             seconds: 0.0,
             room: 0,
-            free_at: Shadow::ZERO,
-            newest_start: (Shadow::ZERO, Shadow::ZERO),
+            free_at: Ns2Time::ZERO,
+            newest_start: (Ns2Time::ZERO, Ns2Time::ZERO),
             #[cfg(debug_assertions)]
-            newest_entry: Shadow::ZERO,
+            newest_entry: Ns2Time::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -280,7 +280,7 @@ impl Link {
     /// Whether a packet was ever handed to it.
     pub(crate) fn is_used(&self) -> bool {
         let holds = |special: &Special| !special.held.is_empty();
-        self.free_at > Shadow::ZERO || self.down || self.special.as_deref().is_some_and(holds)
+        self.free_at > Ns2Time::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
     /// Whether as many packets wait at `now` as may, while one is in
@@ -288,7 +288,7 @@ impl Link {
     /// starts at this very instant has begun unless that was decided (when the
     /// packet before it started) after the present event was scheduled.
     #[inline(always)]
-    fn is_full(&self, now: Shadow, scheduled: Scheduled) -> bool {
+    fn is_full(&self, now: Ns2Time, scheduled: Scheduled) -> bool {
         let waits =
             |start: &Scheduled| start.at > now || (start.at == now && start.by > scheduled.at);
         if self.passes_on() {
@@ -302,7 +302,7 @@ impl Link {
 
     /// Whether some packets are not kept here until an event at the far end.
     fn passes_on(&self) -> bool {
-        self.onward != Onward::Event
+        self.onward != NextHop::Event
     }
 
     /// Takes a packet of `bytes` at `now`, which may lie ahead of the present
@@ -310,10 +310,10 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
-        now: Shadow,
+        now: Ns2Time,
         scheduled: Scheduled,
         bytes: u32,
-    ) -> Option<Passage> {
+    ) -> Option<Acceptance> {
         #[cfg(debug_assertions)]
         {
             debug_assert!(now >= self.newest_entry, "packets enter in order");
@@ -349,7 +349,7 @@ impl Link {
         }
         self.newest_start = (start.at, start.by);
         self.free_at = start.at.plus(self.seconds);
-        Some(Passage {
+        Some(Acceptance {
             start,
             arrive: start.at.plus(self.seconds + self.delay_seconds),
         })
@@ -358,7 +358,7 @@ impl Link {
     /// Puts a packet that enters at `enter` on its way to the far end; whether
     /// it is the next to arrive there.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, enter: Shadow, passage: Passage, packet: Packet) -> bool {
+    pub(crate) fn carry(&mut self, enter: Ns2Time, passage: Acceptance, packet: Packet) -> bool {
         if self.may_break {
             self.entries.push(enter);
         }
@@ -407,7 +407,7 @@ impl Link {
 
     /// The link goes down at `now`: what was announced to enter it later is
     /// lost then. Calls `lose` with each such packet.
-    pub(crate) fn take_down(&mut self, now: Shadow, mut lose: impl FnMut(Key, Packet)) {
+    pub(crate) fn take_down(&mut self, now: Ns2Time, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
         self.closed = true;
         let stay = self.entries.iter().filter(|enter| **enter < now).count();
@@ -450,7 +450,7 @@ impl Link {
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, enter: Shadow, packet: Packet) -> Entry {
+    pub(crate) fn admit(&mut self, enter: Ns2Time, packet: Packet) -> Entry {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
@@ -528,7 +528,7 @@ impl Link {
         }
         self.ring.push_front(Transit {
             at: key.due.at,
-            passage: Passage {
+            passage: Acceptance {
                 start: key.scheduled,
                 arrive: key.due.shadow,
             },
@@ -546,7 +546,7 @@ mod tests {
     use crate::moment::Moment;
     use crate::packet::PacketOptions;
 
-    fn link(limit: u32, onward: Onward) -> Link {
+    fn link(limit: u32, onward: NextHop) -> Link {
         let mut link = Link::new(
             &mut LinkConfig::new(
                 "test",
@@ -563,14 +563,14 @@ mod tests {
 
     /// Where packets are kept until they arrive, and where they pass on.
     fn both(limit: u32) -> [Link; 2] {
-        [Onward::Event, Onward::Chained(LinkId(0))].map(|onward| link(limit, onward))
+        [NextHop::Event, NextHop::Chained(LinkId(0))].map(|onward| link(limit, onward))
     }
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
         let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
-        if l.onward == Onward::Event {
+        if l.onward == NextHop::Event {
             let segment = Segment {
                 seq: 0,
                 bytes: 1500,
@@ -590,7 +590,7 @@ mod tests {
                 ),
             );
         }
-        let us = |s: Shadow| s.moment().at.as_nanos() / 1_000;
+        let us = |s: Ns2Time| s.moment().at.as_nanos() / 1_000;
         Some((us(passage.arrive), us(passage.start.at)))
     }
 

@@ -15,11 +15,11 @@ use midflight_units::Instant;
 
 /// ns-2's idea of an instant: seconds, never negative and never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shadow(f64);
+pub(crate) struct Ns2Time(f64);
 
-impl Eq for Shadow {}
+impl Eq for Ns2Time {}
 
-impl PartialOrd for Shadow {
+impl PartialOrd for Ns2Time {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -36,13 +36,13 @@ impl PartialOrd for Shadow {
     }
 }
 
-impl Ord for Shadow {
+impl Ord for Ns2Time {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
 
-impl Shadow {
+impl Ns2Time {
     pub(crate) const ZERO: Self = Self(0.0);
     pub(crate) const NEVER: Self = Self(f64::INFINITY);
 
@@ -69,24 +69,24 @@ impl Shadow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
-    pub(crate) shadow: Shadow,
+    pub(crate) shadow: Ns2Time,
 }
 
 impl Moment {
     pub(crate) const ZERO: Self = Self {
         at: Instant::ZERO,
-        shadow: Shadow::ZERO,
+        shadow: Ns2Time::ZERO,
     };
     pub(crate) const NEVER: Self = Self {
         at: Instant::NEVER,
-        shadow: Shadow::NEVER,
+        shadow: Ns2Time::NEVER,
     };
 
     /// A moment written down as a decimal number of seconds.
     pub(crate) fn written(at: Instant) -> Self {
         Self {
             at,
-            shadow: Shadow(at.as_nanos() as f64 / 1e9),
+            shadow: Ns2Time(at.as_nanos() as f64 / 1e9),
         }
     }
 
@@ -115,16 +115,16 @@ impl Moment {
 /// begin together, one at the end of another, one at an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scheduled {
-    pub(crate) at: Shadow,
-    pub(crate) by: Shadow,
-    pub(crate) before: Shadow,
+    pub(crate) at: Ns2Time,
+    pub(crate) by: Ns2Time,
+    pub(crate) before: Ns2Time,
 }
 
 impl Scheduled {
-    pub(crate) const START: Self = Self::alone(Shadow::ZERO);
-    pub(crate) const NEVER: Self = Self::alone(Shadow::NEVER);
+    pub(crate) const START: Self = Self::alone(Ns2Time::ZERO);
+    pub(crate) const NEVER: Self = Self::alone(Ns2Time::NEVER);
 
-    pub(crate) const fn alone(at: Shadow) -> Self {
+    pub(crate) const fn alone(at: Ns2Time) -> Self {
         Self {
             at,
             by: at,

@@ -13,7 +13,7 @@
 use midflight_control::quick_start::{RateCode, Routers};
 use midflight_units::{Instant, Rate};
 
-use crate::hook::Passing;
+use crate::hook::HookedPacket;
 use crate::link::LinkId;
 use crate::random::Stream;
 
@@ -48,7 +48,7 @@ impl RateRouter {
     }
 
     /// A packet goes on.
-    pub(crate) fn forward(&mut self, now: Instant, packet: &mut Passing<'_>) {
+    pub(crate) fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let link = packet.link();
         if let Some((_, role)) = self.links.iter_mut().find(|(at, _)| *at == link) {
             role.forward(now, packet);
@@ -85,7 +85,7 @@ enum Role {
 
 impl Role {
     /// A packet goes on, with a request or not.
-    fn forward(&mut self, now: Instant, packet: &mut Passing<'_>) {
+    fn forward(&mut self, now: Instant, packet: &mut HookedPacket<'_>) {
         let (link, bytes) = (packet.rate(), packet.bytes());
         let request = packet.request();
         let (meter, counts_down) = match self {

@@ -8,7 +8,7 @@ use midflight_units::Instant;
 
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
-use crate::moment::Shadow;
+use crate::moment::Ns2Time;
 use crate::packet::Packet;
 use crate::random::{stream, Stream};
 
@@ -43,7 +43,7 @@ pub(crate) struct Special {
     entered: Vec<u64>,
     /// After a change: when the last packet of before it arrives, which none overtakes, and the
     /// link's delay in seconds.
-    pub(crate) holds_back: Option<(Shadow, f64)>,
+    pub(crate) holds_back: Option<(Ns2Time, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
     /// Number of the hook of the node at its start that looks at packets.

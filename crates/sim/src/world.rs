@@ -17,18 +17,18 @@ use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
 use self::cross::CrossSource;
-use self::flows::{Flow, Told};
+use self::flows::{Flow, SenderLog};
 use self::hooks::Hooked;
 use self::stacks::StackFlow;
 use self::timers::Timer;
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
-use crate::chain::{chains, Onward};
+use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
 use crate::hook::Hook;
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
-use crate::moment::{Moment, Scheduled, Shadow};
+use crate::moment::{Moment, Ns2Time, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
 use crate::timeline::Timeline;
@@ -68,7 +68,7 @@ pub struct World<O> {
     /// No route is set before this instant but those on the timeline.
     promised: Instant,
     /// No route is set before this.
-    routes_hold_until: Shadow,
+    routes_hold_until: Ns2Time,
     timeline: Timeline,
     agenda: Agenda,
     observer: O,
@@ -178,8 +178,8 @@ impl<O: Observer> World<O> {
             link.onward = onward;
             link.to_be_clear = to_be_clear;
             match link.onward {
-                Onward::Chained(_) => {}
-                Onward::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
+                NextHop::Chained(_) => {}
+                NextHop::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
                     if link.impaired {
                         awaited_special.push(i);
                     } else {
@@ -187,7 +187,7 @@ impl<O: Observer> World<O> {
                         awaited.push(i);
                     }
                 }
-                Onward::Event | Onward::Routed => {
+                NextHop::Event | NextHop::Routed => {
                     link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
                     seldom_awaited.push(i);
                 }
@@ -234,7 +234,7 @@ impl<O: Observer> World<O> {
                 .collect(),
             emitting: None,
             promised: Instant::ZERO,
-            routes_hold_until: Shadow::ZERO,
+            routes_hold_until: Ns2Time::ZERO,
             timeline: Timeline::default(),
             observer,
             error: None,
@@ -472,7 +472,7 @@ impl<O: Observer> World<O> {
             if self.links[link].impaired && !self.is_on_time(link) {
                 return None;
             }
-            self.awaiting_route -= usize::from(self.links[link].onward == Onward::Routed);
+            self.awaiting_route -= usize::from(self.links[link].onward == NextHop::Routed);
             return Some(link);
         }
         match source {
@@ -532,7 +532,7 @@ impl<O: Observer> World<O> {
         let next = self.timeline.next_route();
         let until = next.map_or(self.promised, |at| at.min(self.promised));
         self.routes_hold_until = if until == Instant::NEVER {
-            Shadow::NEVER
+            Ns2Time::NEVER
         } else {
             Moment::written(until).shadow
         };
@@ -549,7 +549,7 @@ impl<O: Observer> World<O> {
                 self.act_on_stack(flow, action);
             }
             Action::Open(flow) => {
-                let log = &mut Told {
+                let log = &mut SenderLog {
                     observer: &mut self.observer,
                     flow,
                     error: &mut self.error,
@@ -560,7 +560,7 @@ impl<O: Observer> World<O> {
             Action::Route { node, to, link } => self.set_route(node, to, link, true),
             Action::Down(link) => {
                 let l = &mut self.links[link.index()];
-                let routed = usize::from(l.onward == Onward::Routed);
+                let routed = usize::from(l.onward == NextHop::Routed);
                 l.take_down(self.moment.shadow, |key, packet| {
                     self.awaiting_route -= routed;
                     self.announcements.push(Announcement {
@@ -579,7 +579,7 @@ impl<O: Observer> World<O> {
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::Change { link, setting } => self.change(link, setting),
             Action::NotifyStart(flow, notice) => {
-                let log = &mut Told {
+                let log = &mut SenderLog {
                     observer: &mut self.observer,
                     flow,
                     error: &mut self.error,
@@ -589,7 +589,7 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                let log = &mut Told {
+                let log = &mut SenderLog {
                     observer: &mut self.observer,
                     flow,
                     error: &mut self.error,
@@ -641,7 +641,7 @@ impl<O: Observer> World<O> {
     /// The link that a packet which reaches the far end of `link` at `arrive`
     /// goes on to by its route, if nothing can happen before that changes it.
     #[inline(always)]
-    fn routed(&mut self, link: LinkId, arrive: Shadow, packet: &mut Packet) -> Option<LinkId> {
+    fn routed(&mut self, link: LinkId, arrive: Ns2Time, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
         let is_clear = |link: &LinkId| self.links[link.index()].is_clear();
         let clear = self.awaiting_route == 0 || l.to_be_clear.iter().all(is_clear);
@@ -685,13 +685,13 @@ impl<O: Observer> World<O> {
                 break DropCause::Queue;
             };
             let next = match l.onward {
-                Onward::Chained(next) => Some(next),
-                Onward::Routed => self.routed(link, passage.arrive, &mut packet),
-                Onward::Event => None,
+                NextHop::Chained(next) => Some(next),
+                NextHop::Routed => self.routed(link, passage.arrive, &mut packet),
+                NextHop::Event => None,
             };
             let Some(next) = next else {
                 let l = &mut self.links[link.index()];
-                self.awaiting_route += usize::from(l.onward == Onward::Routed);
+                self.awaiting_route += usize::from(l.onward == NextHop::Routed);
                 if l.carry(enter, passage, packet) {
                     self.sync_link(link.index());
                 }
@@ -734,7 +734,7 @@ impl<O: Observer> World<O> {
     fn sync_link(&mut self, link: usize) {
         let l = &self.links[link];
         match (l.onward, l.source) {
-            (Onward::Chained(_), _) => {}
+            (NextHop::Chained(_), _) => {}
             (_, Source::Busy(source)) => self.agenda.set(source, l.next_due()),
             (_, Source::Other(source)) => self.agenda.set_other(source, l.key()),
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{at, links, routes, MOBILE, SERVER, STATION};
 use midflight_sim::{
-    Action, Carried, Digest, DropCause, Emitted, Event, FlowConfig, FlowId, Hook, NodeHook, NodeId,
-    Observer, Passing, Payload, Verdict, World, WorldConfig,
+    Action, Carried, Digest, DropCause, Emitted, Event, FlowConfig, FlowId, Hook, HookedPacket,
+    NodeHook, NodeId, Observer, Payload, Verdict, World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Seq};
@@ -41,7 +41,7 @@ impl NodeHook for Delaying {
     fn on_packet(
         &mut self,
         now: Instant,
-        packet: &Passing<'_>,
+        packet: &HookedPacket<'_>,
         _emit: &mut Vec<Emitted>,
     ) -> Verdict {
         assert!(

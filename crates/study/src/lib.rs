@@ -53,14 +53,15 @@ pub use measure::{
 pub use midflight_sim::ForgedAck;
 pub use question::{
     run_long_flows, run_probes, run_roaming, run_startups, run_sweeps, CrossTraffic, FlowRun,
-    Flows, Foresight, Forgery, Handoff, HandoffKind, Handover, Handovers, LongFlow, Probe, Roaming,
-    RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
+    Flows, Forgery, Handoff, HandoffKind, HandoffPrediction, Handover, Handovers, LongFlow, Probe,
+    Roaming, RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
 };
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
-pub use setup::{Beginning, FlowTold, PathChange, Setup};
+pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};
 pub use watch::{
-    capture, compare, explain, sender_of, stall_of, trace, Because, Capture, CausePlace, Compared,
-    Explained, GoOn, Keep, Kept, Lost, Ordered, Parted, SenderThen, Stall, Standing, TraceRow,
+    capture, compare, explain, sender_of, stall_of, trace, Capture, CausePlace, Compared,
+    Divergence, EventCause, Explained, GoOn, Keep, KeptEvents, Lost, Ordered, SenderBefore,
+    SenderThen, Stall, TraceRow,
 };
 
 /// Changes whenever the digest of a run may change.

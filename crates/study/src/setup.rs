@@ -174,7 +174,7 @@ pub(crate) struct FlowSetup {
 
 /// What a reader of results needs to know of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowTold<'a> {
+pub struct FlowInfo<'a> {
     /// Its name; several alike are numbered.
     pub name: &'a str,
     /// Its scheme.
@@ -189,8 +189,8 @@ pub struct FlowTold<'a> {
 
 impl FlowSetup {
     /// What a reader of results needs to know of it.
-    pub(crate) fn told(&self) -> FlowTold<'_> {
-        FlowTold {
+    pub(crate) fn told(&self) -> FlowInfo<'_> {
+        FlowInfo {
             name: &self.name,
             scheme: &self.scheme,
             up: self.up,
@@ -202,7 +202,7 @@ impl FlowSetup {
 
 /// What a part of the timeline begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Beginning {
+pub enum PhaseStart {
     /// The run.
     #[default]
     Start,
@@ -214,7 +214,7 @@ pub enum Beginning {
     Interval,
 }
 
-impl Beginning {
+impl PhaseStart {
     /// Its name in columns.
     pub fn name(self) -> &'static str {
         match self {
@@ -229,7 +229,7 @@ impl Beginning {
 /// An instant from which on something is measured anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    pub(crate) kind: Beginning,
+    pub(crate) kind: PhaseStart,
     /// When the new link is in use.
     pub(crate) make: Instant,
     /// Number of the link or station that the mobile node comes to.
@@ -388,7 +388,7 @@ impl Setup {
     }
 
     /// Its flows, in the order of their numbers.
-    pub fn flows_told(&self) -> impl Iterator<Item = FlowTold<'_>> {
+    pub fn flows_told(&self) -> impl Iterator<Item = FlowInfo<'_>> {
         self.flows.iter().map(FlowSetup::told)
     }
 

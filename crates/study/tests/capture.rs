@@ -6,8 +6,8 @@ use std::time::Duration as Since;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use midflight_control::LinkInfo;
 use midflight_study::{
-    read_loss, Capture, CrossTraffic, Flows, Foresight, Handoff, HandoffKind, Handover, Handovers,
-    LongFlow, Radio, Roaming, SignalFate, TraceRow, REFERENCE_FIXED,
+    read_loss, Capture, CrossTraffic, Flows, Handoff, HandoffKind, HandoffPrediction, Handover,
+    Handovers, LongFlow, Radio, Roaming, SignalFate, TraceRow, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -139,7 +139,7 @@ fn roaming(scheme: &str) -> Roaming {
                 copies: 1,
                 delay: Duration::ZERO,
             },
-            foresight: Foresight {
+            foresight: HandoffPrediction {
                 late: Duration::ZERO,
                 early: Duration::ZERO,
                 missed: 0.0,

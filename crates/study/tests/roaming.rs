@@ -5,7 +5,7 @@
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    read_loss, run_roaming, Execution, Foresight, ForgedAck, Forgery, Handovers, Roaming,
+    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Handovers, Roaming,
     RoamingRow, SignalFate, StudyError, TraceRow,
 };
 use midflight_units::{Duration, Instant, Rate};
@@ -58,7 +58,7 @@ fn paper(scheme: &str) -> Roaming {
                 copies: 1,
                 delay: Duration::ZERO,
             },
-            foresight: Foresight {
+            foresight: HandoffPrediction {
                 late: Duration::ZERO,
                 early: Duration::ZERO,
                 missed: 0.0,

@@ -650,7 +650,7 @@ fn names_are_refused_that_would_be_mistaken_for_others() {
 /// flow that opens after a handoff has nothing to recover from.
 #[test]
 fn phases_are_of_the_mobile_nodes_links() {
-    use midflight_study::Beginning;
+    use midflight_study::PhaseStart;
 
     let others = [
         ("links.third.preset", "lte"),
@@ -662,8 +662,8 @@ fn phases_are_of_the_mobile_nodes_links() {
     let with = run(PAPER, &others);
     let alone = run(PAPER, &[("flows.late.start", "20 s")]);
     assert_eq!(with.flows, alone.flows);
-    let kinds: Vec<Beginning> = with.flows[0].phases.iter().map(|p| p.kind).collect();
-    assert_eq!(kinds, [Beginning::Start, Beginning::Handoff]);
+    let kinds: Vec<PhaseStart> = with.flows[0].phases.iter().map(|p| p.kind).collect();
+    assert_eq!(kinds, [PhaseStart::Start, PhaseStart::Handoff]);
     assert!(with.flows[0].phases[1].all_new.is_some());
     let late = &with.flows[1].phases[1];
     assert!(late.counts.acked > 0 && late.first_new.is_none());

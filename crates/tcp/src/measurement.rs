@@ -8,7 +8,7 @@
 //! acknowledged without one.
 
 use educe::Educe;
-use midflight_control::estimate::{Estimate, EstimatorConfig, Passage};
+use midflight_control::estimate::{Estimate, EstimatorConfig, SegmentTimes};
 use midflight_control::Measure;
 use midflight_units::{Instant, Rate};
 
@@ -22,7 +22,7 @@ pub(crate) struct Measurement {
     /// The train that arrived last, and whether more of it is to come.
     train: Option<TrainMark>,
     under_way: bool,
-    passages: Vec<Passage>,
+    passages: Vec<SegmentTimes>,
     /// What the chirps before have told, in bit/s, where that is averaged.
     before: Vec<u64>,
 }
@@ -61,7 +61,7 @@ impl Measurement {
         if usize::from(mark.index) != self.passages.len() {
             return self.end(None);
         }
-        self.passages.push(Passage {
+        self.passages.push(SegmentTimes {
             sent: segment.sent,
             arrived: now,
         });

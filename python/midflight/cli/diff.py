@@ -15,7 +15,7 @@ from midflight.cli.output import UserError, align
 from midflight.cli.source import FigureOption, JobOption, OptionalFile, StudyOption, read_source
 
 if TYPE_CHECKING:
-    from midflight.explain.parting import Comparison, Parting, Side
+    from midflight.explain.divergence import Comparison, Divergence, Side
 
 __all__ = ["diff"]
 
@@ -81,7 +81,7 @@ def diff(
       midflight diff handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 8.2s \\
           --a scheme=sack --b scheme=enhanced
     """
-    from midflight.explain.parting import compare
+    from midflight.explain.divergence import compare
 
     common = list(sets or [])
     if other is None and not (of_a or of_b):
@@ -115,37 +115,37 @@ def text(found: Comparison) -> str:
     for name, only in zip("AB", found.only, strict=True):
         if only:
             lines.append(f"Only {name} has the flows {', '.join(only)}.")
-    if found.parting is None:
+    if found.divergence is None:
         lines.append(
             f"The runs have other digests, {found.digests[0]} and {found.digests[1]}, but every "
             f"event of the flows compared is the same ({total}): what differs is another flow's, "
             "or the order of events at one instant."
         )
         return "\n".join(lines)
-    return "\n".join([*lines, *parting_lines(found.parting)])
+    return "\n".join([*lines, *divergence_lines(found.divergence)])
 
 
-def parting_lines(parting: Parting) -> list[str]:
+def divergence_lines(divergence: Divergence) -> list[str]:
     from midflight.explain import neighbour_lines
-    from midflight.explain.telling import clock
+    from midflight.explain.steps import clock
 
     lines = [
-        f"The runs of {parting.flow} part at {clock(parting.time_ns)}, after {parting.common} "
-        "events that are the same.",
+        f"The runs of {divergence.flow} part at {clock(divergence.time_ns)}, after "
+        f"{divergence.common} events that are the same.",
         "",
         "The last of them:",
-        *(f"  {line}" for line in neighbour_lines(parting.before)),
+        *(f"  {line}" for line in neighbour_lines(divergence.before)),
     ]
-    for name, side in zip("AB", parting.sides, strict=True):
+    for name, side in zip("AB", divergence.sides, strict=True):
         lines += ["", *side_lines(name, side)]
-    lines += ["", f"The senders before {clock(parting.time_ns)}, and after that instant:", ""]
-    return lines + ["  " + line for line in state_table(parting).splitlines()]
+    lines += ["", f"The senders before {clock(divergence.time_ns)}, and after that instant:", ""]
+    return lines + ["  " + line for line in state_table(divergence).splitlines()]
 
 
 def side_lines(name: str, side: Side) -> list[str]:
     """Return what one of the runs does."""
     from midflight.explain import neighbour_lines
-    from midflight.explain.telling import clock, order_text
+    from midflight.explain.steps import clock, order_text
 
     if side.event is None:
         return [f"{name} has no more events."]
@@ -159,9 +159,9 @@ def side_lines(name: str, side: Side) -> list[str]:
     return lines
 
 
-def state_table(parting: Parting) -> str:
+def state_table(divergence: Divergence) -> str:
     """Return the senders before and after; one column before where they are the same."""
-    a, b = parting.sides
+    a, b = divergence.sides
     columns = [("before", a.before), ("A", a.then), ("B", b.then)]
     if a.before != b.before:
         columns = [("A before", a.before), ("B before", b.before), *columns[1:]]
@@ -185,21 +185,21 @@ def cell(name: str, value: Any) -> str:
 
 def values(found: Comparison) -> dict[str, Any]:
     """Return a comparison as values for JSON."""
-    parting = found.parting
+    divergence = found.divergence
     return {
         "identical": found.identical,
         "digests": list(found.digests),
         "same_events": found.same,
         "only": [list(names) for names in found.only],
-        "parting": None
-        if parting is None
+        "divergence": None
+        if divergence is None
         else {
-            "flow": parting.flow,
-            "time_ns": parting.time_ns,
-            "common": parting.common,
-            "before": [row_values(row) for row in parting.before],
-            "a": side_values(parting.sides[0]),
-            "b": side_values(parting.sides[1]),
+            "flow": divergence.flow,
+            "time_ns": divergence.time_ns,
+            "common": divergence.common,
+            "before": [row_values(row) for row in divergence.before],
+            "a": side_values(divergence.sides[0]),
+            "b": side_values(divergence.sides[1]),
         },
     }
 

@@ -88,7 +88,7 @@ def explain(
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
     from midflight.explain.events import listed
-    from midflight.explain.telling import when
+    from midflight.explain.steps import when
 
     is_figure(study, figure, job, file)
     at_ns = None if at is None else read("--at", parse_duration, at)
@@ -180,7 +180,7 @@ def read_run(text: str) -> int:
 def text(found: Explanation) -> str:
     """Return an explanation as numbered lines with what happened around them."""
     from midflight.explain import neighbour_lines
-    from midflight.explain.telling import clock
+    from midflight.explain.steps import clock
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))

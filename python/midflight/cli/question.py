@@ -34,10 +34,10 @@ from midflight.cli.watched import (
     PcapOption,
     PlotOption,
     QlogOption,
+    RunFiles,
     RunOption,
     SnaplenOption,
     TraceOption,
-    Watched,
 )
 from midflight.run_tables import count_cell, rate_cell, time_cell
 
@@ -421,7 +421,7 @@ class Asked:
 
     def produce(self, params: Mapping[str, Any]) -> None:
         """Make the runs, and write what is asked for."""
-        watched = Watched(**{name: params[name] for name in WATCHED})
+        watched = RunFiles(**{name: params[name] for name in WATCHED})
         produce(
             self,
             watched,

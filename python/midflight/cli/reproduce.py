@@ -17,10 +17,10 @@ from midflight.cli.watched import (
     FlowOption,
     PcapOption,
     QlogOption,
+    RunFiles,
     RunOption,
     SnaplenOption,
     TraceOption,
-    Watched,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def reproduce(
     from midflight.studies.study import missing, select_figures
 
     select_figures(studies.load(name), figure)
-    watched = Watched(
+    watched = RunFiles(
         trace=trace, pcap=pcap, qlog=qlog, plot=None, flow=flow, run=of_run, snaplen=snaplen
     )
     one_run = run_to_watch(name, figure, job, watched)
@@ -132,7 +132,7 @@ def reproduce(
 
 
 def run_to_watch(
-    study: str, figure: str | None, job: str | None, watched: Watched
+    study: str, figure: str | None, job: str | None, watched: RunFiles
 ) -> FigureRun | None:
     """Return the runs of which files are asked for; None if none are."""
     asked = [option for option, folder in watched.folders.items() if folder is not None]

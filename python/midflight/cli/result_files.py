@@ -17,7 +17,7 @@ from midflight.run_tables import csv_cell, rows
 
 if TYPE_CHECKING:
     from midflight._core import Plan
-    from midflight.cli.watched import Watched
+    from midflight.cli.watched import RunFiles
     from midflight.plot.history import SetupSource
 
 __all__ = ["CsvOption", "FolderOption", "JsonOption", "Results", "produce", "result_folder"]
@@ -89,7 +89,7 @@ class Results(Protocol):
 
 def produce(
     results: Results,
-    watched: Watched,
+    watched: RunFiles,
     *,
     command: str,
     threads: int,

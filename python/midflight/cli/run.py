@@ -25,10 +25,10 @@ from midflight.cli.watched import (
     PcapOption,
     PlotOption,
     QlogOption,
+    RunFiles,
     RunOption,
     SnaplenOption,
     TraceOption,
-    Watched,
 )
 from midflight.run_tables import RunSummary, counted
 from midflight.unmet import UnmetRuns
@@ -78,7 +78,7 @@ def run(
       midflight run wifi-to-lte --trace events --pcap captures --out results
       midflight run wifi-to-lte --plot run.png
     """
-    watched = Watched(
+    watched = RunFiles(
         trace=trace, pcap=pcap, qlog=qlog, plot=plot, flow=flow, run=of_run, snaplen=snaplen
     )
     thread_count = read_whole("--threads", threads, 0, 1024)

@@ -402,7 +402,7 @@ class Summary:
     ) -> Summary:
         from midflight.sweep import comparison_file
         from midflight.sweep_results import SEED, compare, default_metric, groups, read_flows
-        from midflight.unmet import Occasions, unmet_cells
+        from midflight.unmet import PathChanges, unmet_cells
 
         usual = default_metric(read_flows(folder))
         chosen = metric or usual
@@ -412,19 +412,19 @@ class Summary:
             sampled = [axis for axis in axes if axis.endswith(".at") or axis == SEED]
             by = [axis for axis in axes if axis not in sampled or axis == asked.compare]
             by = by or axes
-        occasions = Occasions(asked)
+        path_changes = PathChanges(asked)
         grouped = groups(
             read_flows(folder, phase),
             axes,
             by,
             chosen,
-            lambda row: occasions.is_over_before(row, phase),
+            lambda row: path_changes.is_over_before(row, phase),
         )
         compared = []
         if asked.compare is not None:
             compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
         file = comparison_file(None if chosen == usual else chosen, phase)
-        unmet = unmet_cells(occasions, folder)
+        unmet = unmet_cells(path_changes, folder)
         return cls(asked, chosen, by, grouped, compared, file, unmet, phase)
 
     @property

@@ -22,10 +22,10 @@ __all__ = [
     "PcapOption",
     "PlotOption",
     "QlogOption",
+    "RunFiles",
     "RunOption",
     "SnaplenOption",
     "TraceOption",
-    "Watched",
 ]
 
 TraceOption: TypeAlias = Annotated[
@@ -86,7 +86,7 @@ SnaplenOption: TypeAlias = Annotated[
 ]
 
 
-class Watched:
+class RunFiles:
     """Where the files of one run go, as far as they are asked for."""
 
     def __init__(

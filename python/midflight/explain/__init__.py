@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
-from midflight.explain.telling import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
+from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
@@ -127,7 +127,7 @@ def explain(
     flow: str | None = None,
     what: str | None = None,
 ) -> Explanation | None:
-    """Explain the most telling event at or just before an instant; None if there is none.
+    """Explain the most significant event at or just before an instant; None if there is none.
 
     `source` is a setup, or a plan with the number `run` of its run from 0. `at_ns` is counted from
     the start of the run, `flow` is the name of a flow (default: the first). `what` takes the last
@@ -212,13 +212,13 @@ def stall_steps(history: History, stall: Stall) -> list[Step]:
         steps = [Step(led.time_ns, f"progress again: {led.text}", led.row), *others]
     else:
         steps = [Step(stall.end_ns, f"the run ended, and {waited} was still waited for", None)]
-    telling = Steps(history)
+    texts = Steps(history)
     sentences: list[Sentence] = []
     for copy in waited_copies(history, stall):
-        sentences += telling.fate_of(copy, stall.end_ns, "the progress")
+        sentences += texts.fate_of(copy, stall.end_ns, "the progress")
     for row in history.slice(history.at(stall.begin_ns), history.at(stall.end_ns)):
         if row.event == "rto":
-            sentences.append((row.time_ns, telling.timeout_text(row), row.index))
+            sentences.append((row.time_ns, texts.timeout_text(row), row.index))
     since = f"nothing new was acknowledged from then on: {waited} was waited for"
     sentences.append((stall.begin_ns, since, None))
     known = {(step.time_ns, step.text.removeprefix("because ")) for step in steps}
@@ -259,21 +259,21 @@ def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
             others = len(together) - 1
             why = f"the last {words} in the 0.1 s up to {clock(at_ns)}"
             if others:
-                why += f", and of the {others + 1} at that instant the most telling"
+                why += f", and of the {others + 1} at that instant the most significant"
             return best, why
     return near[-1], f"the last event at or before {clock(at_ns)}, near which nothing special was"
 
 
 def rank(history: History, row: Row, names: Sequence[str]) -> int | None:
-    """Return the place of an event among these names, the most telling first; None without one."""
+    """Return the place of an event among names, the most significant first; None without one."""
     event = row.event
     if event == "cwnd":
-        before = history.standing(row.index).cwnd
+        before = history.sender_before(row.index).cwnd
         # What an ACK adds is no turn.
         if before is None or before <= row.value <= before + 2:
             return None
         event = "jump"
-    if event == "ssthresh" and history.standing(row.index).ssthresh is None:
+    if event == "ssthresh" and history.sender_before(row.index).ssthresh is None:
         return None
     # What a sender begins with is no change.
     if event in ("backoff", "state") and row.time_ns == history.opened_ns:

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from midflight._core import Events, Occasion, Plan, Setup
+    from midflight._core import Events, PathChange, Plan, Setup
 
 __all__ = [
     "SENT",
@@ -27,8 +27,8 @@ __all__ = [
     "History",
     "OutsideWindowError",
     "Row",
+    "SenderBefore",
     "Stall",
-    "Standing",
     "widening",
 ]
 
@@ -102,7 +102,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SenderBefore:
     """The sender before an event, as far as the events tell."""
 
     cwnd: float | None = None
@@ -175,7 +175,7 @@ class History:
         """
         self.setup = setup = setup_of(source, run)
         self.flow = flow if flow is not None else setup.flows[0]["name"]
-        self.occasions: list[Occasion] = setup.occasions
+        self.path_changes: list[PathChange] = setup.path_changes
         self.events: Events = setup.events(
             flow=flow,
             at_ns=near_ns,
@@ -223,10 +223,10 @@ class History:
         self._holds(index)
         return self.events.head(index)
 
-    def standing(self, index: int) -> Standing:
+    def sender_before(self, index: int) -> SenderBefore:
         """Return the sender before an event."""
         self._holds(index)
-        return Standing(*self.events.standing(index))
+        return SenderBefore(*self.events.sender_before(index))
 
     def slice(self, first: int, end: int) -> list[Row]:
         """Return the events from one number to another; none where the run has none."""
@@ -291,7 +291,7 @@ class History:
 
     def counted(self, ack: int) -> int | None:
         """Return the how manieth duplicate the sender counts this ACK for, if for one."""
-        before = self.standing(ack).duplicates
+        before = self.sender_before(ack).duplicates
         for row in self.onward(ack + 1):
             if row.time_ns != self.row(ack).time_ns or self.head(row.index) not in (ack, None):
                 return None
@@ -354,7 +354,7 @@ class History:
 
     def copies(self, seq: int, before_ns: int) -> list[Copy]:
         """Return the transmissions of a segment up to then, the first one first."""
-        if self.first > 0 and (not len(self) or seq < self.standing(self.first).max):
+        if self.first > 0 and (not len(self) or seq < self.sender_before(self.first).max):
             raise OutsideWindowError
         found = []
         for sent in map(self.row, self.events.sent(seq) if seq >= 0 else ()):
@@ -375,13 +375,13 @@ class History:
     def stall(self, begin_ns: int, end_ns: int) -> Stall:
         """Return the time without progress from one instant to another."""
         for row in self.instant(end_ns):
-            una = self.standing(row.index).una
+            una = self.sender_before(row.index).una
             if row.event == "ack" and row.number >= una:
                 return Stall(begin_ns, end_ns, row.index, True, una)
         last = self.last()
         # The flow has sent something.
         assert last is not None
-        return Stall(begin_ns, end_ns, last.index, False, self.standing(last.index).una)
+        return Stall(begin_ns, end_ns, last.index, False, self.sender_before(last.index).una)
 
     def sender(self, at_ns: int) -> dict[str, Any]:
         """Return the sender after everything before that instant."""

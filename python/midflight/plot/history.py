@@ -101,7 +101,7 @@ class Moments:
         self.end_ns = setup.end_ns if setup.has_end else 0
         self.breaks: dict[int, str] = {}
         self.makes: dict[int, str] = {}
-        for one in setup.occasions:
+        for one in setup.path_changes:
             here, there = one["from_link"], one["to_link"]
             if one["kind"] == "change":
                 begins, ends = f"{there} pauses", f"{there} changes"

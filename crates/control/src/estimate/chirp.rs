@@ -20,7 +20,7 @@
 
 use midflight_units::{Duration, Rate};
 
-use super::{gaps, rounded, Passage};
+use super::{gaps, rounded, SegmentTimes};
 
 /// What the rates of a chirp are weighed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl CleanChirp {
 /// The average rate, those above the first rise cut to its rate; rounded to the
 /// nearest bit/s. None for fewer than two segments.
 pub fn abest(
-    passages: &[Passage],
+    passages: &[SegmentTimes],
     bytes: u32,
     averaging: Averaging,
     clean: CleanChirp,
@@ -75,7 +75,7 @@ pub fn abest(
 
 /// The rate at which the delay first rises, or the highest if it does not.
 /// None for fewer than two segments.
-pub fn first_rise(passages: &[Passage], bytes: u32, resolution: Duration) -> Option<Rate> {
+pub fn first_rise(passages: &[SegmentTimes], bytes: u32, resolution: Duration) -> Option<Rate> {
     let gaps = gaps(passages, bytes, resolution);
     let rise = gaps.iter().find(|gap| gap.rises);
     rise.or(gaps.last()).map(|gap| rounded(gap.rate))

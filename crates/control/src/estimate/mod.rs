@@ -21,7 +21,7 @@ use crate::train::Measure;
 /// When a segment of a train was sent and when it arrived. The clocks of the
 /// two hosts may differ by any constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct SegmentTimes {
     /// When it was sent.
     pub sent: Instant,
     /// When it arrived.
@@ -93,7 +93,12 @@ impl EstimatorConfig {
 
     /// The rate that a train without losses tells, of segments of so many bytes;
     /// none for fewer than two segments.
-    pub fn estimate(&self, measure: Measure, passages: &[Passage], bytes: u32) -> Option<Rate> {
+    pub fn estimate(
+        &self,
+        measure: Measure,
+        passages: &[SegmentTimes],
+        bytes: u32,
+    ) -> Option<Rate> {
         let Self {
             clean, resolution, ..
         } = *self;
@@ -119,10 +124,10 @@ struct Gap {
     rises: bool,
 }
 
-fn gaps(passages: &[Passage], bytes: u32, resolution: Duration) -> Vec<Gap> {
-    let delay = |p: &Passage| i128::from(p.arrived.as_nanos()) - i128::from(p.sent.as_nanos());
+fn gaps(passages: &[SegmentTimes], bytes: u32, resolution: Duration) -> Vec<Gap> {
+    let delay = |p: &SegmentTimes| i128::from(p.arrived.as_nanos()) - i128::from(p.sent.as_nanos());
     let resolution = i128::from(resolution.as_nanos());
-    let of_pair = |pair: &[Passage]| {
+    let of_pair = |pair: &[SegmentTimes]| {
         let gap = pair[1].sent.since(pair[0].sent);
         Gap {
             seconds: gap.as_secs_f64(),
@@ -155,12 +160,12 @@ fn rounded(bps: f64) -> Rate {
 mod testing {
     use midflight_units::{Duration, Instant, Rate};
 
-    use super::Passage;
+    use super::SegmentTimes;
     use crate::train::{Spacing, Then, Train};
 
-    pub(super) fn passages(times_us: &[(u64, u64)]) -> Vec<Passage> {
+    pub(super) fn passages(times_us: &[(u64, u64)]) -> Vec<SegmentTimes> {
         let at = |us: u64| Instant::from_nanos(us * 1000);
-        let passage = |&(sent, arrived): &(u64, u64)| Passage {
+        let passage = |&(sent, arrived): &(u64, u64)| SegmentTimes {
             sent: at(sent),
             arrived: at(arrived),
         };
@@ -169,7 +174,7 @@ mod testing {
 
     /// A chirp of 1000-byte segments whose rates double from 1 Mbit/s on, so that its gaps are 8, 4,
     /// 2, 1 ms ..., with these one-way delays in microseconds.
-    pub(super) fn doubling(delays_us: &[u64]) -> Vec<Passage> {
+    pub(super) fn doubling(delays_us: &[u64]) -> Vec<SegmentTimes> {
         let mut sent = 0;
         let mut gap = 8000;
         let mut times = Vec::new();
@@ -182,7 +187,7 @@ mod testing {
     }
 
     /// A chirp over a fluid link with this much to spare, and after a fixed delay.
-    pub(super) fn through(low: u64, high: u64, segments: u16, spare: u64) -> Vec<Passage> {
+    pub(super) fn through(low: u64, high: u64, segments: u16, spare: u64) -> Vec<SegmentTimes> {
         let rate = |bps| Rate::from_bps(bps).unwrap_or(Rate::from_mbps(1));
         let train = Train {
             number: 1,
@@ -201,7 +206,7 @@ mod testing {
         let mut gaps = train.gaps(1500);
         for _ in 0..segments {
             free = free.max(sent) + each;
-            all.push(Passage {
+            all.push(SegmentTimes {
                 sent,
                 arrived: free + Duration::from_millis(20),
             });

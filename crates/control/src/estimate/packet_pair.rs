@@ -7,11 +7,11 @@
 
 use midflight_units::{Duration, Rate};
 
-use super::{rate_over, Passage};
+use super::{rate_over, SegmentTimes};
 
 /// The capacity by the median dispersion, rounded down to a bit/s; none for fewer than two segments.
-pub fn packet_pair(passages: &[Passage], bytes: u32) -> Option<Rate> {
-    let apart = |pair: &[Passage]| pair[1].arrived.since(pair[0].arrived).as_nanos();
+pub fn packet_pair(passages: &[SegmentTimes], bytes: u32) -> Option<Rate> {
+    let apart = |pair: &[SegmentTimes]| pair[1].arrived.since(pair[0].arrived).as_nanos();
     let mut dispersions: Vec<u64> = passages.windows(2).map(apart).collect();
     dispersions.sort_unstable();
     let middle = dispersions.len() / 2;

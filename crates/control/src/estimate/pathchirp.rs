@@ -5,7 +5,7 @@
 
 use midflight_units::{Duration, Rate};
 
-use super::{gaps, rounded, Passage};
+use super::{gaps, rounded, SegmentTimes};
 
 /// Knobs of pathChirp.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ impl PathChirp {
 
 /// The available bandwidth, rounded to the nearest bit/s; none for fewer than two segments.
 pub fn pathchirp(
-    passages: &[Passage],
+    passages: &[SegmentTimes],
     bytes: u32,
     knobs: PathChirp,
     resolution: Duration,

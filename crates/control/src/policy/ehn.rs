@@ -24,7 +24,7 @@ use crate::{Listens, Notice, Order, Orders, SenderView};
 
 /// The window with which a sender goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Onward {
+enum ResumeWindow {
     Previous,
     SlowStart,
     Adjusted,
@@ -52,7 +52,7 @@ impl Stored {
 /// State and knobs of the sender's half of EHN.
 #[derive(Clone, Copy, Debug)]
 pub struct Ehn {
-    onward: Onward,
+    onward: ResumeWindow,
     estimate_rtt: bool,
     /// The pair before the last fast recovery, and when the segment that it is
     /// about had been sent.
@@ -66,7 +66,7 @@ pub struct Ehn {
 impl Default for Ehn {
     fn default() -> Self {
         Self {
-            onward: Onward::Previous,
+            onward: ResumeWindow::Previous,
             estimate_rtt: false,
             before_recovery: None,
             before_timeout: None,
@@ -99,9 +99,9 @@ impl Part for Ehn {
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
         if name == "ehn_window" {
             let choices = [
-                ("previous", Onward::Previous),
-                ("slow-start", Onward::SlowStart),
-                ("adjusted", Onward::Adjusted),
+                ("previous", ResumeWindow::Previous),
+                ("slow-start", ResumeWindow::SlowStart),
+                ("adjusted", ResumeWindow::Adjusted),
             ];
             self.onward = choose(&Self::INFO, name, value, &choices)?;
         } else {
@@ -194,7 +194,7 @@ impl HandoffPolicy for Ehn {
         let rtt = view.now.since(seen.mark.sent) * 2;
         let mut orders = Orders::none();
         match (self.onward, view.bandwidth) {
-            (Onward::SlowStart, _) => {
+            (ResumeWindow::SlowStart, _) => {
                 // The fast retransmission of Caceres & Iftode 1995, which the paper refers to.
                 let used = cwnd.min(view.receiver_window as f64);
                 let half = (used / 2.0).floor().max(2.0);
@@ -204,7 +204,7 @@ impl HandoffPolicy for Ehn {
                 );
                 orders.push(Order::SetCwnd(1.0), "slow start after the handoff");
             }
-            (Onward::Adjusted, Some(bandwidth)) => {
+            (ResumeWindow::Adjusted, Some(bandwidth)) => {
                 let seconds = rtt.as_nanos() as f64 / 1e9;
                 let share = (bandwidth * seconds).floor().max(2.0);
                 orders.push(
@@ -216,7 +216,7 @@ impl HandoffPolicy for Ehn {
                     "at most that, and at most the window before the handoff",
                 );
             }
-            (Onward::Previous | Onward::Adjusted, _) => {
+            (ResumeWindow::Previous | ResumeWindow::Adjusted, _) => {
                 if restored.is_some() {
                     let reason = "what reduced it was the handoff";
                     orders.push(Order::SetSsthresh(ssthresh), reason);

@@ -7,7 +7,7 @@
 //! and for good when a segment arrived twice that was sent once (A.4). It needs
 //! a receiver that reports duplicates (RFC 2883).
 
-//! What tells, [`UnneededWatch`], is apart from the answer, [`DsackUndo`]: a
+//! What tells, [`UnneededTracker`], is apart from the answer, [`DsackUndo`]: a
 //! handoff policy may have one of its own.
 
 use midflight_units::Seq;
@@ -44,7 +44,7 @@ pub struct Unneeded {
 
 /// Follows the retransmissions of a recovery and the reports of duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnneededWatch {
+pub struct UnneededTracker {
     episode: Option<Episode>,
     /// One past the highest segment sent when the recovery began.
     edge: Seq,
@@ -54,7 +54,7 @@ pub struct UnneededWatch {
 
 /// The DSACK detector.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DsackUndo(UnneededWatch);
+pub struct DsackUndo(UnneededTracker);
 
 impl Part for DsackUndo {
     const INFO: PartInfo = PartInfo {
@@ -91,7 +91,7 @@ impl Episode {
     }
 }
 
-impl UnneededWatch {
+impl UnneededTracker {
     /// The timer has expired, or fast retransmit is about to start; `before` is the
     /// sender before it reduced.
     pub fn begin(&mut self, before: &SenderView, timeout: bool) {

@@ -14,7 +14,7 @@ mod none;
 
 use midflight_units::{Duration, Instant, Seq};
 
-pub use dsack::{DsackUndo, Unneeded, UnneededWatch};
+pub use dsack::{DsackUndo, Unneeded, UnneededTracker};
 pub use eifel::Eifel;
 pub use frto::Frto;
 pub use frto_ns2::FrtoNs2;

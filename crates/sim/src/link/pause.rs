@@ -4,7 +4,7 @@ use super::{Link, Transit};
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::WorldError;
-use crate::moment::{Moment, Scheduled, Shadow};
+use crate::moment::{Moment, Ns2Time, Scheduled};
 use crate::packet::Packet;
 
 /// What no rounding takes away, in seconds.
@@ -46,7 +46,7 @@ impl Link {
 
     /// Holds from `now` on what is on its way to the far end, late packets with
     /// the others in the order in which they would have arrived.
-    pub(crate) fn pause(&mut self, now: Shadow, late: &[Announcement]) {
+    pub(crate) fn pause(&mut self, now: Ns2Time, late: &[Announcement]) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
@@ -147,7 +147,7 @@ impl Link {
 
     /// Takes the packets behind the first `begun` off the link, each with when it entered, where
     /// that is known.
-    fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<Shadow>)> {
+    fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<Ns2Time>)> {
         let entries = self.entries.iter().copied().map(Some);
         let entries = entries.chain(std::iter::repeat(None));
         let unsent = self.ring.iter().copied().zip(entries).skip(begun);
@@ -158,7 +158,7 @@ impl Link {
     }
 
     /// Queues packets that [`Self::unsent`] took off again at `now`. They had room before.
-    fn send_anew(&mut self, now: Shadow, packets: Vec<(Transit, Option<Shadow>)>) {
+    fn send_anew(&mut self, now: Ns2Time, packets: Vec<(Transit, Option<Ns2Time>)>) {
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for (transit, enter) in packets {
             let bytes = transit.packet.bytes;
@@ -175,7 +175,7 @@ impl Link {
     /// move up: a transmission that is cut short leaves the transmitter free.
     pub(crate) fn purge(
         &mut self,
-        now: Shadow,
+        now: Ns2Time,
         mut is_gone: impl FnMut(&Packet) -> bool,
     ) -> Vec<Packet> {
         let mut gone = Vec::new();
@@ -257,7 +257,7 @@ impl Link {
 
     /// After a change to less delay: a packet that enters at `enter` arrives behind
     /// those that were on their way.
-    pub(super) fn hold_back(&mut self, enter: Shadow, bytes: u32) {
+    pub(super) fn hold_back(&mut self, enter: Ns2Time, bytes: u32) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };

@@ -4,7 +4,7 @@ use midflight_units::Instant;
 
 use super::World;
 use crate::agenda::Key;
-use crate::cross::{CrossTraffic, Crossing};
+use crate::cross::{ActiveCrossTraffic, CrossTraffic};
 use crate::event::Observer;
 use crate::link::{LinkConfig, LinkId};
 use crate::moment::Scheduled;
@@ -17,7 +17,7 @@ pub(super) struct CrossSource {
     setting: Option<u16>,
     traffic: CrossTraffic,
     /// While the setting is in force.
-    crossing: Option<Crossing>,
+    crossing: Option<ActiveCrossTraffic>,
     /// How often it has begun.
     begun: u64,
 }
@@ -48,7 +48,7 @@ impl<O: Observer> World<O> {
         for number in 0..self.cross.len() {
             let source = &mut self.cross[number];
             if source.setting.is_none() {
-                source.crossing = Some(Crossing::new(source.traffic, Instant::ZERO, 0));
+                source.crossing = Some(ActiveCrossTraffic::new(source.traffic, Instant::ZERO, 0));
                 source.begun = 1;
                 self.sync_cross(number);
             }
@@ -99,10 +99,14 @@ impl<O: Observer> World<O> {
             return;
         };
         let source = &mut self.cross[number];
-        let running = running.filter(|running: &Crossing| running.is_as(&source.traffic));
+        let running = running.filter(|running: &ActiveCrossTraffic| running.is_as(&source.traffic));
         source.crossing = running.or_else(|| {
             source.begun += 1;
-            Some(Crossing::new(source.traffic, now, source.begun - 1))
+            Some(ActiveCrossTraffic::new(
+                source.traffic,
+                now,
+                source.begun - 1,
+            ))
         });
         self.sync_cross(number);
     }

@@ -25,13 +25,13 @@ pub(super) struct Flow {
 }
 
 /// Passes on what a sender reports.
-pub(super) struct Told<'a, O> {
+pub(super) struct SenderLog<'a, O> {
     pub(super) observer: &'a mut O,
     pub(super) flow: FlowId,
     pub(super) error: &'a mut Option<WorldError>,
 }
 
-impl<O: Observer> Log for Told<'_, O> {
+impl<O: Observer> Log for SenderLog<'_, O> {
     const DETAILED: bool = O::DETAILED;
 
     #[inline(always)]
@@ -125,7 +125,7 @@ impl<O: Observer> World<O> {
                 !covered
             });
         }
-        let log = &mut Told {
+        let log = &mut SenderLog {
             observer: &mut self.observer,
             flow,
             error: &mut self.error,

@@ -7,7 +7,7 @@ use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::NodeId;
 use crate::event::{Carried, Observer};
-use crate::hook::{Emitted, Hook, Passing, Verdict};
+use crate::hook::{Emitted, Hook, HookedPacket, Verdict};
 use crate::link::LinkId;
 use crate::moment::{Moment, Scheduled};
 use crate::packet::Packet;
@@ -40,7 +40,7 @@ impl<O: Observer> World<O> {
         }
         let hooked = &mut self.hooks[usize::from(number)];
         let mut emit = Vec::new();
-        let mut passing = Passing {
+        let mut passing = HookedPacket {
             link,
             rate: self.links[link.index()].rate(),
             packet,

@@ -6,12 +6,12 @@ use midflight_units::Instant;
 use super::World;
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
-use crate::chain::Onward;
+use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::event::{DropCause, Event, Observer};
 use crate::hook::Verdict;
 use crate::impairment::Fate;
-use crate::link::{LinkId, Passage, Transit};
+use crate::link::{Acceptance, LinkId, Transit};
 use crate::moment::{Moment, Scheduled};
 use crate::packet::Packet;
 
@@ -98,7 +98,7 @@ impl<O: Observer> World<O> {
         let Some((transit, fate, followed)) = l.next_fate() else {
             return false;
         };
-        let Passage { start, arrive } = transit.passage;
+        let Acceptance { start, arrive } = transit.passage;
         let (wait, what) = match fate {
             Fate::OnTime => {
                 if followed {
@@ -177,7 +177,7 @@ impl<O: Observer> World<O> {
         }
         let l = &mut self.links[link.index()];
         let gone = l.purge(self.moment.shadow, is_gone);
-        if l.onward == Onward::Routed {
+        if l.onward == NextHop::Routed {
             self.awaiting_route -= gone.len();
         }
         lost.extend(gone);

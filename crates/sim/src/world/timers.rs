@@ -2,7 +2,7 @@
 
 use midflight_units::Instant;
 
-use super::{Told, World, FIRST_SELDOM_AWAITED};
+use super::{SenderLog, World, FIRST_SELDOM_AWAITED};
 use crate::agenda::Key;
 use crate::config::FlowId;
 use crate::event::Observer;
@@ -54,7 +54,7 @@ impl<O: Observer> World<O> {
     fn sender_timer(&mut self, flow: FlowId) {
         let now = self.moment.at;
         let state = &mut self.flows[flow.index()];
-        let log = &mut Told {
+        let log = &mut SenderLog {
             observer: &mut self.observer,
             flow,
             error: &mut self.error,

@@ -19,8 +19,8 @@ pub(crate) use self::phases::Phases;
 pub use self::phases::{FlowOutcome, Phase};
 pub(crate) use self::starts::Starts;
 pub use self::starts::StartupRow;
+pub(crate) use self::stays::CellVisits;
 pub use self::stays::RoamingRow;
-pub(crate) use self::stays::Stays;
 pub(crate) use self::trains::Trains;
 pub use self::trains::{ProbeRun, TrainRow};
 use crate::setup::{Mark, Setup};
@@ -40,7 +40,7 @@ pub(crate) enum Measured {
     /// The first flow, interval by interval.
     Intervals,
     /// Every flow, from one handover of the first one's node to the next.
-    Stays,
+    CellVisits,
     /// How flows start: how long so many packets take.
     Starts {
         counts: Vec<u64>,
@@ -86,7 +86,7 @@ pub(crate) enum AnyMeasure {
     Handoff(Box<EachHandoff>),
     Phases(Phases),
     Intervals(Box<Intervals>),
-    Stays(Stays),
+    CellVisits(CellVisits),
     Starts(Starts),
     Trains(Trains),
 }
@@ -97,7 +97,7 @@ macro_rules! each {
             AnyMeasure::Handoff($measure) => $do,
             AnyMeasure::Phases($measure) => $do,
             AnyMeasure::Intervals($measure) => $do,
-            AnyMeasure::Stays($measure) => $do,
+            AnyMeasure::CellVisits($measure) => $do,
             AnyMeasure::Starts($measure) => $do,
             AnyMeasure::Trains($measure) => $do,
         }
@@ -118,7 +118,7 @@ impl Measure for AnyMeasure {
             Measured::Handoff { .. } => Self::Handoff(Box::new(Measure::new(setup))),
             Measured::Phases { .. } => Self::Phases(Measure::new(setup)),
             Measured::Intervals => Self::Intervals(Box::new(Measure::new(setup))),
-            Measured::Stays => Self::Stays(Measure::new(setup)),
+            Measured::CellVisits => Self::CellVisits(Measure::new(setup)),
             Measured::Starts { .. } => Self::Starts(Measure::new(setup)),
             Measured::Trains => Self::Trains(Measure::new(setup)),
         }

@@ -6,7 +6,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::counts::{FlowMetrics, FlowRow};
 use super::{Measure, Measured};
-use crate::setup::{Beginning, FlowSetup, Mark, Setup};
+use crate::setup::{FlowSetup, Mark, PhaseStart, Setup};
 
 /// What is measured of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Phase {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
     /// What it begins with.
-    pub kind: Beginning,
+    pub kind: PhaseStart,
     /// Name of the link that the flow is on, or comes to.
     pub link: String,
     /// From the start of the phase until the first segment is acknowledged that was never sent before
@@ -68,7 +68,7 @@ impl FlowOutcome {
 /// Watches one flow.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
-struct FlowWatch {
+struct FlowTracker {
     metrics: FlowMetrics,
     moves: bool,
     una: Seq,
@@ -90,7 +90,7 @@ struct FlowWatch {
     phases: Vec<(Option<Duration>, Option<Duration>)>,
 }
 
-impl FlowWatch {
+impl FlowTracker {
     fn stalled_until(&mut self, now: Instant) {
         let stall = now.since(self.advanced);
         if stall > self.stall {
@@ -260,7 +260,7 @@ impl Ends {
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Phases {
-    flows: Vec<FlowWatch>,
+    flows: Vec<FlowTracker>,
     ends: Ends,
     /// What each phase but the first begins with.
     begun: Vec<Mark>,
@@ -271,7 +271,7 @@ impl Observer for Phases {
     fn record(&mut self, now: Instant, flow: FlowId, event: &Event<'_>) {
         self.ends.note(now, flow, event);
         if matches!(event, Event::Make) {
-            let open = |flow: &&mut FlowWatch| flow.moves && flow.opened <= now;
+            let open = |flow: &&mut FlowTracker| flow.moves && flow.opened <= now;
             for flow in self.flows.iter_mut().filter(open) {
                 flow.new_from = Some(flow.max);
             }
@@ -310,7 +310,7 @@ impl Measure for Phases {
             Measured::Phases { packets, ends_run } => (packets, ends_run),
             _ => (1, false),
         };
-        let flow = |flow: &FlowSetup| FlowWatch {
+        let flow = |flow: &FlowSetup| FlowTracker {
             metrics: FlowMetrics::default(),
             moves: flow.stays.is_none(),
             una: 0,
@@ -358,7 +358,7 @@ impl Measure for Phases {
     fn rows(&mut self, setup: &Setup, digest: Digest) -> Self::Rows {
         let until = self.until;
         let start = Mark {
-            kind: Beginning::Start,
+            kind: PhaseStart::Start,
             make: Instant::ZERO,
             place: setup.start,
         };
@@ -367,7 +367,7 @@ impl Measure for Phases {
             place.map_or(String::new(), |place| place.name.clone())
         };
         let begun = || std::iter::once(&start).chain(&self.begun);
-        let outcome = |(of, flow): (&FlowSetup, &mut FlowWatch)| {
+        let outcome = |(of, flow): (&FlowSetup, &mut FlowTracker)| {
             if flow.finished.is_none() {
                 flow.stalled_until(until);
             }

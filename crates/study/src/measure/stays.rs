@@ -43,7 +43,7 @@ pub struct RoamingRow {
 
 /// Measures all flows.
 #[derive(Clone, Debug)]
-pub(crate) struct Stays {
+pub(crate) struct CellVisits {
     /// The interval at hand, a row for each node.
     now: Vec<RoamingRow>,
     /// Up to where each was acknowledged when it began.
@@ -53,7 +53,7 @@ pub(crate) struct Stays {
     station: u8,
 }
 
-impl Stays {
+impl CellVisits {
     /// The interval ends.
     fn close(&mut self, until: Instant, now: Endpoints<'_>) {
         self.now[0].station = self.station;
@@ -85,7 +85,7 @@ impl Stays {
     }
 }
 
-impl Observer for Stays {
+impl Observer for CellVisits {
     #[inline(always)]
     fn record(&mut self, _now: Instant, flow: FlowId, event: &Event<'_>) {
         let node = flow.index();
@@ -115,7 +115,7 @@ impl Observer for Stays {
     }
 }
 
-impl Measure for Stays {
+impl Measure for CellVisits {
     type Rows = (Digest, Vec<RoamingRow>);
 
     fn new(setup: &Setup) -> Self {

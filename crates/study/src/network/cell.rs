@@ -25,7 +25,7 @@ use crate::watch::Place;
 
 /// One direction of an access link.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Way {
+pub(crate) struct OneDirection {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) limit: u32,
@@ -37,9 +37,9 @@ pub(crate) struct Way {
 
 /// Both directions.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ways {
-    pub(crate) down: Way,
-    pub(crate) up: Way,
+pub(crate) struct Directions {
+    pub(crate) down: OneDirection,
+    pub(crate) up: OneDirection,
 }
 
 /// An access link.
@@ -47,22 +47,23 @@ pub(crate) struct Ways {
 pub(crate) struct Access {
     pub(crate) name: String,
     /// At the start, then after each of its changes.
-    pub(crate) settings: Vec<Ways>,
+    pub(crate) settings: Vec<Directions>,
 }
 
 impl Access {
     /// Whether anything on the link is random.
     pub(crate) fn has_chance(&self) -> bool {
         let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
-        let is_random =
-            |way: &Way| way.loss.is_some() || way.reordering.is_some() || way.cross.is_some();
+        let is_random = |way: &OneDirection| {
+            way.loss.is_some() || way.reordering.is_some() || way.cross.is_some()
+        };
         ways.into_iter().any(is_random)
     }
 }
 
 /// What the timeline may do to an access link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MayHappen {
+pub(crate) struct PossibleActions {
     pub(crate) breaks: bool,
     pub(crate) returns: bool,
     pub(crate) changes: bool,
@@ -172,7 +173,7 @@ pub(crate) struct Cell<'a> {
     /// Of the places of captures at the stations.
     pub(crate) places: Vec<String>,
     pub(crate) access: &'a [Access],
-    pub(crate) may_happen: &'a [MayHappen],
+    pub(crate) may_happen: &'a [PossibleActions],
     /// A break does not take what is on the air or in the queue before it.
     pub(crate) spares_uplink: bool,
     /// Where the mobile node begins.
@@ -258,7 +259,7 @@ impl<'a> Cell<'a> {
 
     /// A link between an interface and the mobile node.
     fn local(&self, id: LinkId, ends: (NodeId, NodeId), link: usize) -> LinkConfig {
-        let MayHappen {
+        let PossibleActions {
             breaks, returns, ..
         } = self.may_happen[link];
         LinkConfig {
@@ -270,7 +271,7 @@ impl<'a> Cell<'a> {
 
     /// An access link in one direction.
     fn access(&self, id: LinkId, ends: (NodeId, NodeId), link: usize, up: bool) -> LinkConfig {
-        let impairments = |number: usize, way: &Way| Impairments {
+        let impairments = |number: usize, way: &OneDirection| Impairments {
             loss: way.loss,
             reordering: way.reordering,
             script: Vec::new(),
@@ -280,13 +281,13 @@ impl<'a> Cell<'a> {
                 _ => self.seed(id, &format!("impairments {number}")),
             },
         };
-        let cross = |number: usize, way: &Way| {
+        let cross = |number: usize, way: &OneDirection| {
             way.cross.map(|cross| CrossTraffic {
                 seed: self.seed(id, &format!("cross traffic {number}")),
                 ..cross
             })
         };
-        let of = |ways: &'a Ways| if up { &ways.up } else { &ways.down };
+        let of = |ways: &'a Directions| if up { &ways.up } else { &ways.down };
         let settings = &self.access[link].settings;
         let later = settings.iter().enumerate().skip(1).map(|(number, ways)| {
             let way = of(ways);
@@ -299,7 +300,7 @@ impl<'a> Cell<'a> {
             }
         });
         let way = of(&settings[0]);
-        let MayHappen {
+        let PossibleActions {
             breaks, changes, ..
         } = self.may_happen[link];
         LinkConfig {

@@ -28,7 +28,7 @@ use crate::measure::{FlowRow, Intervals, Measured};
 use crate::network::relay::{radio_links, Relay, CROSS, MOBILE, ROUTER};
 use crate::radio::Radio;
 use crate::scheme::Knobs;
-use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +213,7 @@ impl Numbered for LongFlow {
         let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));
         for &at in marks {
             let mark = Mark {
-                kind: Beginning::Interval,
+                kind: PhaseStart::Interval,
                 make: at,
                 place: 0,
             };

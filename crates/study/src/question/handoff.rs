@@ -25,11 +25,11 @@ use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution};
 use crate::foreign::{build, Policies};
 use crate::measure::{EachHandoff, HandoffRow, Measured, OneHandoff};
-use crate::network::cell::{Access, Cell, Map, MayHappen, Way, Ways, SERVER};
+use crate::network::cell::{Access, Cell, Directions, Map, OneDirection, PossibleActions, SERVER};
 use crate::run::run_setups;
 use crate::scheme::Knobs;
 use crate::setup::{
-    flow_id, Beginning, Entry, FlowSetup, Mark, Network, Part, PathChange, Setup, Timeline,
+    flow_id, Entry, FlowSetup, Mark, Network, Part, PathChange, PhaseStart, Setup, Timeline,
 };
 
 /// How the old and the new link relate in time.
@@ -168,7 +168,7 @@ impl Handoff {
 
     /// The network, with what answers rate requests if anything does.
     pub(crate) fn network(&self, routers: Option<Routers>) -> Network {
-        let ways = |link: &LinkInfo| Way {
+        let ways = |link: &LinkInfo| OneDirection {
             rate: link.rate,
             delay: link.delay,
             limit: queue_limit(link),
@@ -178,19 +178,19 @@ impl Handoff {
         };
         let access = [("old", &self.old), ("new", &self.new)].map(|(name, link)| Access {
             name: name.into(),
-            settings: vec![Ways {
+            settings: vec![Directions {
                 down: ways(link),
                 up: ways(link),
             }],
         });
         let may_happen = [
-            MayHappen {
+            PossibleActions {
                 breaks: true,
-                ..MayHappen::default()
+                ..PossibleActions::default()
             },
-            MayHappen {
+            PossibleActions {
                 is_entered: true,
-                ..MayHappen::default()
+                ..PossibleActions::default()
             },
         ];
         let residences = if self.flows.residents > 0 {
@@ -301,7 +301,7 @@ impl Handoff {
         }
         let make = self.make(at);
         let mark = Mark {
-            kind: Beginning::Handoff,
+            kind: PhaseStart::Handoff,
             make,
             place: NEW as u16,
         };

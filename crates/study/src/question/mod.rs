@@ -13,5 +13,7 @@ pub use self::handoff::{
 };
 pub use self::probe::{run_probes, Probe};
 pub(crate) use self::roam::MOST_STATIONS;
-pub use self::roam::{run_roaming, Foresight, Forgery, Handovers, Roaming, RoamingRun, SignalFate};
+pub use self::roam::{
+    run_roaming, Forgery, HandoffPrediction, Handovers, Roaming, RoamingRun, SignalFate,
+};
 pub use self::startup::{run_startups, Startup};

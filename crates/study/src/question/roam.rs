@@ -26,10 +26,10 @@ use super::numbered::{plain, run_all, setup_of, Numbered, Parts};
 use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::foreign::{build, Policies};
-use crate::measure::{Measured, RoamingRow, Stays};
+use crate::measure::{CellVisits, Measured, RoamingRow};
 use crate::network::stations::{self as network, Stations};
 use crate::scheme::Knobs;
-use crate::setup::{flow_id, Beginning, FlowSetup, Mark, Part, PathChange, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
 /// Handovers of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Handovers {
     /// What becomes of what the node tells its sender.
     pub signal: SignalFate,
     /// How well a node that warns its sender foresees a handover.
-    pub foresight: Foresight,
+    pub foresight: HandoffPrediction,
 }
 
 /// What becomes of a signal.
@@ -60,7 +60,7 @@ pub struct SignalFate {
 
 /// How well a node foresees a handover.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Foresight {
+pub struct HandoffPrediction {
     /// How much later the warning comes than the node means it to.
     pub late: Duration,
     /// How much earlier.
@@ -132,7 +132,7 @@ const MOST_ROWS: u64 = 1_000_000;
 
 /// One handover of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Move {
+struct RoamingHandoff {
     /// When the node leaves.
     at: Instant,
     from: u8,
@@ -266,7 +266,7 @@ impl Roaming {
     }
 
     /// All handovers of a run.
-    fn moves(&self, signal: &AnyHandoverSignal, run: u64) -> Vec<Move> {
+    fn moves(&self, signal: &AnyHandoverSignal, run: u64) -> Vec<RoamingHandoff> {
         let Some(h) = &self.handovers else {
             return Vec::new();
         };
@@ -289,7 +289,7 @@ impl Roaming {
                 let ahead = at + h.foresight.late;
                 ahead.saturating_sub(early)
             });
-            moves.push(Move {
+            moves.push(RoamingHandoff {
                 at,
                 from,
                 to,
@@ -388,7 +388,7 @@ impl Numbered for Roaming {
             }
             let switched = m.detected + self.switch_delay();
             let mark = Mark {
-                kind: Beginning::Handoff,
+                kind: PhaseStart::Handoff,
                 make: switched,
                 place: m.to.into(),
             };
@@ -419,7 +419,7 @@ impl Numbered for Roaming {
             network: Arc::new(stations.network()),
             flows: flows.into(),
             timeline: timeline.finish(),
-            measured: Arc::new(Measured::Stays),
+            measured: Arc::new(Measured::CellVisits),
             end: self.end,
             profile: Arc::from(self.profile.as_str()),
             start: 0,
@@ -439,7 +439,7 @@ pub fn run_roaming(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<RoamingRun>>, StudyError> {
-    let tables = run_all::<_, Stays>(nodes, how, go_on)?;
+    let tables = run_all::<_, CellVisits>(nodes, how, go_on)?;
     let run = |(digest, rows)| RoamingRun { rows, digest };
     let table = |runs: Vec<_>| runs.into_iter().map(run).collect();
     Ok(tables.into_iter().map(table).collect())

@@ -6,14 +6,14 @@ use super::file::{ChangeFile, Direction, LinkFile, WayFile};
 use super::plan::{find, problem, Problem};
 use super::presets::{self, Preset};
 use super::written::{Queue, Written};
-use crate::network::cell::{Access, Way, Ways};
+use crate::network::cell::{Access, Directions, OneDirection};
 
 /// Most packets of cross traffic that a link may have to expect in a run.
 const MOST_CROSS_PACKETS: f64 = 1e9;
 
-impl Ways {
+impl Directions {
     /// One of the two.
-    pub(super) fn of(&self, direction: Direction) -> &Way {
+    pub(super) fn of(&self, direction: Direction) -> &OneDirection {
         match direction {
             Direction::Down => &self.down,
             Direction::Up => &self.up,
@@ -32,7 +32,7 @@ fn or<T: Clone, P>(
 }
 
 /// The ways of a link as it is written.
-pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
+pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Directions, Problem> {
     let preset: Option<&Preset> = match &link.preset {
         None => None,
         Some(name) => {
@@ -55,7 +55,7 @@ pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
     };
     let of_preset = |p: &Preset| Some(p.down_queue());
     let queue = or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::Bdp(1.0));
-    let down = Way {
+    let down = OneDirection {
         rate,
         delay,
         limit: queue.packets(rate, delay),
@@ -71,7 +71,7 @@ pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
     let preset_queue = preset.filter(|_| link.queue.is_none());
     let of_preset = |p: &Preset| Some(p.up_queue());
     let up_queue = or(own.queue.as_ref(), preset_queue, of_preset).unwrap_or(queue);
-    let up = Way {
+    let up = OneDirection {
         rate: up_rate,
         delay: up_delay,
         limit: up_queue.packets(up_rate, up_delay),
@@ -79,14 +79,14 @@ pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Ways, Problem> {
         reordering: own.reorder.as_ref().map(|r| r.value),
         cross: own.cross.as_ref().and_then(|c| c.value.0),
     };
-    Ok(Ways { down, up })
+    Ok(Directions { down, up })
 }
 
 /// A way after a change.
-fn changed(before: &Way, to: &WayFile) -> Way {
+fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
     let rate = to.rate.as_ref().map_or(before.rate, |r| r.value);
     let delay = to.delay.as_ref().map_or(before.delay, |d| d.value);
-    Way {
+    OneDirection {
         rate,
         delay,
         limit: to
@@ -104,7 +104,7 @@ fn changed(before: &Way, to: &WayFile) -> Way {
 
 /// The ways of a link after a change: up changes as down does, but for losses,
 /// reordering and cross traffic, where nothing else is said.
-pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
+pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directions {
     let down = WayFile {
         rate: change.rate.clone(),
         delay: change.delay.clone(),
@@ -122,7 +122,7 @@ pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
         reorder: own.reorder,
         cross: own.cross,
     };
-    Ways {
+    Directions {
         down: changed(&before.down, &down),
         up: changed(&before.up, &up),
     }
@@ -131,8 +131,8 @@ pub(super) fn changed_ways(before: &Ways, change: &ChangeFile) -> Ways {
 /// What a change sets upwards without saying so, where the link's two ways were not alike: a
 /// sentence each.
 pub(super) fn remarks_on_up<'a>(
-    before: &'a Ways,
-    after: &'a Ways,
+    before: &'a Directions,
+    after: &'a Directions,
     change: &'a ChangeFile,
 ) -> impl Iterator<Item = String> + 'a {
     let own = change.up.as_ref();

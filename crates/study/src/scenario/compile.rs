@@ -9,15 +9,19 @@ use midflight_sim::Action;
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
-use super::plan::{Change, Flow, Move, Plan, Telling};
+use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
-use crate::network::cell::{link_names, Cell, Map, MayHappen, SERVER};
+use crate::network::cell::{link_names, Cell, Map, PossibleActions, SERVER};
 use crate::setup::{flow_id, FlowSetup, Mark, Network, Setup, Timeline};
 
 /// What the timeline may do to each access link.
-pub(super) fn what_may_happen(links: usize, moves: &[Move], changes: &[Change]) -> Vec<MayHappen> {
-    let mut all = vec![MayHappen::default(); links];
+pub(super) fn what_may_happen(
+    links: usize,
+    moves: &[PlannedHandoff],
+    changes: &[Change],
+) -> Vec<PossibleActions> {
+    let mut all = vec![PossibleActions::default(); links];
     for step in moves {
         all[step.to].returns |= all[step.to].breaks || step.to == step.from;
         all[step.to].is_entered |= step.to != step.from;
@@ -264,7 +268,7 @@ impl Plan {
         (old, new): (LinkInfo, LinkInfo),
         at: Instant,
         flow: &Flow,
-        telling: Option<Telling>,
+        telling: Option<EventDescription>,
         is_heard: impl Fn(f64) -> bool,
     ) -> Option<(Instant, Notice)> {
         let telling = telling.filter(|t| is_heard(t.lost))?;
@@ -280,7 +284,7 @@ impl Plan {
         Some((at + telling.delay, notice))
     }
 
-    fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &Move) {
+    fn handoff(&self, timeline: &mut Timeline, run: u64, number: usize, step: &PlannedHandoff) {
         let map = self.map();
         let of = format!("handoff {number}");
         let is_heard = |lost, what, flow| self.is_heard(lost, (run, &of), what, flow);

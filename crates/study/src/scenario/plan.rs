@@ -15,9 +15,9 @@ use super::many::MOST_ROWS;
 use super::written::Size;
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
-use crate::network::cell::{link_names, Access, MayHappen};
+use crate::network::cell::{link_names, Access, PossibleActions};
 use crate::scheme::{Built, Knobs, Scheme};
-use crate::setup::{Beginning, FlowSetup, FlowTold, Part, PathChange};
+use crate::setup::{FlowInfo, FlowSetup, Part, PathChange, PhaseStart};
 use crate::MODEL_VERSION;
 
 /// Most access links.
@@ -65,7 +65,7 @@ pub(super) struct Flow {
 
 /// What is said of a handoff or of a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Telling {
+pub(super) struct EventDescription {
     pub(super) delay: Duration,
     pub(super) lost: f64,
     pub(super) rate: Option<Rate>,
@@ -74,18 +74,18 @@ pub(super) struct Telling {
 
 /// The mobile node goes from one link to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Move {
+pub(super) struct PlannedHandoff {
     pub(super) at: Instant,
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
-    pub(super) telling: Option<Telling>,
+    pub(super) telling: Option<EventDescription>,
     /// How often the node does not foresee it, and how often its signal is lost.
     pub(super) missed: f64,
     pub(super) signal_lost: f64,
 }
 
-impl Move {
+impl PlannedHandoff {
     /// When the new link is in use.
     pub(super) fn make(&self) -> Instant {
         self.at + self.gap.unwrap_or(Duration::ZERO)
@@ -100,7 +100,7 @@ pub(super) struct Change {
     pub(super) pause: Duration,
     /// Which of the link's settings it then has.
     pub(super) setting: usize,
-    pub(super) telling: Option<Telling>,
+    pub(super) telling: Option<EventDescription>,
 }
 
 /// A scenario that can be run.
@@ -117,9 +117,9 @@ pub struct Plan {
     pub(super) flow_setups: Arc<[FlowSetup]>,
     /// What path changes there are in every run.
     pub(super) all_path_changes: Arc<[PathChange]>,
-    pub(super) moves: Vec<Move>,
+    pub(super) moves: Vec<PlannedHandoff>,
     pub(super) changes: Vec<Change>,
-    pub(super) may_happen: Vec<MayHappen>,
+    pub(super) may_happen: Vec<PossibleActions>,
     remarks: Vec<String>,
 }
 
@@ -173,8 +173,8 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-fn telling(notice: &NoticeFile, notices: bool) -> Option<Telling> {
-    notices.then(|| Telling {
+fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
+    notices.then(|| EventDescription {
         delay: notice.delay.value,
         lost: notice.lost.value.0,
         rate: notice.says_rate.as_ref().map(|r| r.value),
@@ -276,7 +276,8 @@ impl Plan {
 
     /// Whether something may be different in another run.
     pub fn has_chance(&self) -> bool {
-        let is_lost = |telling: &Option<Telling>| telling.is_some_and(|told| told.lost > 0.0);
+        let is_lost =
+            |telling: &Option<EventDescription>| telling.is_some_and(|told| told.lost > 0.0);
         let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
         self.access.iter().any(Access::has_chance)
             || self
@@ -402,8 +403,8 @@ impl Plan {
         Ok(built)
     }
 
-    fn moves(file: &ScenarioFile, start: usize) -> Result<Vec<Move>, Problem> {
-        let mut moves: Vec<Move> = Vec::new();
+    fn moves(file: &ScenarioFile, start: usize) -> Result<Vec<PlannedHandoff>, Problem> {
+        let mut moves: Vec<PlannedHandoff> = Vec::new();
         let mut on = start;
         let name = |link: usize| file.links.get_index(link).map_or("", |(name, _)| name);
         let end = Instant::ZERO + file.end.value;
@@ -425,7 +426,7 @@ impl Plan {
                     let why = "a handoff at 0 s; expected a later one, or start = the link itself";
                     return problem(key("at"), why);
                 }
-                let this = Move {
+                let this = PlannedHandoff {
                     at,
                     from: on,
                     to: target,
@@ -459,7 +460,7 @@ impl Plan {
     fn changes(
         file: &ScenarioFile,
         access: &mut [Access],
-        moves: &[Move],
+        moves: &[PlannedHandoff],
     ) -> Result<(Vec<Change>, Vec<String>), Problem> {
         let mut changes: Vec<Change> = Vec::new();
         let mut remarks: Vec<String> = Vec::new();
@@ -479,7 +480,7 @@ impl Plan {
                     let why = "a change at 0 s; expected a later one, or these values for the link itself";
                     return problem(key("at"), why);
                 }
-                let crosses = |m: &&Move| {
+                let crosses = |m: &&PlannedHandoff| {
                     (m.from == link || m.to == link) && m.at <= at + pause && at <= m.make()
                 };
                 let near = moves.partition_point(|m| m.make() < at);
@@ -582,7 +583,7 @@ impl Plan {
     }
 
     /// Its flows, in the order of their numbers.
-    pub fn flows_told(&self) -> impl Iterator<Item = FlowTold<'_>> {
+    pub fn flows_told(&self) -> impl Iterator<Item = FlowInfo<'_>> {
         self.flow_setups.iter().map(FlowSetup::told)
     }
 
@@ -595,16 +596,18 @@ impl Plan {
     /// order in which they begin.
     pub fn path_changes(&self) -> Vec<PathChange> {
         let name = |link: usize| self.access[link].name.clone();
-        let wrong = |t: Telling| t.rate.is_some() || t.says_delay.is_some();
+        let wrong = |t: EventDescription| t.rate.is_some() || t.says_delay.is_some();
         let path_change =
-            |at: Instant, make: Instant, (from, to), telling: Option<Telling>| PathChange {
-                is_change: false,
-                links: (name(from), name(to)),
-                at,
-                make,
-                breaks: false,
-                told: telling.map(|t| make + t.delay),
-                told_wrong: telling.is_some_and(wrong),
+            |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
+                PathChange {
+                    is_change: false,
+                    links: (name(from), name(to)),
+                    at,
+                    make,
+                    breaks: false,
+                    told: telling.map(|t| make + t.delay),
+                    told_wrong: telling.is_some_and(wrong),
+                }
             };
         let moves = self.moves.iter().map(|m| PathChange {
             breaks: m.gap.is_some(),
@@ -628,12 +631,12 @@ impl Plan {
 
     /// Instants at which something is measured anew: when a handoff or a change of the
     /// mobile node's link starts.
-    pub(super) fn marks(&self) -> Vec<(Instant, Beginning)> {
+    pub(super) fn marks(&self) -> Vec<(Instant, PhaseStart)> {
         let on = |c: &&Change| self.mobile_is_on(c.at) == c.link;
         let changes = self.changes.iter().filter(on);
-        let moves = self.moves.iter().map(|m| (m.at, Beginning::Handoff));
-        let mut marks: Vec<(Instant, Beginning)> = moves
-            .chain(changes.map(|c| (c.at, Beginning::Change)))
+        let moves = self.moves.iter().map(|m| (m.at, PhaseStart::Handoff));
+        let mut marks: Vec<(Instant, PhaseStart)> = moves
+            .chain(changes.map(|c| (c.at, PhaseStart::Change)))
             .collect();
         // Of two at an instant the handoff, which comes first, stands for both.
         marks.sort_by_key(|mark| mark.0);

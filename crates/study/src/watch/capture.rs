@@ -14,7 +14,7 @@ use midflight_tcp::{Ack, Says, SenderEvent};
 use midflight_units::Instant;
 use midflight_wire::{pcapng, AckSent, Ends, Uniform};
 
-use super::{play, GoOn, LinkNames, Watching};
+use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
 use crate::setup::{PathChange, Setup};
 
@@ -86,7 +86,7 @@ const FIRST_PLACE: usize = 2;
 
 /// A packet seen.
 #[derive(Clone, Debug)]
-struct Shot {
+struct CapturedPacket {
     at: Instant,
     flow: FlowId,
     packet: Carried,
@@ -112,7 +112,7 @@ pub(crate) struct Capturing {
     /// Number of the watched flow.
     flow: usize,
     places: Vec<Place>,
-    shots: Vec<Vec<Shot>>,
+    shots: Vec<Vec<CapturedPacket>>,
     flows: Vec<Known>,
     /// At each place and for each flow, the place of the last ACK in what its receiver sent.
     last: Vec<Vec<usize>>,
@@ -175,7 +175,7 @@ impl Capturing {
             size.min(self.snap)
         };
         self.bytes += PER_PACKET + u64::from(kept);
-        self.shots[place].push(Shot {
+        self.shots[place].push(CapturedPacket {
             at: now,
             flow,
             packet,
@@ -222,7 +222,7 @@ impl Capturing {
 
     /// Says at all places what became of a packet.
     fn remark_loss(&mut self, flow: FlowId, payload: Payload, sent: Instant, text: &str) {
-        let is_it = |shot: &&mut Shot| {
+        let is_it = |shot: &&mut CapturedPacket| {
             shot.flow == flow
                 && match (&shot.packet, payload) {
                     (Carried::Data(s), Payload::Data(seq)) => (s.seq, s.sent) == (seq, sent),
@@ -233,7 +233,8 @@ impl Capturing {
         for shots in &mut self.shots {
             // Of copies that look the same the first not yet lost.
             let since = shots.iter_mut().rev().take_while(|shot| shot.at >= sent);
-            let marked = |shot: &&mut Shot| !shot.remarks.iter().any(|r| r.starts_with(LOST));
+            let marked =
+                |shot: &&mut CapturedPacket| !shot.remarks.iter().any(|r| r.starts_with(LOST));
             if let Some(shot) = since.filter(is_it).filter(marked).last() {
                 shot.remarks.push(text.into());
             }
@@ -349,7 +350,7 @@ fn ends(flow: FlowId) -> Ends {
     }
 }
 
-impl Watching for Capturing {
+impl RunObserver for Capturing {
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         if self.bytes > MOST_BYTES {
             return Err(StudyError::TooLong {

@@ -7,7 +7,7 @@
 //! `dupacks` (so many duplicate ACKs are counted now) and `srtt`.
 //!
 //! A long run has millions of events and a question is about a few of them: what is
-//! [kept](Keep) is bounded, and each event carries the sender before it ([`Standing`]),
+//! [kept](Keep) is bounded, and each event carries the sender before it ([`SenderBefore`]),
 //! so that nothing has to be derived from the events that are not kept.
 
 use std::collections::VecDeque;
@@ -18,13 +18,13 @@ use midflight_tcp::{Ack, SenderEvent, State};
 use midflight_units::{Duration, Instant, Seq};
 
 use super::trace::{Recorder, TraceRow};
-use super::Watching;
+use super::RunObserver;
 use crate::error::StudyError;
 use crate::setup::Setup;
 
 /// The sender before an event, as far as the events tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct SenderBefore {
     /// Congestion window.
     pub cwnd: Option<f64>,
     /// Slow-start threshold.
@@ -49,7 +49,7 @@ pub struct Standing {
     pub timeout: Option<u64>,
 }
 
-impl Default for Standing {
+impl Default for SenderBefore {
     fn default() -> Self {
         Self {
             cwnd: None,
@@ -69,7 +69,7 @@ impl Default for Standing {
 
 /// What led to an event, as far as it has a cause of that kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Because {
+pub struct EventCause {
     /// The segment that caused an ACK.
     pub segment: Option<Seq>,
     /// When this copy of a segment was sent; of an ACK, the segment that caused it.
@@ -89,7 +89,7 @@ pub struct Place {
     /// follows; none for what happens outside the sender.
     pub head: Option<u64>,
     /// The sender before it.
-    pub before: Standing,
+    pub before: SenderBefore,
 }
 
 /// Which of a flow's events are kept.
@@ -113,11 +113,11 @@ pub enum Keep {
 
 /// What was kept of a flow's events, and what is known of those that were not.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct KeptEvents {
     /// The events.
     pub rows: Vec<TraceRow>,
     /// What led to each of them.
-    pub of: Vec<Because>,
+    pub of: Vec<EventCause>,
     /// Where each of them stands.
     pub places: Vec<Place>,
     /// There is no later event than those.
@@ -135,7 +135,7 @@ pub struct Kept {
 #[derive(Clone, Debug)]
 pub(crate) struct Causes {
     recorder: Recorder,
-    of: Vec<Because>,
+    of: Vec<EventCause>,
     places: Vec<Place>,
     flow: usize,
     delayed_ack: Option<Duration>,
@@ -144,19 +144,19 @@ pub(crate) struct Causes {
     /// It awaits its ACK.
     awaits: bool,
     /// ACKs on their way.
-    acks: VecDeque<(Ack, Because)>,
+    acks: VecDeque<(Ack, EventCause)>,
     keep: Keep,
     /// The name that is looked for.
     find: Option<String>,
-    kept: Kept,
+    kept: KeptEvents,
     /// Nothing is listed any more.
     closed: bool,
     /// Events so far.
     count: u64,
-    standing: Standing,
+    sender_before: SenderBefore,
     /// One past the highest segment sent before the last timeout.
     point: Seq,
-    /// Instant of the fast retransmit of [`Standing::recovery`].
+    /// Instant of the fast retransmit of [`SenderBefore::recovery`].
     recovery_at: Instant,
     head: Option<(u64, Instant)>,
 }
@@ -176,10 +176,10 @@ impl Causes {
             acks: VecDeque::new(),
             keep,
             find: None,
-            kept: Kept::default(),
+            kept: KeptEvents::default(),
             closed: false,
             count: 0,
-            standing: Standing::default(),
+            sender_before: SenderBefore::default(),
             point: 0,
             recovery_at: Instant::ZERO,
             head: None,
@@ -193,8 +193,8 @@ impl Causes {
     }
 
     /// What was listed.
-    pub(crate) fn into_kept(self) -> Kept {
-        Kept {
+    pub(crate) fn into_kept(self) -> KeptEvents {
+        KeptEvents {
             rows: self.recorder.into_rows(),
             of: self.of,
             places: self.places,
@@ -223,7 +223,14 @@ impl Causes {
     }
 
     /// Lists what a trace does not.
-    fn push(&mut self, now: Instant, event: &'static str, value: f64, detail: &str, of: Because) {
+    fn push(
+        &mut self,
+        now: Instant,
+        event: &'static str,
+        value: f64,
+        detail: &str,
+        of: EventCause,
+    ) {
         self.recorder.push(now, event, value, detail);
         self.of.push(of);
     }
@@ -241,7 +248,7 @@ impl Causes {
         };
         let blocks = ack.sack.iter(ack.ack);
         let blocks = blocks.map(|b| format!("{}-{}", b.left, b.right.saturating_sub(1)));
-        let of = Because {
+        let of = EventCause {
             segment: segment.map(|(seq, _, _)| seq),
             sent: Some(ack.cause_sent),
             since: Some(now),
@@ -252,11 +259,11 @@ impl Causes {
     }
 
     /// What led to an event of this flow that a trace lists.
-    fn because(&mut self, event: &Event<'_>) -> Because {
+    fn because(&mut self, event: &Event<'_>) -> EventCause {
         match event {
-            Event::Arrived { segment, .. } => Because {
+            Event::Arrived { segment, .. } => EventCause {
                 sent: Some(segment.sent),
-                ..Because::default()
+                ..EventCause::default()
             },
             // An ACK that nobody sent is forged.
             Event::AckArrived(ack) => {
@@ -270,15 +277,15 @@ impl Causes {
                 sent,
                 ..
             } => self.answer(|(a, _)| (a.ack, a.cause_sent) == (*ack, *sent)),
-            Event::Dropped { sent, .. } => Because {
+            Event::Dropped { sent, .. } => EventCause {
                 sent: Some(*sent),
-                ..Because::default()
+                ..EventCause::default()
             },
-            _ => Because::default(),
+            _ => EventCause::default(),
         }
     }
 
-    fn answer(&mut self, is_it: impl Fn(&(Ack, Because)) -> bool) -> Because {
+    fn answer(&mut self, is_it: impl Fn(&(Ack, EventCause)) -> bool) -> EventCause {
         let place = self.acks.iter().position(is_it);
         let taken = place.and_then(|place| self.acks.remove(place));
         taken.map(|(_, of)| of).unwrap_or_default()
@@ -301,7 +308,7 @@ impl Causes {
             self.places.push(Place {
                 number,
                 head: self.head.map(|(head, _)| head).filter(|_| !outside),
-                before: self.standing,
+                before: self.sender_before,
             });
             match event {
                 "send" | "rexmit" => {
@@ -365,7 +372,7 @@ impl Causes {
         let row = self.recorder.row(place);
         let value = row.value;
         let whole = value as u64;
-        let now = &mut self.standing;
+        let now = &mut self.sender_before;
         match row.event {
             "cwnd" => now.cwnd = Some(value),
             "ssthresh" => now.ssthresh = Some(value),
@@ -437,15 +444,15 @@ impl Observer for Causes {
                     self.awaits = true;
                 }
                 Event::Sender(SenderEvent::Smoothed(srtt)) => {
-                    self.push(now, "srtt", srtt.as_secs_f64(), "", Because::default());
+                    self.push(now, "srtt", srtt.as_secs_f64(), "", EventCause::default());
                 }
                 Event::Sender(SenderEvent::Duplicates(count)) => {
-                    self.push(now, "dupacks", f64::from(*count), "", Because::default());
+                    self.push(now, "dupacks", f64::from(*count), "", EventCause::default());
                 }
                 Event::Sender(SenderEvent::Woken { by, set }) => {
-                    let of = Because {
+                    let of = EventCause {
                         since: Some(*set),
-                        ..Because::default()
+                        ..EventCause::default()
                     };
                     self.push(now, "wake", now.since(*set).as_secs_f64(), by.name(), of);
                 }
@@ -455,7 +462,8 @@ impl Observer for Causes {
         if self.of.len() < self.recorder.len() {
             let of = self.because(event);
             self.of.push(of);
-            self.of.resize_with(self.recorder.len(), Because::default);
+            self.of
+                .resize_with(self.recorder.len(), EventCause::default);
         }
         if from < self.recorder.len() {
             self.settle(from);
@@ -463,7 +471,7 @@ impl Observer for Causes {
     }
 }
 
-impl Watching for Causes {
+impl RunObserver for Causes {
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         self.recorder.check_length(end)
     }

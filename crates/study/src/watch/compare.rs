@@ -7,7 +7,7 @@ use midflight_units::Instant;
 
 use super::causes::{Causes, Keep};
 use super::trace::TraceRow;
-use super::{GoOn, Playing, Watching, EVENTS_AT_A_TIME};
+use super::{GoOn, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
 use crate::setup::Setup;
 
@@ -41,12 +41,12 @@ pub struct Compared {
     /// Their digests.
     pub digests: [String; 2],
     /// Of each flow how many events are the same, and where the runs part.
-    pub flows: Vec<(u64, Option<Parted>)>,
+    pub flows: Vec<(u64, Option<Divergence>)>,
 }
 
 /// Where two runs of a flow part.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parted {
+pub struct Divergence {
     /// When.
     pub at: Instant,
     /// The first event that the other has not, by its number and its instant; none if it has no more.
@@ -79,7 +79,7 @@ impl Observer for Several {
     }
 }
 
-impl Watching for Several {
+impl RunObserver for Several {
     fn check_length(&self, _: Instant) -> Result<(), StudyError> {
         // Rows are taken at once.
         Ok(())
@@ -93,7 +93,7 @@ struct Pair {
     queues: [VecDeque<(u64, TraceRow)>; 2],
     common: u64,
     last: Option<u64>,
-    parted: Option<Parted>,
+    parted: Option<Divergence>,
     /// Orders that are not yet compared, and those that only one was given.
     orders: [Vec<(u64, TraceRow)>; 2],
     own: [VecDeque<(u64, TraceRow)>; 2],
@@ -163,10 +163,10 @@ impl Pair {
 
     fn part(&mut self, at: Instant) {
         let last = self.last;
-        self.parted = Some(Parted {
+        self.parted = Some(Divergence {
             at,
             last,
-            ..Parted::default()
+            ..Divergence::default()
         });
         for orders in &mut self.orders {
             orders.retain(|(_, order)| order.at <= at);
@@ -225,12 +225,12 @@ pub fn compare(
             places[flow] = Some(place);
             causes.push(Causes::new(setup, flow, Keep::All));
         }
-        runs.push(Playing::new(setup, Several { causes, places })?);
+        runs.push(Playback::new(setup, Several { causes, places })?);
     }
     let mut pairs: Vec<Pair> = flows.iter().map(|_| Pair::default()).collect();
     let mut left = EVENTS_AT_A_TIME;
     loop {
-        let mut next = runs.iter_mut().map(Playing::next);
+        let mut next = runs.iter_mut().map(Playback::next);
         let next = [(); 2].map(|()| next.next().flatten());
         let now = next.map(|event| event.map_or(Instant::NEVER, |event| event.at()));
         for pair in &mut pairs {

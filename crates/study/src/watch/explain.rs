@@ -5,8 +5,8 @@ use midflight_sim::World;
 use midflight_tcp::State;
 use midflight_units::{Duration, Instant};
 
-use super::causes::{Causes, Keep, Kept};
-use super::{play, GoOn, Playing, Watching, EVENTS_AT_A_TIME};
+use super::causes::{Causes, Keep, KeptEvents};
+use super::{play, GoOn, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
 use crate::measure::{Measure, Phases};
 use crate::setup::{flow_id, Setup};
@@ -23,7 +23,7 @@ fn half(time: Duration) -> Duration {
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// The events.
-    pub kept: Kept,
+    pub kept: KeptEvents,
     /// The digest of the run, if it was played to its end.
     pub digest: Option<String>,
     /// When the run was over, if it was played to its end.
@@ -55,7 +55,7 @@ pub fn explain(
     };
     let mut due = half(near.since(Instant::ZERO));
     let causes = Causes::new(setup, flow, keep).looking_for(find);
-    let mut playing = Playing::new(setup, causes)?;
+    let mut playing = Playback::new(setup, causes)?;
     let mut pasts = Vec::new();
     let mut left = EVENTS_AT_A_TIME;
     let is_over = loop {
@@ -159,7 +159,7 @@ pub struct Stall {
     pub digest: String,
 }
 
-impl Watching for Phases {
+impl RunObserver for Phases {
     fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
         // It counts.
         Ok(())

@@ -14,8 +14,8 @@ use midflight_units::Instant;
 
 pub(crate) use self::capture::Place;
 pub use self::capture::{capture, Capture};
-pub use self::causes::{Because, Keep, Kept, Place as CausePlace, Standing};
-pub use self::compare::{compare, Compared, Parted};
+pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
+pub use self::compare::{compare, Compared, Divergence};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
 pub use self::trace::{trace, Lost, Ordered, TraceRow};
 use crate::error::StudyError;
@@ -46,7 +46,7 @@ impl LinkNames {
 }
 
 /// Who watches a run that is played for it.
-pub(crate) trait Watching: Observer + Clone + Send + Sync {
+pub(crate) trait RunObserver: Observer + Clone + Send + Sync {
     /// Whether it has seen enough.
     fn is_done(&self) -> bool {
         false
@@ -64,12 +64,12 @@ pub(crate) trait Watching: Observer + Clone + Send + Sync {
 
 /// Who watches, beside the measure that ends the run.
 #[derive(Clone, Debug)]
-pub(crate) struct Watched<W> {
+pub(crate) struct Observed<W> {
     watching: W,
     measure: AnyMeasure,
 }
 
-impl<W: Watching> Observer for Watched<W> {
+impl<W: RunObserver> Observer for Observed<W> {
     const DETAILED: bool = W::DETAILED;
 
     fn taps(&self, link: LinkId) -> bool {
@@ -82,7 +82,7 @@ impl<W: Watching> Observer for Watched<W> {
     }
 }
 
-impl<W: Watching> Watched<W> {
+impl<W: RunObserver> Observed<W> {
     fn is_done(&self, next: Instant) -> bool {
         self.watching.is_done() || self.measure.is_done(next)
     }
@@ -94,9 +94,9 @@ impl<W: Watching> Watched<W> {
 }
 
 /// A run that is played event by event for somebody who watches it.
-struct Playing<'a, W> {
+struct Playback<'a, W> {
     setup: &'a Setup,
-    world: World<(Digest, Watched<W>)>,
+    world: World<(Digest, Observed<W>)>,
     /// When something happened last, or the run was over.
     now: Instant,
     /// The next mark before the end of the run.
@@ -106,14 +106,14 @@ struct Playing<'a, W> {
     is_over: bool,
 }
 
-impl<'a, W: Watching> Playing<'a, W> {
+impl<'a, W: RunObserver> Playback<'a, W> {
     /// A run of which nothing has happened yet.
     fn new(setup: &'a Setup, watching: W) -> Result<Self, StudyError> {
         let mut measure = AnyMeasure::new(setup);
         measure.expect(setup.makes());
         let mut playing = Self {
             setup,
-            world: setup.world((Digest::default(), Watched { watching, measure }))?,
+            world: setup.world((Digest::default(), Observed { watching, measure }))?,
             now: Instant::ZERO,
             mark: None,
             next: 0,
@@ -193,12 +193,12 @@ impl<'a, W: Watching> Playing<'a, W> {
 ///
 /// # Errors
 /// [`StudyError::TooLong`], [`StudyError::Interrupted`] when told to stop, or the world's.
-fn play<W: Watching>(
+fn play<W: RunObserver>(
     setup: &Setup,
     watching: W,
     go_on: GoOn<'_>,
 ) -> Result<(W, String), StudyError> {
-    let mut playing = Playing::new(setup, watching)?;
+    let mut playing = Playback::new(setup, watching)?;
     playing.play_on(go_on)?;
     let (digest, watched) = playing.world.into_observer();
     Ok((watched.watching, digest.to_string()))

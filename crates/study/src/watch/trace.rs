@@ -10,7 +10,7 @@ use midflight_sim::{DropCause, Event, FlowId, Observer, Payload};
 use midflight_tcp::{Ack, Author, Profile, Says, Segment, SegmentOption, SenderEvent, State};
 use midflight_units::Instant;
 
-use super::{play, GoOn, LinkNames, Watching};
+use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
 use crate::setup::Setup;
 
@@ -150,7 +150,7 @@ impl Recorder {
     }
 }
 
-impl Watching for Recorder {
+impl RunObserver for Recorder {
     fn check_length(&self, end: Instant) -> Result<(), StudyError> {
         let (what, most) = ("events", MOST_EVENTS);
         if self.rows.len() > most {

@@ -1,7 +1,7 @@
 //! The detector of spurious retransmissions is asked here, and the watch that
 //! follows retransmissions for policies.
 
-use midflight_control::spurious::{AckView, Unneeded, UnneededWatch};
+use midflight_control::spurious::{AckView, Unneeded, UnneededTracker};
 use midflight_control::{Listens, Orders, SenderView};
 use midflight_units::Seq;
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use crate::segment::{Ack, SackBlock};
 /// What is followed for policies that heed unneeded retransmissions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
-    pub(super) retransmissions: UnneededWatch,
+    pub(super) retransmissions: UnneededTracker,
     /// What it has found last, as long as no policy has answered.
     pub(super) found: Option<Unneeded>,
 }

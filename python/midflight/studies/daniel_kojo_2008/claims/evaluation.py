@@ -328,7 +328,7 @@ def f19_1(runs: Runs) -> Finding:
 @LEDGER.claim(
     "D08-F19-2",
     "The same: regular TCP's upper quartile is almost twice that of enhanced TCP.",
-    "Watched: upper quartile of regular over that of enhanced >= 1.7 in each of the six cells "
+    "RunFiles: upper quartile of regular over that of enhanced >= 1.7 in each of the six cells "
     "(`almost twice` as in D08-F4b).",
     figures=("19",),
     needs=both(F19[MBB].values()),
@@ -369,7 +369,7 @@ def f19_3(runs: Runs) -> Finding:
     "D08-F19-4",
     "The same to 18, 9, 1 ms: enhanced TCP's upper quartile is close to its median, regular TCP's "
     "is about 25 % above it.",
-    "Watched, at 18, 9, 1 ms each: upper quartile over median of enhanced <= 1.10, of regular in "
+    "RunFiles, at 18, 9, 1 ms each: upper quartile over median of enhanced <= 1.10, of regular in "
     "1.15 to 1.35.",
     figures=("19",),
     needs=both(pick(F19[BBM], (18, 9, 1)).values()),
@@ -499,7 +499,7 @@ def f21_2(runs: Runs) -> Finding:
 @LEDGER.claim(
     "D08-F21-3",
     "At 9 ms from 6400 kbit/s, make-before-break: A1 saves about 5 %.",
-    "Watched: reduction of the median in 0 to 30 % in each of the five cells.",
+    "RunFiles: reduction of the median in 0 to 30 % in each of the five cells.",
     figures=("21",),
     needs=(*both(F21[9, MBB].values()), *map(sc.as_listed, F21[9, MBB].values())),
 )

@@ -252,7 +252,7 @@ def f5a(runs: Runs) -> Finding:
 @LEDGER.claim(
     "D08-F5b",
     "At 300 ms to 6400 kbit/s the worst affected old link is 800 kbit/s.",
-    "Watched: the upper quartile (make-before-break) at 800 kbit/s is above those at 400 and at "
+    "RunFiles: the upper quartile (make-before-break) at 800 kbit/s is above those at 400 and at "
     "1600 kbit/s.",
     figures=("5",),
     needs=sweeps(F5_300[MBB].values(), REGULAR),
@@ -276,7 +276,7 @@ def f5b(runs: Runs) -> Finding:
     "D08-F5c",
     "A connection over 800 kbit/s and 300 ms overshoots at about 6.5 s and loses about 120 "
     "packets; the first is recovered by fast retransmit, a spurious RTO and another RTO follow.",
-    "The first queue drop of a run without a handoff falls in 6.3 to 6.6 s. Watched: 108 to 132 "
+    "The first queue drop of a run without a handoff falls in 6.3 to 6.6 s. RunFiles: 108 to 132 "
     "segments (120 +- 10 %) are lost before the first RTO; a fast retransmit, then a spurious RTO, "
     "then another RTO.",
     figures=("5",),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from midflight.explain.events import SENT, ZERO, Copy, History, Row
 
 if TYPE_CHECKING:
-    from midflight._core import Occasion
+    from midflight._core import PathChange
 
 __all__ = [
     "MOST_COPIES",
@@ -103,7 +103,7 @@ def row_text(row: Row) -> str:
     return f"{row.event} {value} {row.detail}".rstrip()
 
 
-def occasion_text(one: Occasion) -> str:
+def occasion_text(one: PathChange) -> str:
     """Return what began with a handoff or a change."""
     until = when(one["make_ns"])
     here, there = one["from_link"], one["to_link"]
@@ -184,12 +184,12 @@ class Steps:
 
     def what(self, row: Row) -> str:
         """Return a change inside the sender with what did it."""
-        standing = self.history.standing(row.index)
+        sender_before = self.history.sender_before(row.index)
         value = number(row.value)
         order = self.ordered(row)
         by = f": {order_text(order)}" if order is not None else ""
         if row.event in ("cwnd", "ssthresh"):
-            before = standing.cwnd if row.event == "cwnd" else standing.ssthresh
+            before = sender_before.cwnd if row.event == "cwnd" else sender_before.ssthresh
             change = f"{row.event} {value}"
             if before is not None:
                 change = f"{row.event} {number(before)} -> {value}"
@@ -295,7 +295,7 @@ class Steps:
     def window_reason(self, row: Row) -> str:
         """Return why a window changed without an order."""
         history = self.history
-        before = history.standing(row.index)
+        before = history.sender_before(row.index)
         if row.by == "controller":
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
@@ -315,7 +315,7 @@ class Steps:
     def recovery_text(self, row: Row) -> str:
         """Return whether a fast recovery began with a fast retransmit."""
         later = self.history.onward(self.history.at(row.time_ns))
-        after = next((self.history.standing(one.index) for one in later), None)
+        after = next((self.history.sender_before(one.index) for one in later), None)
         began = after is not None and after.recovery == row.index
         return ", and fast recovery began" if began else ""
 
@@ -342,32 +342,32 @@ class Steps:
 
     def ack_kind(self, row: Row) -> str:
         """Return what an ACK was for the sender."""
-        standing = self.history.standing(row.index)
+        sender_before = self.history.sender_before(row.index)
         una = row.number + 1
         said = f"; it says: {row.detail}" if row.detail else ""
-        if una > standing.max:
+        if una > sender_before.max:
             return ", of what was never sent" + said
         counted = self.history.counted(row.index)
         duplicate = "" if counted is None else f"the {ordinal(counted)} duplicate"
         sacked = f" (SACK {row.sack})" if row.sack else ""
-        if una > standing.una:
-            first = f"segments {standing.una} to {row.number}"
-            if una == standing.una + 1:
+        if una > sender_before.una:
+            first = f"segments {sender_before.una} to {row.number}"
+            if una == sender_before.una + 1:
                 first = f"segment {row.number}"
             also = f", which counts as {duplicate}" if duplicate else ""
             return f", the first of {first}{sacked}{also}{said}"
-        if una == standing.una and standing.closed and row.detail != ZERO:
+        if una == sender_before.una and sender_before.closed and row.detail != ZERO:
             return ", which opened the window again" + said
         if duplicate:
             return f", {duplicate}{sacked}{said}"
-        if una == standing.una:
+        if una == sender_before.una:
             return f", which repeated the last one{sacked}{said}"
         return f", which told of nothing new{sacked}{said}"
 
     def is_duplicate(self, row: Row) -> bool:
-        standing = self.history.standing(row.index)
-        closed = standing.closed or row.detail == ZERO
-        repeats = row.number + 1 == standing.una < standing.max and not closed
+        sender_before = self.history.sender_before(row.index)
+        closed = sender_before.closed or row.detail == ZERO
+        repeats = row.number + 1 == sender_before.una < sender_before.max and not closed
         return repeats or self.history.counted(row.index) is not None
 
     def ack(self, row: Row) -> Told:
@@ -401,7 +401,7 @@ class Steps:
     def signal(self, row: Row) -> list[Sentence]:
         """Tell why a mobile node sent an ACK of its own accord."""
         text = f"the mobile node sent ACK {row.number} as a signal"
-        for one in self.history.occasions:
+        for one in self.history.path_changes:
             began = (one["at_ns"], occasion_text(one), self.mark(one))
             if one["make_ns"] == row.time_ns:
                 return [(row.time_ns, f"{text}: it was on {one['to_link']} now", row.index), began]
@@ -446,7 +446,7 @@ class Steps:
     def sent_reason(self, row: Row) -> str:
         history = self.history
         together = [history.row(i) for i in history.activation(row.index)]
-        standing = history.standing(row.index)
+        sender_before = history.sender_before(row.index)
         orders = [r for r in together if r.event == "order"]
         if row.event == "rexmit":
             for order in reversed(orders):
@@ -459,16 +459,16 @@ class Steps:
         for order in reversed(orders):
             if order.order in RELEASES:
                 return f"; at that instant {order_text(order)}"
-        if standing.recovery is not None:
-            began = when(history.row(standing.recovery).time_ns)
+        if sender_before.recovery is not None:
+            began = when(history.row(sender_before.recovery).time_ns)
             return f", in the fast recovery that began at {began}"
-        if standing.timeout is not None:
-            after = when(history.row(standing.timeout).time_ns)
+        if sender_before.timeout is not None:
+            after = when(history.row(sender_before.timeout).time_ns)
             return f", after the timeout at {after}"
         return ""
 
     def notice(self, row: Row, *, first: bool = False) -> Told:
-        told = [one for one in self.history.occasions if one["told_ns"] == row.time_ns]
+        told = [one for one in self.history.path_changes if one["told_ns"] == row.time_ns]
         if not told:
             text = "a notice of the link came"
             return [(row.time_ns, text if first else f"because {text}", row.index)], None
@@ -489,7 +489,7 @@ class Steps:
             (one["at_ns"], occasion_text(one), self.mark(one)),
         ], None
 
-    def mark(self, one: Occasion) -> int | None:
+    def mark(self, one: PathChange) -> int | None:
         """Return the row that marks the beginning of a handoff or a change."""
         event = "break" if one["breaks"] else "make"
         marks = self.history.events.marks
@@ -499,7 +499,7 @@ class Steps:
     def at_occasion(self, row: Row) -> Told:
         """Tell of the handoff or change that begins or ends there."""
         key = "at_ns" if row.event == "break" else "make_ns"
-        for one in self.history.occasions:
+        for one in self.history.path_changes:
             if one["at_ns" if key == "at_ns" else "make_ns"] == row.time_ns:
                 if row.event == "break" or not one["breaks"]:
                     return [(row.time_ns, occasion_text(one), row.index)], None
@@ -545,7 +545,7 @@ class Steps:
 
     def unanswered_handoff(self, seq: int, wake: Row) -> Iterator[Sentence]:
         """Yield the last handoff if nothing over its link was answered and none was named."""
-        past = [one for one in self.history.occasions if one["at_ns"] <= wake.time_ns]
+        past = [one for one in self.history.path_changes if one["at_ns"] <= wake.time_ns]
         copies = self.history.copies(seq, wake.time_ns)
         copies = [copy for copy in copies if copy.sent.index < wake.index]
         if not past or not copies or past[-1]["at_ns"] in self.named:
@@ -573,12 +573,18 @@ class Steps:
         if sent:
             by = f"when segment {sent[0].number} was sent"
         news = [
-            r for r in together if r.event == "ack" and r.number + 1 > history.standing(r.index).una
+            r
+            for r in together
+            if r.event == "ack" and r.number + 1 > history.sender_before(r.index).una
         ]
         if news:
             by = f"when ACK {news[-1].number} arrived"
         for ack in together:
-            if ack.event == "ack" and ack.detail != ZERO and history.standing(ack.index).closed:
+            if (
+                ack.event == "ack"
+                and ack.detail != ZERO
+                and history.sender_before(ack.index).closed
+            ):
                 by = f"when ACK {ack.number} opened the window again"
         for other in together:
             if other.event == "fast_retransmit":
@@ -682,7 +688,7 @@ class Steps:
         """Return over which link an ACK went, if the mobile node sent it."""
         if not self.node_sends_acks:
             return ""
-        moves = [one for one in self.history.occasions if one["kind"] == "handoff"]
+        moves = [one for one in self.history.path_changes if one["kind"] == "handoff"]
         done = [one["to_link"] for one in moves if one["make_ns"] <= row.time_ns]
         if done:
             return f" over {done[-1]}"
@@ -693,20 +699,20 @@ class Steps:
 
         That may be the one that sent it over another link than the segment before it.
         """
-        for one in self.history.occasions:
+        for one in self.history.path_changes:
             if copy.sent.time_ns <= one["at_ns"] < until:
                 return f"; meanwhile, at {when(one['at_ns'])}, {self.occasion(one)}"
         before = self.history.has_arrived(copy.seq - 1, until)
         arrived = copy.arrived
         if before is None or arrived is None or before.link == arrived.link:
             return ""
-        past = [one for one in self.history.occasions if one["at_ns"] <= copy.sent.time_ns]
+        past = [one for one in self.history.path_changes if one["at_ns"] <= copy.sent.time_ns]
         if not past:
             return ""
         came = f"; segment {copy.seq - 1} had come{self.over(before)}"
         return f"{came}, and then, at {when(past[-1]['at_ns'])}, {self.occasion(past[-1])}"
 
-    def occasion(self, one: Occasion) -> str:
+    def occasion(self, one: PathChange) -> str:
         """Return what began with a handoff or a change; in short where it was told already."""
         if one["at_ns"] in self.named:
             return f"the {one['kind']} of {one['from_link']} began"
@@ -720,7 +726,7 @@ class Steps:
         name = self.link_name(lost)
         began = [
             one
-            for one in self.history.occasions
+            for one in self.history.path_changes
             if one["breaks"] and one["from_link"] == name and one["at_ns"] <= lost.time_ns
         ]
         if began:

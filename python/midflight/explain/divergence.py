@@ -14,16 +14,16 @@ from midflight.explain import Step, chain
 from midflight.explain.events import History, Row, setup_of, widening
 
 if TYPE_CHECKING:
-    from midflight._core import PartedTold, Plan, Setup
+    from midflight._core import DivergenceFields, Plan, Setup
 
-__all__ = ["Comparison", "Parting", "Side", "compare"]
+__all__ = ["Comparison", "Divergence", "Side", "compare"]
 
 #: Events that are compared.
 COMPARED = frozenset(
     "send rexmit window_probe ack rcv drop break make cwnd ssthresh backoff min_rto rtt_sample rto "
     "fast_retransmit recovery_exit".split()
 )
-#: Events told before and after the parting.
+#: Events told before and after the divergence.
 AROUND = 5
 #: Steps that explain the event of a side.
 STEPS = 5
@@ -36,16 +36,16 @@ class Side:
     #: Its first event that the other has not; None if it has no more events.
     event: Row | None
     after: Sequence[Row]
-    #: The sender before the instant of the parting, and after it.
+    #: The sender before the instant of the divergence, and after it.
     before: dict[str, Any]
     then: dict[str, Any]
-    #: Orders that the other side was not given, up to the parting.
+    #: Orders that the other side was not given, up to the divergence.
     orders: Sequence[Row]
     why: Sequence[Step]
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """The first difference between two runs of a flow."""
 
     flow: str
@@ -65,7 +65,7 @@ class Comparison:
     same: dict[str, int] = field(default_factory=dict)
     #: Flows that only one of the runs has.
     only: tuple[Sequence[str], Sequence[str]] = ((), ())
-    parting: Parting | None = None
+    divergence: Divergence | None = None
     #: Only this flow was asked about.
     of_flow: str | None = None
 
@@ -73,7 +73,7 @@ class Comparison:
     def identical(self) -> bool:
         """Whether everything is the same, or everything of the flow that was asked about."""
         if self.of_flow is not None:
-            return self.parting is None
+            return self.divergence is None
         return self.digests[0] == self.digests[1]
 
 
@@ -95,13 +95,13 @@ def compare(
     (first, second), flows = setups[0].compare(setups[1], names)
     same = {name: common for name, (common, _) in zip(names, flows, strict=True)}
     parted = [(told["at_ns"], place) for place, (_, told) in enumerate(flows) if told is not None]
-    parting = None
+    divergence = None
     if first != second and parted:
         _, place = min(parted)
         common, told = flows[place]
         assert told is not None
-        parting = part(setups, (first, second), names[place], common, told)
-    return Comparison((first, second), same, only, parting, flow)
+        divergence = part(setups, (first, second), names[place], common, told)
+    return Comparison((first, second), same, only, divergence, flow)
 
 
 def part(
@@ -109,9 +109,9 @@ def part(
     digests: tuple[str, str],
     flow: str,
     common: int,
-    told: PartedTold,
-) -> Parting:
-    """Return what there is to say of a parting after so many common events."""
+    told: DivergenceFields,
+) -> Divergence:
+    """Return what there is to say of a divergence after so many common events."""
     time_ns, last = told["at_ns"], told["last"]
 
     def look(place: int, size: int) -> tuple[Side, list[Row]]:
@@ -138,7 +138,7 @@ def part(
 
     one, before = widening(lambda size: look(0, size))
     other, _ = widening(lambda size: look(1, size))
-    return Parting(flow, time_ns, common, before[::-1], (one, other))
+    return Divergence(flow, time_ns, common, before[::-1], (one, other))
 
 
 def compared(rows: Iterator[Row]) -> list[Row]:
