@@ -295,7 +295,7 @@ MISTAKES = {
     "residents in words": ([*HANDOFF, "--residents", "some"], ["--residents", "0 to 64"]),
     "flows that open too late": (
         [*HANDOFF, "--flows", "4", "--stagger", "1s"],
-        ["2 s", "3 s", "accepted"],
+        ["2 s", "3 s", "expected"],
     ),
     "a window that is not over": (
         [*HANDOFF, "--window", "20s", "--end", "20s"],
