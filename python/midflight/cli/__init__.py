@@ -19,6 +19,7 @@ from midflight.cli.command import Command
 from midflight.cli.diff import diff
 from midflight.cli.drill import drill
 from midflight.cli.explain import explain
+from midflight.cli.lab import lab
 from midflight.cli.listing import list_registry
 from midflight.cli.output import UserError
 from midflight.cli.plot import plot
@@ -61,6 +62,7 @@ app.command(cls=Command)(drill)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(calibrate)
 app.command("list", cls=Command)(list_registry)
+app.add_typer(lab)
 
 
 @app.callback(invoke_without_command=True)

@@ -52,7 +52,7 @@ class Command(TyperCommand):
             self.refuse_old(args)
             values, left, given = self.make_parser(ctx).parse_args(args=list(args))
             if left:
-                raise UserError(self.too_much(left))
+                raise UserError(self.too_much(ctx.command_path, left))
             for what, count in repeated(values, given):
                 raise UserError(f"{what} is given {count} times; once is accepted")
         return super().parse_args(ctx, args)
@@ -105,15 +105,15 @@ class Command(TyperCommand):
             own[own.index(question[0])] = shlex.join(question)
         return own
 
-    def too_much(self, left: list[str]) -> str:
+    def too_much(self, command: str, left: list[str]) -> str:
         """Return what is wrong with words that are left over, and what is accepted."""
         arguments = [one for one in self.params if isinstance(one, TyperArgument)]
         names = [one.metavar or str(one.name) for one in arguments]
-        accepted = " ".join(["midflight", str(self.name), *names])
+        accepted = " ".join([command, *names])
         words = ", ".join(f'"{word}"' for word in left)
         return (
             f"{words} {'is' if len(left) == 1 else 'are'} too much; {accepted} with options is "
-            f"accepted; see midflight {self.name} --help"
+            f"accepted; see {command} --help"
         )
 
 

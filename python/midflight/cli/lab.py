@@ -1,0 +1,93 @@
+"""`midflight lab`: the same scenarios on the TCP of the Linux kernel, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from midflight.cli.command import Command
+from midflight.cli.input import read_whole
+from midflight.cli.output import UserError, align, progress_display
+
+__all__ = ["lab"]
+
+lab = typer.Typer(
+    name="lab",
+    rich_markup_mode=None,
+    help="Run scenarios on the TCP of the Linux kernel, in virtual time.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+@lab.command(cls=Command)
+def build(
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="A tarball or tree of the kernel, from Linux 6.1 on.  [default: that of Debian's "
+            "package linux-source-6.12]",
+        ),
+    ] = None,
+    hz: Annotated[
+        str, typer.Option(metavar="N", help="Frequency of the kernel's jiffies: 250, 1000 or 100.")
+    ] = "250",
+    jobs: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Compilers at a time.  [default: one for each core]"),
+    ] = None,
+) -> None:
+    """Build the lab's kernel from its source; this takes some minutes, once.
+
+    It is kept in the cache of the user under its version, HZ, and a hash of what midflight adds.
+
+    \b
+    Examples:
+      midflight lab build
+      midflight lab build --source linux-6.12.50.tar.xz --hz 1000
+    """
+    from midflight.lab.build import build as build_kernel
+    from midflight.lab.build import check_machine
+    from midflight.lab.source import find_source
+    from midflight.lab.store import RATES
+
+    if hz not in map(str, RATES):
+        raise UserError(f'--hz "{hz}" is not {", ".join(map(str, RATES[:-1]))} or {RATES[-1]}')
+    cores = len(os.sched_getaffinity(0))
+    job_count = cores if jobs is None else read_whole("--jobs", jobs, 1, 1024)
+    check_machine()
+    path = find_source(source)
+    begun = time.monotonic()
+    with progress_display() as progress:
+        kernel, was_there = build_kernel(path, hz=int(hz), jobs=job_count, progress=progress)
+    took = "is there already" if was_there else f"built in {time.monotonic() - begun:.0f} s"
+    print(f"{kernel.name} {took}: {kernel.path}")
+
+
+@lab.command("list", cls=Command)
+def list_kernels(as_json: JsonOption = False) -> None:
+    """List the kernels that are there; the first one is used if none is named."""
+    from midflight.lab.store import kernels, store_folder
+
+    found = kernels()
+    if as_json:
+        every = [{"name": one.name, "current": one.is_current, **one.about()} for one in found]
+        json.dump(every, sys.stdout, indent=2)
+        print()
+        return
+    if not found:
+        print(f"There is no kernel in {store_folder()}; midflight lab build makes one.")
+        return
+    lines = [["kernel", "version", "HZ", "made of"]]
+    for one in found:
+        of = "this midflight" if one.is_current else "another midflight"
+        lines.append([one.name, one.version, f"{one.hz}", of])
+    print(align(lines, right=False))
