@@ -77,7 +77,8 @@ static void fail(const char *form, ...)
 	va_end(list);
 	if (number && length < (int)sizeof(text))
 		snprintf(text + length, sizeof(text) - length, ": %s", strerror(number));
-	int file = open("/out/error", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	/* The first error is the cause of others. */
+	int file = open("/out/error", O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (file >= 0) {
 		if (write(file, text, strlen(text)) < 0)
 			puts(text);

@@ -6,13 +6,16 @@ import json
 import os
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from midflight.cli.command import Command
 from midflight.cli.input import read_whole
 from midflight.cli.output import UserError, align, progress_display
+
+if TYPE_CHECKING:
+    from midflight.lab.doctor import Measured
 
 __all__ = ["lab"]
 
@@ -24,6 +27,15 @@ lab = typer.Typer(
     no_args_is_help=True,
 )
 
+KernelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="NAME",
+        help="The kernel, by its name or the beginning of it.  [default: the first of "
+        "`midflight lab list`]",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -70,6 +82,61 @@ def build(
         kernel, was_there = build_kernel(path, hz=int(hz), jobs=job_count, progress=progress)
     took = "is there already" if was_there else f"built in {time.monotonic() - begun:.0f} s"
     print(f"{kernel.name} {took}: {kernel.path}")
+
+
+@lab.command(cls=Command)
+def doctor(name: KernelOption = None, as_json: JsonOption = False) -> int:
+    """Say what the lab has and what is missing; measure its kernel.
+
+    The kernel is booted; a bulk transfer over links of 100 Mbit/s gives the CPU time that a packet
+    costs, and by how much the packets are delivered later than the links' model says. Exit status:
+    0 if the lab can run, 1 if not.
+    """
+    from dataclasses import asdict
+
+    from midflight.lab import LabError
+    from midflight.lab.doctor import findings, measure
+    from midflight.lab.store import choose
+
+    found = list(findings())
+    measured: Measured | None = None
+    try:
+        kernel = choose(name)
+        measured, problem = measure(kernel), ""
+        called = kernel.name
+    except LabError as error:
+        called, problem = "", str(error)
+    if as_json:
+        values = {
+            "findings": [asdict(one) for one in found],
+            "kernel": called or None,
+            "measured": measured and {**asdict(measured), "cost_us": measured.cost_us},
+        }
+        json.dump(values, sys.stdout, indent=2)
+        print()
+    else:
+        rows = [[one.what, "yes" if one.is_there else "no", one.text] for one in found]
+        print(align(rows, right=False))
+        print(
+            "\n"
+            + (measured_text(called, measured) if measured else f"The lab cannot run: {problem}")
+        )
+    return 0 if measured and measured.repeats else 1
+
+
+def measured_text(name: str, of: Measured) -> str:
+    """Return what was measured of a kernel."""
+    rows = [
+        ["a guest without traffic", f"{of.idle_s:.3f} s"],
+        ["a packet", f"{of.cost_us:.1f} us of CPU time, of {of.packets} packets"],
+        [
+            "delivered at the nanosecond",
+            f"{of.exact} packets; the latest {of.most_late_ns} ns late",
+        ],
+        ["the same run again", "the same to the byte" if of.repeats else "differs"],
+        ["with another seed", "another run" if of.seeds_differ else "the same run"],
+    ]
+    return f"{name}, measured:\n{align(rows, right=False)}"
 
 
 @lab.command("list", cls=Command)

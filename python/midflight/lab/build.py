@@ -27,6 +27,8 @@ SPACE_BYTES = 1_000_000_000
 LINES = 1450
 #: Beginnings of names of the environment that would change what make does.
 OF_MAKE = ("KBUILD_", "KCFLAGS", "KCONFIG_", "MAKE", "MFLAGS", "CROSS_COMPILE")
+#: What lines of make's output have that say why something does not build.
+OF_ERRORS = ("error:", "can't open", "No rule to make", "No space left")
 #: How long a program that is asked to end may take.
 PATIENCE_S = 0.5
 
@@ -146,7 +148,7 @@ class Make:
 
         Raises `LabError` with its first error if it fails. However this ends, make has ended.
         """
-        errors = []
+        error, last = "", ""
         with (
             self.log.open("a", encoding="utf-8") as log,
             ending(
@@ -167,11 +169,13 @@ class Make:
             for number, line in enumerate(process.stdout):
                 told(number)
                 log.write(line)
-                if "error:" in line or "*** " in line:
-                    errors.append(line.strip())
+                if not line.startswith("make"):
+                    last = line.strip()
+                if not error and any(word in line for word in OF_ERRORS):
+                    error = line.strip()
             status = process.wait()
         if status:
-            what = errors[0] if errors else f"make ended with status {status}"
+            what = error or last or f"make ended with status {status}"
             raise LabError(f"the kernel does not build (make {' '.join(words)}): {what}")
 
 

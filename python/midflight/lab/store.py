@@ -171,7 +171,7 @@ def build_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def remove_left_overs(store: Path) -> None:
@@ -179,7 +179,18 @@ def remove_left_overs(store: Path) -> None:
     for folder in store.glob(f"{BUILDING}*"):
         pid = folder.name.removeprefix(BUILDING)
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder in the background: its many files take some disks a minute."""
+    subprocess.Popen(
+        ["rm", "-rf", folder],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def keep(folder: Path, kernel: Kernel) -> Kernel:
