@@ -14,6 +14,9 @@
  *   namespace NODE                          an end of flows: a namespace with the node's device
  *   sysctl NODE PATH VALUE                  below /proc/sys, in its namespace
  *   flow NUMBER FROM TO BYTES OPENS_NS CC   a transfer; of 0 bytes: without end
+ *   host                                    programs see the host's files, read-only
+ *   server NODE COMMAND                     a program of the host, started at once
+ *   client NODE COMMAND                     the same, started when the script begins; ends the guest
  *   origin NS, end NS                       when the script begins on the monotonic clock; its length
  * and those that the driver takes (lab/kernel/midflight.c).
  */
@@ -46,6 +49,9 @@
 #define NODES 256
 #define FLOWS 4096
 #define FIRST_PORT 5001
+#define LINE 16384
+/* How long a server may take to end, in nanoseconds. */
+#define PATIENCE 1000000000
 #define CHUNK (64u << 20)
 #define COPY (1u << 20)
 
@@ -57,7 +63,21 @@ struct flow {
 	pid_t sender, receiver;
 };
 
+/* A program of the host. */
+struct program {
+	const char *name;
+	unsigned node;
+	char command[LINE];
+	pid_t pid;
+};
+
+/* What a program must not do: mount, so that nothing of the host is writable but the results; load,
+ * reboot, set the clock, make devices, leave its root. CAP_SYS_MODULE, CAP_SYS_RAWIO,
+ * CAP_SYS_CHROOT, CAP_SYS_ADMIN, CAP_SYS_BOOT, CAP_SYS_TIME, CAP_MKNOD. */
+static const int refused[] = { 16, 17, 18, 21, 22, 25, 27 };
+
 static int namespaces[NODES];
+static struct program server = { .name = "server" }, client = { .name = "client" };
 static struct flow flows[FLOWS];
 static unsigned flow_count;
 static uint64_t origin, end;
@@ -228,10 +248,131 @@ static void read_flow(const char *line)
 	flow_count++;
 }
 
+static void mount_at(const char *kind, const char *path, unsigned long flags, const char *option)
+{
+	if (mount(kind, path, kind, flags, option) && errno != EBUSY)
+		fail("cannot mount %s", path);
+}
+
+/* The host's files at /host, with the guest's own /proc, /sys, /dev, /run and /tmp, and a folder of
+ * the results at /mnt. */
+static void show_host(void)
+{
+	mount_at("hostfs", "/host", MS_RDONLY, "host");
+	mount_at("proc", "/host/proc", 0, NULL);
+	mount_at("sysfs", "/host/sys", 0, NULL);
+	mount_at("devtmpfs", "/host/dev", 0, NULL);
+	mount_at("tmpfs", "/host/run", 0, NULL);
+	mount_at("tmpfs", "/host/tmp", 0, "mode=1777");
+	mount_at("hostfs", "/host/mnt", 0, "out/files");
+	mkdir("/host/dev/shm", 01777);
+}
+
+static void read_program(struct program *program, const char *line)
+{
+	int start = 0;
+
+	if (sscanf(line, "%*s %u %n", &program->node, &start) != 1 || !start ||
+	    program->node >= NODES || !line[start])
+		fail("cannot read \"%s\"", line);
+	strcpy(program->command, line + start);
+}
+
+static void redirect(const char *name, const char *what, int to)
+{
+	char path[64];
+	int file;
+
+	snprintf(path, sizeof(path), "/out/%s.%s", name, what);
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+	if (file < 0 || dup2(file, to) < 0)
+		fail("cannot write %s", path);
+}
+
+/* Starts a program with the host's shell; it gets the addresses of both ends. */
+static void run(struct program *program)
+{
+	struct sockaddr_in server_at = address_of(server.node, 0), client_at = address_of(client.node, 0);
+	char server_is[32] = "SERVER=", client_is[32] = "CLIENT=";
+	char *arguments[] = { "sh", "-c", program->command, NULL };
+	char *environment[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/mnt", "TMPDIR=/tmp", "LANG=C.UTF-8", server_is, client_is, NULL,
+	};
+
+	program->pid = fork();
+	if (program->pid < 0)
+		fail("cannot start the %s", program->name);
+	if (program->pid)
+		return;
+	enter(program->node);
+	inet_ntop(AF_INET, &server_at.sin_addr, server_is + 7, sizeof(server_is) - 7);
+	inet_ntop(AF_INET, &client_at.sin_addr, client_is + 7, sizeof(client_is) - 7);
+	setsid();
+	redirect(program->name, "stdout", 1);
+	redirect(program->name, "stderr", 2);
+	close(0);
+	if (open("/dev/null", O_RDONLY) != 0 || chroot("/host") || chdir("/mnt"))
+		fail("cannot enter the host's files for the %s", program->name);
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (prctl(PR_CAPBSET_DROP, refused[i]))
+			fail("cannot take rights from the %s", program->name);
+	close(driver);
+	if (program == &client)
+		sleep_until(origin - 1);
+	execve("/bin/sh", arguments, environment);
+	fail("cannot start the host's /bin/sh for the %s", program->name);
+}
+
+/* Notes how a program ended: its exit status as a shell has it. */
+static void note_end(const struct program *program, int status)
+{
+	char path[64], text[16];
+	int file;
+
+	snprintf(path, sizeof(path), "/out/%s.status", program->name);
+	snprintf(text, sizeof(text), "%d",
+		 WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	file = open(path, O_WRONLY | O_CREAT, 0644);
+	if (file < 0 || write(file, text, strlen(text)) < 0)
+		fail("cannot write %s", path);
+	close(file);
+}
+
+/* Waits until the client ends or the time is up; ends what is left. */
+static void wait_for_client(void)
+{
+	pid_t clock = fork(), pid;
+	int status;
+
+	if (!clock) {
+		sleep_until(origin + end);
+		_exit(0);
+	}
+	while ((pid = wait(&status)) > 0 && pid != clock) {
+		if (pid == server.pid) {
+			note_end(&server, status);
+			server.pid = 0;
+		}
+		if (pid == client.pid) {
+			note_end(&client, status);
+			break;
+		}
+	}
+	if (server.pid) {
+		kill(-server.pid, SIGTERM);
+		sleep_for(PATIENCE);
+		if (waitpid(server.pid, &status, WNOHANG) == server.pid)
+			note_end(&server, status);
+	}
+	/* All but this process, which writes the results. */
+	kill(-1, SIGKILL);
+}
+
 static void read_script(void)
 {
 	FILE *file = fopen("/script", "r");
-	char line[512];
+	static char line[LINE];
 
 	if (!file)
 		fail("cannot read the script");
@@ -248,6 +389,12 @@ static void read_script(void)
 			set_sysctl(line);
 		else if (!strncmp(line, "flow ", 5))
 			read_flow(line);
+		else if (!strcmp(line, "host"))
+			show_host();
+		else if (!strncmp(line, "server ", 7))
+			read_program(&server, line);
+		else if (!strncmp(line, "client ", 7))
+			read_program(&client, line);
 		else if (sscanf(line, "origin %lu", &origin) == 1 || sscanf(line, "end %lu", &end) == 1)
 			continue;
 		else
@@ -432,7 +579,14 @@ int main(void)
 	flush();
 	for (unsigned i = 0; i < flow_count; i++)
 		start(&flows[i]);
-	wait_for_end();
+	if (*server.command)
+		run(&server);
+	if (*client.command) {
+		run(&client);
+		wait_for_client();
+	} else {
+		wait_for_end();
+	}
 	write_results();
 	close(open("/out/done", O_WRONLY | O_CREAT, 0644));
 	sync();

@@ -29,8 +29,8 @@ __all__ = ["LIMIT_S", "MEMORY", "Guest", "Ran", "cores", "run_guests"]
 
 #: The memory of a guest, from which its kernel computes TCP's limits. A guest takes some 30 MB.
 MEMORY = "1024M"
-#: When its wall clock starts, in nanoseconds of Unix time.
-CLOCK_NS = 1_000_000_000 * 10**9
+#: When its wall clock starts, in nanoseconds of Unix time: at the beginning of 2026.
+CLOCK_NS = 1_767_225_600 * 10**9
 #: How long a guest may take unless that is given.
 LIMIT_S = 600.0
 #: Of what a kernel says, how much is looked at for a reason.
@@ -40,6 +40,8 @@ ADDR_NO_RANDOMIZE = 0x0040000
 PR_SET_PDEATHSIG = 1
 #: Where the guest's files are below its folder.
 ROOT, OUT = "root", "out"
+#: Where programs of the host write, below the results.
+FILES = "files"
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,7 @@ def prepare(folder: Path, guest: Guest) -> None:
     (root / "script").write_text(guest.script, encoding="utf-8")
     if guest.sees_host:
         (folder / "host").symlink_to("/")
+        (folder / OUT / FILES).mkdir()
 
 
 def start(kernel: Kernel, guest: Guest, folder: Path, core: int) -> Running:
