@@ -97,15 +97,19 @@ def is_needed(name: str) -> bool:
     """Return whether a build for ARCH=um reads a file, by its path in the source."""
     path = PurePosixPath(name)
     first, *parts = path.parts
+    if first == ".git":
+        return False
     if first == "tools":
         return name.startswith(tuple(f"tools/{one}/" for one in TOOLS))
     if path.name.startswith(KBUILD):
         return True
+    if name.startswith(LEFT_OUT):
+        return False
     if first == "arch" and len(parts) > 1:
         return parts[0] in ARCHITECTURES
     if first == "drivers":
         return parts[0] in DRIVERS or (parts[0] == "net" and is_net_driver(parts[1:]))
-    return not name.startswith(LEFT_OUT)
+    return True
 
 
 def is_net_driver(parts: Sequence[str]) -> bool:
@@ -149,7 +153,7 @@ def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path)
 def copy_tree(path: Path, into: Path, progress: Progress) -> None:
     """Copy what is needed of a tree."""
     names = [one.relative_to(path).as_posix() for one in path.rglob("*") if not one.is_dir()]
-    names = [one for one in names if not one.startswith(".git/") and is_needed(one)]
+    names = [one for one in names if is_needed(one)]
     for number, name in enumerate(names):
         if number % 100 == 0:
             progress(number, len(names))

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -162,8 +163,7 @@ def build_folder() -> Iterator[Path]:
     try:
         store.mkdir(parents=True, exist_ok=True)
         remove_left_overs(store)
-        folder = store / f"{BUILDING}{os.getpid()}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix=f"{BUILDING}{os.getpid()}-", dir=store))
     except OSError as error:
         raise LabError(
             f'cannot write to the cache "{store}": {error.strerror}; XDG_CACHE_HOME names another'
@@ -177,7 +177,7 @@ def build_folder() -> Iterator[Path]:
 def remove_left_overs(store: Path) -> None:
     """Remove folders of builds whose process is gone."""
     for folder in store.glob(f"{BUILDING}*"):
-        pid = folder.name.removeprefix(BUILDING)
+        pid = folder.name.removeprefix(BUILDING).partition("-")[0]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
             remove(folder)
 
