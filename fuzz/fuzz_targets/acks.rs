@@ -3,7 +3,7 @@
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use midflight_control::signal::HandoverMark;
+use midflight_control::signal::HandoffMark;
 use midflight_fuzz::{check, link, notice, opened, policies, profile, Watch};
 use midflight_tcp::{Ack, SackBlock, SackBlocks, Says, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -32,7 +32,7 @@ fn ack(u: &mut Unstructured<'_>, sender: &Sender, now: Instant) -> Result<Ack> {
     }
     let says = match u.int_in_range(0..=11)? {
         0 => Says::ZeroWindow,
-        1 => Says::Moved(HandoverMark {
+        1 => Says::Moved(HandoffMark {
             number: u.int_in_range(1..=3)?,
             sent: now,
         }),

@@ -14,7 +14,7 @@ impl Listens {
     pub const START: Self = Self(1);
     /// Every ACK, after it has been processed.
     pub const ACKS: Self = Self(1 << 1);
-    /// Handover marks of ACKs.
+    /// Handoff marks of ACKs.
     pub const MARKS: Self = Self(1 << 2);
     /// Recoveries that DSACKs show to have been unneeded.
     pub const UNNEEDED: Self = Self(1 << 3);

@@ -478,7 +478,7 @@ impl Connection {
         self.limit(now, self.sender.view().snd_una, log);
     }
 
-    /// The node is about to leave its link, of which its handover signal may tell the other side.
+    /// The node is about to leave its link, of which its handoff signal may tell the other side.
     pub fn on_warning(&mut self, now: Instant) {
         let acks = self.receiver.on_warning(now);
         self.acks.extend(acks);

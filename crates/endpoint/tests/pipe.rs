@@ -409,7 +409,7 @@ fn a_reset_ends_both_sides() {
     assert_eq!(resets[0].1.ack, pipe.of(1).last().and_then(|h| h.ack));
 }
 
-/// What a policy asks of routers and what the node says of a handover crosses the wire.
+/// What a policy asks of routers and what the node says of a handoff crosses the wire.
 #[test]
 fn rates_and_marks_cross_the_wire() {
     use midflight_control::{LinkInfo, StartNotice};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    read_loss, read_reordering, run_long_flows, Cause, CrossTraffic, Execution, FlowRow, FlowRun,
-    Handover,
+    read_loss, read_reordering, run_long_flows, Cause, CrossTraffic, Execution, FlowHandoff,
+    FlowRow, FlowRun,
 };
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::PyTypeError;
@@ -107,7 +107,7 @@ impl LongFlow {
         let policies = policies_of(policies, &failures)?;
         let handoff = match (then, at_ns) {
             (None, None) => None,
-            (Some(second), Some(at)) => Some(Handover {
+            (Some(second), Some(at)) => Some(FlowHandoff {
                 at: Instant::from_nanos(at),
                 pause: Duration::from_nanos(pause_ns),
                 second: second.get().radio.clone(),
@@ -121,7 +121,7 @@ impl LongFlow {
             wired: link(wired)?,
             wired_limit: wired_queue,
             radio: radio.get().radio.clone(),
-            handover: handoff,
+            handoff,
             cross: CrossTraffic {
                 flows: cross_flows,
                 delay: Duration::from_nanos(cross_delay_ns),

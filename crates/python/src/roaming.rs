@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use midflight_study::{
-    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Handovers,
+    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, RoamingHandoffs,
     RoamingRow, RoamingRun, SignalFate, StudyError,
 };
 use midflight_units::{Duration, Instant};
@@ -63,7 +63,7 @@ fn forgery(ack: &str, every_ns: u64) -> PyResult<Forgery> {
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python class"
 )]
-fn handovers(
+fn handoffs(
     every_ns: u64,
     advertisement_ns: u64,
     gap_ns: u64,
@@ -72,14 +72,14 @@ fn handovers(
     signal_lost: f64,
     signal_copies: u8,
     signal_delay_ns: u64,
-) -> Handovers {
+) -> RoamingHandoffs {
     let off = Duration::from_nanos(foresight_error_ns.unsigned_abs());
     let (late, early) = if foresight_error_ns > 0 {
         (off, Duration::ZERO)
     } else {
         (Duration::ZERO, off)
     };
-    Handovers {
+    RoamingHandoffs {
         every: Duration::from_nanos(every_ns),
         advertisement: Duration::from_nanos(advertisement_ns),
         blackout: Duration::from_nanos(gap_ns),
@@ -150,7 +150,7 @@ impl Roaming {
         let failures = Failures::default();
         let policies = policies_of(policies, &failures)?;
         let every = |every_ns| {
-            handovers(
+            handoffs(
                 every_ns,
                 advertisement_ns,
                 gap_ns,
@@ -172,7 +172,7 @@ impl Roaming {
             back_script: fates(up_script)?,
             stations,
             fixed: residents,
-            handovers: every_ns.map(every),
+            handoffs: every_ns.map(every),
             forgery: forged
                 .map(|ack| forgery(ack, forged_every_ns))
                 .transpose()?,

@@ -1,7 +1,7 @@
 //! What a world is made of and what can be done to it.
 
 use midflight_control::policy::Policy;
-use midflight_control::signal::HandoverMark;
+use midflight_control::signal::HandoffMark;
 use midflight_control::{Notice, StartNotice};
 use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig};
 use midflight_units::Instant;
@@ -84,7 +84,7 @@ pub enum Action {
     /// The receiver of a flow has found out that it is on another link. Of what
     /// it sends to tell the sender the network delivers so many copies.
     Attached(FlowId, u8),
-    /// An ACK with a handover mark of this number, which no receiver sent, reaches the sender of a flow.
+    /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
     /// What it acknowledges depends on the sender at that instant.
     Forge(FlowId, ForgedAck, u32),
     /// Record that the old link breaks.
@@ -140,7 +140,7 @@ impl ForgedAck {
             sack: SackBlocks::default(),
             echo: None,
             cause_sent: view.now,
-            says: Says::Moved(HandoverMark {
+            says: Says::Moved(HandoffMark {
                 number,
                 sent: view.now,
             }),

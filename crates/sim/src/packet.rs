@@ -384,7 +384,7 @@ impl<T: Copy + Default> Slots<T> {
 
 #[cfg(test)]
 mod tests {
-    use midflight_control::signal::HandoverMark;
+    use midflight_control::signal::HandoffMark;
     use midflight_tcp::SackBlock;
 
     use super::*;
@@ -402,7 +402,7 @@ mod tests {
             echo: (number.is_multiple_of(2) || blocks == 0).then_some(Instant::from_nanos(number)),
             cause_sent: Instant::from_nanos(7),
             says: match number % 5 {
-                0 => Says::Moved(HandoverMark {
+                0 => Says::Moved(HandoffMark {
                     number: 3,
                     sent: Instant::from_nanos(8),
                 }),

@@ -50,9 +50,9 @@ pub enum StudyError {
         /// What would be accepted.
         accepted: &'static str,
     },
-    /// Handovers that overlap.
+    /// Handoffs that overlap.
     #[error("a handoff every {every} is too often: one may take {longest}, which is gap, advertisement interval, signal delay and the way of the registration together; expected more time between them, or less of these")]
-    Handovers {
+    OverlappingHandoffs {
         /// Time between two.
         every: Duration,
         /// How long one may take.

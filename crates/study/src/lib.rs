@@ -52,9 +52,9 @@ pub use measure::{
 };
 pub use midflight_sim::ForgedAck;
 pub use question::{
-    run_long_flows, run_probes, run_roaming, run_startups, run_sweeps, CrossTraffic, FlowRun,
-    Flows, Forgery, Handoff, HandoffKind, HandoffPrediction, Handover, Handovers, LongFlow, Probe,
-    Roaming, RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
+    run_long_flows, run_probes, run_roaming, run_startups, run_sweeps, CrossTraffic, FlowHandoff,
+    FlowRun, Flows, Forgery, Handoff, HandoffKind, HandoffPrediction, LongFlow, Probe, Roaming,
+    RoamingHandoffs, RoamingRun, SignalFate, Startup, Sweep, LINK_NAMES, REFERENCE_FIXED,
 };
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};

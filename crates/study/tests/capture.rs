@@ -6,8 +6,8 @@ use std::time::Duration as Since;
 use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use midflight_control::LinkInfo;
 use midflight_study::{
-    read_loss, Capture, CrossTraffic, Flows, Handoff, HandoffKind, HandoffPrediction, Handover,
-    Handovers, LongFlow, Radio, Roaming, SignalFate, TraceRow, REFERENCE_FIXED,
+    read_loss, Capture, CrossTraffic, FlowHandoff, Flows, Handoff, HandoffKind, HandoffPrediction,
+    LongFlow, Radio, Roaming, RoamingHandoffs, SignalFate, TraceRow, REFERENCE_FIXED,
 };
 use midflight_units::{Duration, Instant, Rate};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -130,7 +130,7 @@ fn roaming(scheme: &str) -> Roaming {
         back_script: Vec::new(),
         stations: 2,
         fixed: vec![0, 1],
-        handovers: Some(Handovers {
+        handoffs: Some(RoamingHandoffs {
             every: Duration::from_secs(5),
             advertisement: Duration::from_millis(100),
             blackout: Duration::ZERO,
@@ -311,7 +311,7 @@ fn sack_blocks_lie_above_the_ack_and_on_segments_that_arrived() {
 
 /// What the node tells its sender is in its headers: a closed window and the open one, a mark.
 #[test]
-fn zero_windows_and_handover_marks_are_in_the_headers() {
+fn zero_windows_and_handoff_marks_are_in_the_headers() {
     let seen = |scheme: &str, place: &str| {
         let roaming = roaming(scheme);
         let until = roaming.end;
@@ -335,7 +335,7 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
     };
     // 10,000 segments of 1460 bytes need a shift of 8: 14,600,000 / 256, rounded up.
     assert_eq!(windows(&seen("sack", "sender")), [57_032]);
-    // Closed and open again for each of the three handovers.
+    // Closed and open again for each of the three handoffs.
     let freeze = windows(&seen("freeze", "sender"));
     assert_eq!(freeze, [57_032, 0].repeat(4)[..7].to_vec());
     assert!(marks(&seen("freeze", "sender")).is_empty());
@@ -349,8 +349,8 @@ fn zero_windows_and_handover_marks_are_in_the_headers() {
             };
             assert_eq!(usize::from(*number), i + 1);
             let ms = ms.iter().fold(0, |sum, &byte| 256 * sum + u64::from(byte));
-            let handover = 5000 * (i as u64 + 1);
-            assert!((handover..=handover + 100).contains(&ms), "{ms}");
+            let handoff = 5000 * (i as u64 + 1);
+            assert!((handoff..=handoff + 100).contains(&ms), "{ms}");
         }
         let comments: Vec<_> = packets.iter().flat_map(|p| &p.comments).collect();
         assert!(comments.iter().any(|c| c.contains("handoff mark 2")));
@@ -408,7 +408,7 @@ fn a_long_flow_is_seen_at_its_radio_link() {
         wired: link(20_000, 1),
         wired_limit: 30,
         radio: radio(link(2_000, 10)),
-        handover: Some(Handover {
+        handoff: Some(FlowHandoff {
             at: Instant::from_nanos(3_000_000_000),
             pause: Duration::from_millis(500),
             second: radio(link(500, 100)),

@@ -139,7 +139,7 @@ fn run(case: &Row, (scheme, knobs): &Settings) -> Vec<Happening> {
             reordering: None,
             script: script(&case["script"]),
         },
-        handover: None,
+        handoff: None,
         cross: CrossTraffic {
             flows: 0,
             delay: Duration::ZERO,

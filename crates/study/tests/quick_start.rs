@@ -317,7 +317,7 @@ fn other_networks_do_not_answer() {
             reordering: None,
             script: Vec::new(),
         },
-        handover: Some(midflight_study::Handover {
+        handoff: Some(midflight_study::FlowHandoff {
             at: Instant::from_nanos(2_000_000_000),
             pause: Duration::from_millis(100),
             second: Radio {

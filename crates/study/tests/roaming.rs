@@ -5,8 +5,8 @@
 use midflight_control::signal::HANDOVER_SIGNALS;
 use midflight_control::LinkInfo;
 use midflight_study::{
-    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Handovers, Roaming,
-    RoamingRow, SignalFate, StudyError, TraceRow,
+    read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Roaming,
+    RoamingHandoffs, RoamingRow, SignalFate, StudyError, TraceRow,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -49,7 +49,7 @@ fn paper(scheme: &str) -> Roaming {
         back_script: Vec::new(),
         stations: 2,
         fixed: Vec::new(),
-        handovers: Some(Handovers {
+        handoffs: Some(RoamingHandoffs {
             every: Duration::from_secs(5),
             advertisement: ms(100),
             blackout: Duration::ZERO,
@@ -75,9 +75,9 @@ fn paper(scheme: &str) -> Roaming {
     }
 }
 
-fn handovers(roaming: &mut Roaming) -> &mut Handovers {
+fn handoffs(roaming: &mut Roaming) -> &mut RoamingHandoffs {
     roaming
-        .handovers
+        .handoffs
         .as_mut()
         .unwrap_or_else(|| panic!("it moves"))
 }
@@ -112,7 +112,7 @@ fn acked(roaming: &Roaming) -> u64 {
 /// what the agent sends then 50 ms to the router, 8 ms and 1000 bytes on two
 /// links to the node.
 #[test]
-fn the_timeline_of_a_handover() {
+fn the_timeline_of_a_handoff() {
     let up = ms(58) + Duration::from_nanos(160_000 + 32_000 + 3_200);
     let down = ms(58) + Duration::from_nanos(80_000 + 800_000 + 4_000_000);
     let mut detections = Vec::new();
@@ -154,7 +154,7 @@ fn a_blackout_is_time_without_a_link() {
     let mut node = paper("ehn");
     let at = |node: &Roaming| instants(&trace(node, 8.0), "make")[0];
     let without = at(&node);
-    handovers(&mut node).blackout = ms(700);
+    handoffs(&mut node).blackout = ms(700);
     assert_eq!(at(&node), without + ms(700));
     let rows = trace(&node, 8.0);
     let quiet = rows
@@ -187,19 +187,19 @@ fn freeze_warns_ahead_and_what_it_holds_back_is_not_lost() {
         .find(|r| r.event == "send" && r.at > seconds(5.0));
     assert!(again.is_some_and(|r| r.at < seconds(5.16)));
     // Foreseen too late, it is too late.
-    handovers(&mut node).foresight.late = ms(280);
+    handoffs(&mut node).foresight.late = ms(280);
     assert!(trace(&node, 6.0).iter().any(|r| r.event == "drop"));
 }
 
-/// A node that does not foresee a handover still thaws, by three ACKs.
+/// A node that does not foresee a handoff still thaws, by three ACKs.
 #[test]
 fn freeze_without_foresight_is_tr_acks() {
     let mut blind = paper("freeze");
-    handovers(&mut blind).foresight.missed = 1.0;
+    handoffs(&mut blind).foresight.missed = 1.0;
     assert_eq!(rows(&blind), rows(&paper("tr-acks")));
     let half = |missed: f64| {
         let mut node = paper("freeze");
-        handovers(&mut node).foresight.missed = missed;
+        handoffs(&mut node).foresight.missed = missed;
         rows(&node).iter().map(|r| r.drops_break).sum::<u64>()
     };
     let lost = [0.0, 0.5, 1.0].map(half);
@@ -278,7 +278,7 @@ fn scheme_of(signal: &str) -> &str {
     }
 }
 
-/// Schemes meet the same handovers and the same radio.
+/// Schemes meet the same handoffs and the same radio.
 #[test]
 fn chance_does_not_depend_on_the_scheme() {
     let moves = |scheme: &str| {
@@ -347,7 +347,7 @@ fn losses_are_where_they_belong() {
         (lost as f64 / sent as f64 - 0.01).abs() < 0.003,
         "{lost} of {sent}"
     );
-    node.handovers = None;
+    node.handoffs = None;
     assert_eq!(sum(&node, |r| r.drops_break), 0);
     assert_eq!(rows(&node).len(), 3, "one interval");
 }
@@ -358,9 +358,9 @@ fn ehn_at_its_worst_is_a_plain_sender() {
     let plain = acked(&paper("sack"));
     let good = acked(&paper("ehn"));
     assert!(good > plain * 11 / 10, "{good} {plain}");
-    let spoiled = |f: &dyn Fn(&mut Handovers)| {
+    let spoiled = |f: &dyn Fn(&mut RoamingHandoffs)| {
         let mut node = paper("ehn");
-        f(handovers(&mut node));
+        f(handoffs(&mut node));
         acked(&node)
     };
     assert_eq!(spoiled(&|h| h.signal.lost = 1.0), plain);
@@ -462,19 +462,19 @@ fn what_cannot_be_run_is_refused() {
         (&|n| n.stations = 9, "number of base stations 9"),
         (&|n| n.fixed = vec![1, 1, 1], "list of residents 3"),
         (&|n| n.fixed = vec![201], "residents at a station 201"),
-        (&|n| handovers(n).signal.lost = 1.5, "signals lost 1.5"),
+        (&|n| handoffs(n).signal.lost = 1.5, "signals lost 1.5"),
         (
-            &|n| handovers(n).foresight.missed = f64::NAN,
+            &|n| handoffs(n).foresight.missed = f64::NAN,
             "not foreseen NaN",
         ),
         (
-            &|n| handovers(n).every = ms(200),
+            &|n| handoffs(n).every = ms(200),
             "a handoff every 200 ms is too often",
         ),
         (
             &|n| {
                 n.scheme = "freeze".into();
-                handovers(n).foresight.early = Duration::from_secs(5);
+                handoffs(n).foresight.early = Duration::from_secs(5);
             },
             "a warning ahead of a handoff by 5.15 s",
         ),
@@ -494,7 +494,7 @@ fn what_cannot_be_run_is_refused() {
 fn a_run_stops_when_told() {
     let mut endless = paper("ehn");
     endless.end = Instant::from_nanos(u64::MAX / 2);
-    handovers(&mut endless).every = Duration::from_secs(1_000_000);
+    handoffs(&mut endless).every = Duration::from_secs(1_000_000);
     let mut asked = 0;
     let stopped = run_roaming(&[endless], Execution::default(), |_, _| {
         asked += 1;

@@ -10,7 +10,7 @@
 //! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
 
 use educe::Educe;
-use midflight_control::signal::{Advertised, HandoverMark, Signal};
+use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
 use crate::config::ReceiverConfig;
@@ -44,7 +44,7 @@ pub struct Receiver {
     last_cause: Instant,
     /// A zero window is advertised.
     closed: bool,
-    /// Handovers that were marked.
+    /// Handoffs that were marked.
     marks: u32,
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.
@@ -280,7 +280,7 @@ impl Receiver {
             let mut ack = self.acknowledge_again();
             if signal.marked {
                 self.marks += 1;
-                ack.says = Says::Moved(HandoverMark {
+                ack.says = Says::Moved(HandoffMark {
                     number: self.marks,
                     sent: now,
                 });

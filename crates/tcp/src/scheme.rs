@@ -5,7 +5,7 @@ use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{Knob, KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::signal::{AnyHandoverSignal, HANDOVER_SIGNALS};
+use midflight_control::signal::{AnyHandoffSignal, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_units::nearest_few;
 
@@ -98,7 +98,7 @@ pub struct Scheme {
     pub source: String,
     /// Its parts: policies in the order in which they are asked, and at most one
     /// congestion controller, response to duplicate ACKs, loss classifier,
-    /// spurious-retransmission detector, and handover signal, which is the receiver's.
+    /// spurious-retransmission detector, and handoff signal, which is the receiver's.
     pub parts: Vec<&'static str>,
 }
 
@@ -321,7 +321,7 @@ impl Scheme {
                     return Err(clash(other, name, "detector of spurious retransmissions"));
                 }
                 tx.spurious_detector = part;
-            } else if let Some(part) = AnyHandoverSignal::named(name) {
+            } else if let Some(part) = AnyHandoffSignal::named(name) {
                 if let Some(other) = signal.replace(name) {
                     return Err(clash(other, name, "handoff signal"));
                 }
@@ -409,7 +409,7 @@ fn set_somewhere(knob: &str, value: &str) -> Result<bool, SchemeError> {
             part.set_knob(knob, value)?;
         } else if let Some(mut part) = AnySpuriousDetector::named(info.name) {
             part.set_knob(knob, value)?;
-        } else if let Some(mut part) = AnyHandoverSignal::named(info.name) {
+        } else if let Some(mut part) = AnyHandoffSignal::named(info.name) {
             part.set_knob(knob, value)?;
         } else if let Some(mut part) = AnyCongestion::named(info.name) {
             part.set_knob(knob, value)?;
@@ -428,7 +428,7 @@ mod tests {
         for scheme in schemes() {
             let has_own_policies = |p: &&&str| POLICIES.iter().any(|info| info.name == **p);
             let policies = scheme.parts.iter().filter(has_own_policies).count();
-            // A modified LD alone has nobody to tell it of a handover.
+            // A modified LD alone has nobody to tell it of a handoff.
             let name = if scheme.name == "ld-handover" {
                 "ld-handover+frto".into()
             } else {

@@ -2,7 +2,7 @@
 
 use midflight_control::estimate::Estimate;
 use midflight_control::quick_start::{Nonce, RateCode, Request, Response};
-use midflight_control::signal::HandoverMark;
+use midflight_control::signal::HandoffMark;
 use midflight_control::Measure;
 use midflight_units::{Instant, Rate, Seq};
 
@@ -147,8 +147,8 @@ pub enum Says {
     Nothing,
     /// The receiver's window is zero.
     ZeroWindow,
-    /// Handover mark: the receiver is on another link.
-    Moved(HandoverMark),
+    /// Handoff mark: the receiver is on another link.
+    Moved(HandoffMark),
     /// What a train has told. Said once: if the ACK is lost, nobody learns of it.
     Measured {
         /// Number of the train.

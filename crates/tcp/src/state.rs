@@ -41,7 +41,7 @@ pub enum Trigger {
     Spurious,
     /// A handoff notice.
     Notice,
-    /// A handover mark.
+    /// A handoff mark.
     Mark,
     /// The receiver's report of a train.
     Report,

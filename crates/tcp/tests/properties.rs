@@ -10,7 +10,7 @@ use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::signal::{AnyHandoverSignal, HandoverMark, HANDOVER_SIGNALS};
+use midflight_control::signal::{AnyHandoffSignal, HandoffMark, HANDOVER_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
@@ -26,7 +26,7 @@ const FLOW_END: Seq = 400;
 #[derive(Clone, Debug)]
 enum Step {
     /// An ACK `back` below what was sent, with blocks relative to it and an echo;
-    /// perhaps it closes the window, marks a handover, or reports of a train.
+    /// perhaps it closes the window, marks a handoff, or reports of a train.
     Ack {
         back: u64,
         blocks: Vec<(i64, u64)>,
@@ -424,7 +424,7 @@ impl Bench {
                     cause_sent: Instant::ZERO,
                     says: match says {
                         0 | 1 => Says::ZeroWindow,
-                        2..5 => Says::Moved(HandoverMark {
+                        2..5 => Says::Moved(HandoffMark {
                             number: says + self.una as u32 % 7,
                             sent: echo.min(self.now),
                         }),
@@ -445,7 +445,7 @@ impl Bench {
                     let right = left + length;
                     sack.push(number, SackBlock { left, right });
                 }
-                let mark = HandoverMark {
+                let mark = HandoffMark {
                     number: by.wrapping_add(1) as u32,
                     sent: self.now,
                 };
@@ -667,7 +667,7 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
         for recovery in RECOVERIES {
             let mut p = configured(profile_index, recovery);
             for signal in HANDOVER_SIGNALS {
-                let signalling = AnyHandoverSignal::named(signal.name);
+                let signalling = AnyHandoffSignal::named(signal.name);
                 p.receiver.signal = signalling.unwrap_or_else(|| panic!("registered"));
                 for heeds in [false, true] {
                     for seed in 1..=40 {

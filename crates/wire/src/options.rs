@@ -5,7 +5,7 @@
 
 use midflight_control::estimate::Estimate;
 use midflight_control::quick_start::{Nonce, RateCode, Response};
-use midflight_control::signal::HandoverMark;
+use midflight_control::signal::HandoffMark;
 use midflight_tcp::Says;
 use midflight_units::{Instant, Rate};
 
@@ -97,9 +97,9 @@ pub enum Extra {
         /// Segments of the train.
         segments: u16,
     },
-    /// The handover mark of an ACK.
+    /// The handoff mark of an ACK.
     Mark {
-        /// Number of the handover, from 1.
+        /// Number of the handoff, from 1.
         number: u16,
         /// When it left the mobile node, by that node's [`clock`].
         sent: u32,
@@ -133,7 +133,7 @@ impl Extra {
     pub fn says(self) -> Option<Says> {
         match self {
             Self::Train { .. } => None,
-            Self::Mark { number, sent } => Some(Says::Moved(HandoverMark {
+            Self::Mark { number, sent } => Some(Says::Moved(HandoffMark {
                 number: u32::from(number),
                 sent: Instant::from_nanos(u64::from(sent) * 1_000_000),
             })),
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn what_an_ack_says_is_the_same_after_the_wire() {
         let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        let mark = HandoverMark {
+        let mark = HandoffMark {
             number: 7,
             sent: ms(1234),
         };

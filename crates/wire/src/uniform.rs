@@ -187,7 +187,7 @@ impl Uniform {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use midflight_control::signal::HandoverMark;
+    use midflight_control::signal::HandoffMark;
     use midflight_tcp::{profile, SackBlock, SackBlocks};
 
     use super::*;
@@ -230,7 +230,7 @@ mod tests {
         }
         let at = Instant::from_nanos(5_000_000);
         let sent = AckSent { at, syn: false };
-        let mark = HandoverMark {
+        let mark = HandoffMark {
             number: 7,
             sent: at,
         };

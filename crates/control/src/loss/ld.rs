@@ -1,5 +1,5 @@
 //! Loss differentiation (Lim & Jang, IET Communications 2(2), 2008; Lim & Jang
-//! 2009, section 4.1), and its modification for handovers.
+//! 2009, section 4.1), and its modification for handoffs.
 //!
 //! A loss is congestion if
 //!
@@ -11,7 +11,7 @@
 //! and mean deviation (gains 1/8 and 1/4, the deviation from the new mean) and
 //! T_min the least RTT since the last timeout. The papers leave `k` open.
 //!
-//! The modification (section 4.2) takes a timeout for a handover once it is
+//! The modification (section 4.2) takes a timeout for a handoff once it is
 //! found to be spurious: the first RTT of a segment sent after that timeout
 //! becomes T_avg and T_min, half of it T_dev, and for `n` round trips (1 in the
 //! paper) losses are not judged but taken for congestion. Section 4.1.2 resets
@@ -47,7 +47,7 @@ pub struct Ld<const HANDOVER: bool> {
     least: f64,
     /// When the timer last expired: what was sent before belongs to the old path.
     timeout: Instant,
-    /// A handover was found and its first RTT is awaited.
+    /// A handoff was found and its first RTT is awaited.
     awaits_first: bool,
     /// Round trips that are left without a judgement, and the segment whose ACK ends the present one.
     pause: Option<(u32, Seq)>,
@@ -297,7 +297,7 @@ mod tests {
 
     /// Section 4.2: what the old path left behind does not count on the new one.
     #[test]
-    fn after_a_handover_the_first_new_rtt_sets_everything() {
+    fn after_a_handoff_the_first_new_rtt_sets_everything() {
         let mut ld = fed::<true>(vec![42; 100]);
         let at_timeout = SenderView {
             now: Instant::from_nanos(250_000_000_000),

@@ -1,5 +1,5 @@
 //! Explicit Handover Notification, the sender's side (Izumikawa, Yamaguchi &
-//! Katto, section 3): an ACK with the handover mark says that what is in flight
+//! Katto, section 3): an ACK with the handoff mark says that what is in flight
 //! went to the old base station. The sender restarts its timer and sends
 //! everything from the first unacknowledged segment again, with the window as
 //! it was: if a timeout has reduced it meanwhile, the stored pair comes back.
@@ -7,7 +7,7 @@
 //! The paper stores window and threshold "whenever they are changed". After
 //! several reductions the pair in force before the first of them counts, since
 //! SND.UNA last advanced. It speaks of timeouts only; a fast recovery is taken
-//! back as well if what it retransmitted was lost by the handover: sent within
+//! back as well if what it retransmitted was lost by the handoff: sent within
 //! one round-trip time before the mark was.
 //!
 //! A mark counts once: repeats have its number, and one that says nothing new
@@ -122,15 +122,15 @@ impl Ehn {
         !nothing && !again
     }
 
-    /// The pair before a reduction since SND.UNA last advanced that the handover
+    /// The pair before a reduction since SND.UNA last advanced that the handoff
     /// caused: a fast recovery for what was sent within a round-trip time before
     /// the mark, else a timeout.
     fn restored(&self, seen: &MarkSeen, view: &SenderView) -> Option<(f64, f64)> {
         let rtt = view.srtt.unwrap_or(Duration::ZERO);
-        let of_handover = |&(sent, _): &(Option<Instant>, Stored)| {
+        let of_handoff = |&(sent, _): &(Option<Instant>, Stored)| {
             sent.is_none_or(|sent| seen.mark.sent <= sent + rtt)
         };
-        let recovery = self.before_recovery.filter(of_handover);
+        let recovery = self.before_recovery.filter(of_handoff);
         let pairs = [recovery.map(|(_, pair)| pair), self.before_timeout];
         let last = pairs
             .into_iter()

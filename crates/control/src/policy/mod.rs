@@ -31,15 +31,15 @@ use midflight_units::Duration;
 use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::quick_start::{Denial, RateCode, Routers};
-use crate::signal::HandoverMark;
+use crate::signal::HandoffMark;
 use crate::spurious::Unneeded;
 use crate::{Listens, Notice, Orders, SenderView, StartNotice};
 
-/// An ACK with a handover mark, as a policy sees it.
+/// An ACK with a handoff mark, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkSeen {
     /// The mark.
-    pub mark: HandoverMark,
+    pub mark: HandoffMark,
     /// SND.UNA before this ACK.
     pub una_before: midflight_units::Seq,
 }
@@ -92,7 +92,7 @@ pub trait HandoffPolicy {
         Orders::none()
     }
 
-    /// An ACK with a handover mark has been processed; it is neither old nor
+    /// An ACK with a handoff mark has been processed; it is neither old nor
     /// beyond what was sent. Called only if it listens to [`Listens::MARKS`].
     fn on_mark(&mut self, _seen: &MarkSeen, _view: &SenderView) -> Orders {
         Orders::none()

@@ -1,9 +1,9 @@
 //! Explicit Handover Notification, the mobile node's side (Izumikawa,
 //! Yamaguchi & Katto, section 3): on the first router advertisement of its new
-//! base station the node repeats its last ACK with the handover mark. The
+//! base station the node repeats its last ACK with the handoff mark. The
 //! sender's side is the policy `ehn-restore`.
 
-use super::{HandoverSignal, Signal};
+use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};
 
 /// It keeps no state.
@@ -19,7 +19,7 @@ impl Part for EhnSignal {
     };
 }
 
-impl HandoverSignal for EhnSignal {
+impl HandoffSignal for EhnSignal {
     fn on_attached(&mut self) -> Signal {
         Signal {
             copies: 1,

@@ -10,7 +10,7 @@
 
 use midflight_units::Duration;
 
-use super::{Advertised, HandoverSignal, Signal};
+use super::{Advertised, HandoffSignal, Signal};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
 
 /// The warning and the number of copies.
@@ -19,7 +19,7 @@ pub struct Freeze {
     warning: Duration,
     /// ACKs with a zero window.
     freezing: u8,
-    /// ACKs with the whole window after the handover.
+    /// ACKs with the whole window after the handoff.
     thawing: u8,
 }
 
@@ -74,7 +74,7 @@ impl Part for Freeze {
     }
 }
 
-impl HandoverSignal for Freeze {
+impl HandoffSignal for Freeze {
     fn warning(&self) -> Option<Duration> {
         Some(self.warning)
     }

@@ -1,8 +1,8 @@
-//! What a mobile node's TCP tells its sender around a handover of its own.
+//! What a mobile node's TCP tells its sender around a handoff of its own.
 //!
 //! A signal is one file here and one line in the registry below. It belongs to
 //! the receiver, so that any sender can face it: what goes out are repeats of
-//! the last ACK with a window, a handover mark or nothing special, and what the
+//! the last ACK with a window, a handoff mark or nothing special, and what the
 //! sender makes of them is TCP's affair (persist mode, fast retransmit) or that
 //! of a policy that heeds marks.
 
@@ -27,7 +27,7 @@ pub struct Signal {
     pub copies: u8,
     /// From now on every ACK advertises no window, or the whole one again.
     pub window: Option<Advertised>,
-    /// They carry the handover mark.
+    /// They carry the handoff mark.
     pub marked: bool,
 }
 
@@ -40,11 +40,11 @@ pub enum Advertised {
     Open,
 }
 
-/// The handover mark of an ACK (Izumikawa, Yamaguchi & Katto, section 3: a bit
+/// The handoff mark of an ACK (Izumikawa, Yamaguchi & Katto, section 3: a bit
 /// of the TCP header, or an option).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandoverMark {
-    /// Number of the handover, from 1: repeats of a mark are told by it.
+pub struct HandoffMark {
+    /// Number of the handoff, from 1: repeats of a mark are told by it.
     pub number: u32,
     /// When it left the mobile node, which a timestamp option would tell a
     /// sender whose clock agrees with the node's.
@@ -52,7 +52,7 @@ pub struct HandoverMark {
 }
 
 /// What a mobile node tells its sender, and when.
-pub trait HandoverSignal {
+pub trait HandoffSignal {
     /// How long before the node leaves its link it wants to warn the sender;
     /// none if it foresees nothing.
     fn warning(&self) -> Option<Duration> {
@@ -71,7 +71,7 @@ pub trait HandoverSignal {
 registry! {
     /// Any registered signal.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    AnyHandoverSignal of HandoverSignal, listed in HANDOVER_SIGNALS:
+    AnyHandoffSignal of HandoffSignal, listed in HANDOVER_SIGNALS:
     Silent: Silent,
     TrAcks: TrAcks,
     Freeze: Freeze,
@@ -86,16 +86,16 @@ mod tests {
     #[test]
     fn every_signal_is_found_by_name_and_accepts_the_defaults_it_documents() {
         for info in HANDOVER_SIGNALS {
-            let mut part = AnyHandoverSignal::named(info.name).unwrap_or_else(|| unreachable!());
+            let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(part.info(), *info);
             check_knobs(info, |name, value| part.set_knob(name, value));
         }
     }
 
     #[test]
-    fn only_freeze_foresees_a_handover_and_it_opens_the_window_that_it_closed() {
+    fn only_freeze_foresees_a_handoff_and_it_opens_the_window_that_it_closed() {
         for info in HANDOVER_SIGNALS {
-            let mut part = AnyHandoverSignal::named(info.name).unwrap_or_else(|| unreachable!());
+            let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             let foresees = part.warning().is_some();
             assert_eq!(foresees, info.name == "freeze", "{}", info.name);
             assert_eq!(part.on_warning().copies > 0, foresees);

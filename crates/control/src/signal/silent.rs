@@ -1,6 +1,6 @@
 //! No signal: the node goes on acknowledging what arrives (plain TCP).
 
-use super::{HandoverSignal, Signal};
+use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};
 
 /// It keeps no state.
@@ -16,7 +16,7 @@ impl Part for Silent {
     };
 }
 
-impl HandoverSignal for Silent {
+impl HandoffSignal for Silent {
     fn on_attached(&mut self) -> Signal {
         Signal::default()
     }

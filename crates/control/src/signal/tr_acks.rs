@@ -1,9 +1,9 @@
 //! TR-ACKs (Caceres & Iftode, IEEE JSAC 13(5), 1995; Izumikawa, Yamaguchi &
-//! Katto, section 4): after a handover the mobile node repeats its last ACK
+//! Katto, section 4): after a handoff the mobile node repeats its last ACK
 //! three times, and its sender does its usual fast retransmit instead of
 //! waiting for the timer.
 
-use super::{HandoverSignal, Signal};
+use super::{HandoffSignal, Signal};
 use crate::part::{whole, Knob, KnobError, Part, PartInfo};
 
 /// How many copies.
@@ -37,7 +37,7 @@ impl Part for TrAcks {
     }
 }
 
-impl HandoverSignal for TrAcks {
+impl HandoffSignal for TrAcks {
     fn on_attached(&mut self) -> Signal {
         Signal {
             copies: self.copies,

@@ -39,7 +39,7 @@ pub(crate) enum Measured {
     Phases { packets: u64, ends_run: bool },
     /// The first flow, interval by interval.
     Intervals,
-    /// Every flow, from one handover of the first one's node to the next.
+    /// Every flow, from one handoff of the first one's node to the next.
     CellVisits,
     /// How flows start: how long so many packets take.
     Starts {

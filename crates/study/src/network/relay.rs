@@ -10,7 +10,7 @@ use midflight_control::LinkInfo;
 use midflight_sim::{random, Impairments, LinkConfig, LinkId, LinkSetting, NodeId, Overhead};
 use midflight_units::{Duration, Rate};
 
-use crate::question::{CrossTraffic, Handover, LongFlow};
+use crate::question::{CrossTraffic, FlowHandoff, LongFlow};
 use crate::radio::Radio;
 use crate::setup::{link_id, Network};
 use crate::watch::Place;
@@ -130,7 +130,7 @@ impl Relay<'_> {
                     Impairments::default()
                 }
             };
-            let setting = |h: &Handover| LinkSetting {
+            let setting = |h: &FlowHandoff| LinkSetting {
                 rate: h.second.link.rate,
                 delay: h.second.link.delay,
                 limit: Some(h.second.limit),
@@ -139,8 +139,8 @@ impl Relay<'_> {
             };
             LinkConfig {
                 impairments: impaired(&flow.radio, "first radio"),
-                settings: flow.handover.iter().map(setting).collect(),
-                may_pause: flow.handover.is_some(),
+                settings: flow.handoff.iter().map(setting).collect(),
+                may_pause: flow.handoff.is_some(),
                 ..link(number, from, to, &flow.radio.link, Some(flow.radio.limit))
             }
         };

@@ -210,7 +210,7 @@ impl Stations<'_> {
     }
 
     fn alternatives(&self) -> Vec<(NodeId, NodeId, LinkId)> {
-        if self.roaming.handovers.is_none() {
+        if self.roaming.handoffs.is_none() {
             return Vec::new();
         }
         let each = (0..self.roaming.stations).flat_map(|s| {

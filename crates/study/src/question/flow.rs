@@ -11,7 +11,7 @@
 //! that end at the router. Hosts take a random time over each packet, so that the
 //! flows do not fall into a phase at the wired queue. A sender that shares the
 //! wired link with nobody and takes no time over its packets is at the gateway
-//! itself. The handover is a pause of the radio link without loss, after
+//! itself. The handoff is a pause of the radio link without loss, after
 //! which it has the other network's parameters and sends what it holds.
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup
 
 /// A pause of the radio link, after which it is another one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Handover {
+pub struct FlowHandoff {
     /// When the link pauses.
     pub at: Instant,
     /// For how long.
@@ -65,8 +65,8 @@ pub struct LongFlow {
     pub wired_limit: u32,
     /// Radio link at the start.
     pub radio: Radio,
-    /// Handover to another one.
-    pub handover: Option<Handover>,
+    /// Handoff to another one.
+    pub handoff: Option<FlowHandoff>,
     /// Cross traffic.
     pub cross: CrossTraffic,
     /// Longest random processing time of a host for a packet it sends.
@@ -130,18 +130,18 @@ impl LongFlow {
             let value = self.cross.flows.to_string();
             return refuse("the number of cross flows", value, "0 to 10000");
         }
-        let second = self.handover.iter().map(|h| &h.second);
+        let second = self.handoff.iter().map(|h| &h.second);
         for radio in std::iter::once(&self.radio).chain(second) {
             if radio.limit == 0 || self.wired_limit == 0 {
                 return refuse("a queue limit of", "0".into(), "1 packet or more");
             }
         }
-        if let Some(handover) = &self.handover {
-            let told = handover.notice_delay.unwrap_or(Duration::ZERO);
-            let complete = handover.at + handover.pause + told;
+        if let Some(handoff) = &self.handoff {
+            let told = handoff.notice_delay.unwrap_or(Duration::ZERO);
+            let complete = handoff.at + handoff.pause + told;
             if complete >= end {
                 return Err(StudyError::AfterEnd {
-                    at: handover.at,
+                    at: handoff.at,
                     complete,
                     end,
                 });
@@ -150,10 +150,10 @@ impl LongFlow {
         build(&self.scheme, &self.profile, &self.knobs, &self.policies)
     }
 
-    /// The handover of which the sender is told, and how long after it.
-    fn notice(&self) -> Option<(&Handover, Duration)> {
-        let handover = self.handover.as_ref()?;
-        Some((handover, handover.notice_delay?))
+    /// The handoff of which the sender is told, and how long after it.
+    fn notice(&self) -> Option<(&FlowHandoff, Duration)> {
+        let handoff = self.handoff.as_ref()?;
+        Some((handoff, handoff.notice_delay?))
     }
 
     /// One of its runs.
@@ -219,39 +219,39 @@ impl Numbered for LongFlow {
             };
             timeline.mark(at, mark);
         }
-        if let Some(handover) = &self.handover {
-            let again = handover.at + handover.pause;
-            timeline.act(handover.at, Action::MarkBreak);
+        if let Some(handoff) = &self.handoff {
+            let again = handoff.at + handoff.pause;
+            timeline.act(handoff.at, Action::MarkBreak);
             timeline.act(again, Action::MarkMake);
             if let Some(warning) = parts.own.built.profile.receiver.signal.warning() {
-                let told = handover.at.saturating_sub(warning);
+                let told = handoff.at.saturating_sub(warning);
                 timeline.act(told, Action::Foresee(flow_id(0)));
             }
             for link in radio_links() {
-                timeline.act(handover.at, Action::Pause(link));
+                timeline.act(handoff.at, Action::Pause(link));
                 let setting = Some(0);
                 timeline.act(again, Action::Resume { link, setting });
             }
             timeline.act(again, Action::Attached(flow_id(0), 1));
         }
-        if let Some((handover, delay)) = self.notice() {
+        if let Some((handoff, delay)) = self.notice() {
             let notice = Notice {
                 old: self.radio.link,
-                new: handover.second.link,
+                new: handoff.second.link,
                 flows: 1,
             };
-            let told = handover.at + handover.pause + delay;
+            let told = handoff.at + handoff.pause + delay;
             timeline.act(told, Action::Notify(flow_id(0), notice));
         }
-        let path_changes = self.handover.iter().map(|handover| {
-            let make = handover.at + handover.pause;
+        let path_changes = self.handoff.iter().map(|handoff| {
+            let make = handoff.at + handoff.pause;
             PathChange {
                 is_change: false,
                 links: ("first-radio".into(), "second-radio".into()),
-                at: handover.at,
+                at: handoff.at,
                 make,
                 breaks: true,
-                told: handover.notice_delay.map(|delay| make + delay),
+                told: handoff.notice_delay.map(|delay| make + delay),
                 told_wrong: false,
             }
         });

@@ -7,7 +7,7 @@
 //!                               \--access-- base station --wireless-- fixed nodes
 //! ```
 //!
-//! A handover is a timeline. The node leaves its station: what arrives for it
+//! A handoff is a timeline. The node leaves its station: what arrives for it
 //! there from then on is lost, and nothing it sends gets out. After the blackout
 //! it can hear the next station, whose next advertisement tells it where it is.
 //! It can send again, sends its signal, and registers with its agent, which is
@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use midflight_control::signal::AnyHandoverSignal;
+use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::LinkInfo;
 use midflight_sim::{random, Action, Digest, ForgedAck, LossModel, Scripted};
 use midflight_units::{Duration, Instant};
@@ -31,9 +31,9 @@ use crate::network::stations::{self as network, Stations};
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
-/// Handovers of the mobile node, one every `every`.
+/// RoamingHandoffs of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Handovers {
+pub struct RoamingHandoffs {
     /// Time between two of them, and before the first.
     pub every: Duration,
     /// Time between two router advertisements of a base station: the node hears
@@ -43,7 +43,7 @@ pub struct Handovers {
     pub blackout: Duration,
     /// What becomes of what the node tells its sender.
     pub signal: SignalFate,
-    /// How well a node that warns its sender foresees a handover.
+    /// How well a node that warns its sender foresees a handoff.
     pub foresight: HandoffPrediction,
 }
 
@@ -58,7 +58,7 @@ pub struct SignalFate {
     pub delay: Duration,
 }
 
-/// How well a node foresees a handover.
+/// How well a node foresees a handoff.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoffPrediction {
     /// How much later the warning comes than the node means it to.
@@ -69,7 +69,7 @@ pub struct HandoffPrediction {
     pub missed: f64,
 }
 
-/// ACKs with a handover mark that no node has sent.
+/// ACKs with a handoff mark that no node has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgery {
     /// Their ACK number.
@@ -102,8 +102,8 @@ pub struct Roaming {
     pub stations: u8,
     /// Fixed nodes at each station, in their order; stations beyond the list have none.
     pub fixed: Vec<u8>,
-    /// Handovers, if it moves.
-    pub handovers: Option<Handovers>,
+    /// RoamingHandoffs, if it moves.
+    pub handoffs: Option<RoamingHandoffs>,
     /// Forged ACKs at the sender.
     pub forgery: Option<Forgery>,
     /// Name of the scheme of the mobile node and its sender.
@@ -130,7 +130,7 @@ const MOST_FIXED: u8 = 200;
 /// Most rows of a run, which are kept until it is done.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// One handover of a run.
+/// One handoff of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RoamingHandoff {
     /// When the node leaves.
@@ -176,7 +176,7 @@ impl Roaming {
         if self.limit == 0 {
             return refuse("a queue limit of", "0".into(), "1 packet or more");
         }
-        let least = if self.handovers.is_some() { 2 } else { 1 };
+        let least = if self.handoffs.is_some() { 2 } else { 1 };
         if !(least..=MOST_STATIONS).contains(&self.stations) {
             let value = self.stations.to_string();
             return refuse(
@@ -204,7 +204,7 @@ impl Roaming {
                 "a time above zero",
             );
         }
-        if let Some(h) = &self.handovers {
+        if let Some(h) = &self.handoffs {
             for (what, share) in [
                 ("the share of signals lost", h.signal.lost),
                 ("the share of handoffs not foreseen", h.foresight.missed),
@@ -213,10 +213,10 @@ impl Roaming {
                     return refuse(what, share.to_string(), "0 to 1");
                 }
             }
-            // One handover is over before the next: the node is back, and its agent knows.
+            // One handoff is over before the next: the node is back, and its agent knows.
             let longest = h.blackout + h.advertisement + h.signal.delay + self.switch_delay();
             if h.every <= longest {
-                return Err(StudyError::Handovers {
+                return Err(StudyError::OverlappingHandoffs {
                     every: h.every,
                     longest,
                 });
@@ -224,7 +224,7 @@ impl Roaming {
         }
         let part = build(&self.scheme, &self.profile, &self.knobs, &self.policies)?;
         let warning = part.built.profile.receiver.signal.warning();
-        if let (Some(h), Some(warning)) = (&self.handovers, warning) {
+        if let (Some(h), Some(warning)) = (&self.handoffs, warning) {
             if warning + h.foresight.early >= h.every {
                 return refuse(
                     "a warning ahead of a handoff by",
@@ -233,7 +233,7 @@ impl Roaming {
                 );
             }
         }
-        let moves = self.handovers.map_or(0, |h| {
+        let moves = self.handoffs.map_or(0, |h| {
             self.end.since(Instant::ZERO).as_nanos() / h.every.as_nanos()
         });
         let nodes = 1 + self.fixed_stations().count() as u64;
@@ -265,9 +265,9 @@ impl Roaming {
         })
     }
 
-    /// All handovers of a run.
-    fn moves(&self, signal: &AnyHandoverSignal, run: u64) -> Vec<RoamingHandoff> {
-        let Some(h) = &self.handovers else {
+    /// All handoffs of a run.
+    fn moves(&self, signal: &AnyHandoffSignal, run: u64) -> Vec<RoamingHandoff> {
+        let Some(h) = &self.handoffs else {
             return Vec::new();
         };
         // A stream for each question, so that no answer shifts another.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use midflight_control::policy::{ForeignPolicy, Policy};
-use midflight_control::signal::AnyHandoverSignal;
+use midflight_control::signal::AnyHandoffSignal;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
@@ -394,7 +394,7 @@ impl Plan {
                 return problem(place, e.to_string());
             }
         };
-        let signals = !matches!(built.profile.receiver.signal, AnyHandoverSignal::Silent(_));
+        let signals = !matches!(built.profile.receiver.signal, AnyHandoffSignal::Silent(_));
         if signals && flow.direction == Direction::Up {
             let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; expected a scheme without one, or direction = \"down\"", flow.scheme);
             return problem(at("scheme"), why);

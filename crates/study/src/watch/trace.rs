@@ -255,7 +255,7 @@ fn place(segment: &Segment) -> String {
     }
 }
 
-/// What an ACK says besides its number: a handover mark, a zero window, an estimate.
+/// What an ACK says besides its number: a handoff mark, a zero window, an estimate.
 fn said(ack: &Ack) -> String {
     match ack.says {
         Says::Nothing => String::new(),

@@ -15,7 +15,7 @@ impl Profile {
         let (tx, rx) = (&self.sender, &self.receiver);
         let sack = tx.recovery.uses_sack();
         let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
-        let tells_handovers = matches!(
+        let tells_handoffs = matches!(
             tx.spurious_detector,
             AnySpuriousDetector::Frto2003(_)
                 | AnySpuriousDetector::Frto(_)
@@ -39,7 +39,7 @@ impl Profile {
                     "recovery tahoe answers every loss by sending the whole window again, and has no way to keep it; choose reno, newreno, sack1 or sack",
                 );
             }
-            AnyLossClassifier::LdHandover(_) if !tells_handovers => {
+            AnyLossClassifier::LdHandover(_) if !tells_handoffs => {
                 return refuse(
                     "ld-handover",
                     "it learns of a handoff from a timeout that proves spurious at once; add frto-2003, frto, frto-ns2 or eifel",

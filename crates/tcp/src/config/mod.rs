@@ -10,7 +10,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::estimate::EstimatorConfig;
 use midflight_control::loss::AnyLossClassifier;
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
-use midflight_control::signal::AnyHandoverSignal;
+use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_units::{Duration, UnitError};
 
@@ -211,8 +211,8 @@ pub struct ReceiverConfig {
     pub dsack: bool,
     /// Echo timestamps (RFC 7323).
     pub timestamps: bool,
-    /// What the node tells its sender around its own handovers.
-    pub signal: AnyHandoverSignal,
+    /// What the node tells its sender around its own handoffs.
+    pub signal: AnyHandoffSignal,
     /// What it makes of trains.
     pub estimator: EstimatorConfig,
 }

@@ -5,7 +5,7 @@ use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::estimate::EstimatorConfig;
 use midflight_control::loss::{AnyLossClassifier, Congestion};
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
-use midflight_control::signal::{AnyHandoverSignal, Silent};
+use midflight_control::signal::{AnyHandoffSignal, Silent};
 use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::Duration;
 
@@ -65,7 +65,7 @@ pub(super) const NS2: Profile = Profile {
         sack_blocks: 3,
         dsack: false,
         timestamps: false,
-        signal: AnyHandoverSignal::Silent(Silent),
+        signal: AnyHandoffSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: true,
@@ -121,7 +121,7 @@ pub(super) const RFC: Profile = Profile {
         sack_blocks: 3,
         dsack: true,
         timestamps: true,
-        signal: AnyHandoverSignal::Silent(Silent),
+        signal: AnyHandoffSignal::Silent(Silent),
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: false,

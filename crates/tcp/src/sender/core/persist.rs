@@ -32,7 +32,7 @@ impl Core {
     }
 
     /// Looks at an ACK that closes or opens the window, that comes while it is
-    /// closed, or that has a handover mark. Whether recovery shall see it: not
+    /// closed, or that has a handoff mark. Whether recovery shall see it: not
     /// one that repeats the last ACK and says something else by it.
     #[cold]
     pub(crate) fn on_special_ack(&mut self, ack: &Ack) -> bool {
@@ -53,7 +53,7 @@ impl Core {
             (Some(persist), false) => {
                 self.closed = None;
                 // It goes on where it stood: started afresh at each opening, a timer with a long
-                // back-off would never expire between two handovers.
+                // back-off would never expire between two handoffs.
                 self.timer = persist.frozen.map(|left| (self.now + left, self.now));
                 !again || self.config.count_window_updates
             }

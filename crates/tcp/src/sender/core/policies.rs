@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Asks the policies that heed handover marks about an ACK that has been
+    /// Asks the policies that heed handoff marks about an ACK that has been
     /// processed; SND.UNA was `una_before`.
     #[cold]
     pub(crate) fn consult_mark(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {

@@ -1,13 +1,13 @@
 //! What a mobile node's signals do to a sender, one ACK at a time: a closed
-//! window (RFC 9293 section 3.8.6.1), three ACKs after a handover, and the
-//! handover mark (Izumikawa, Yamaguchi & Katto, section 3).
+//! window (RFC 9293 section 3.8.6.1), three ACKs after a handoff, and the
+//! handoff mark (Izumikawa, Yamaguchi & Katto, section 3).
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 mod common;
 
 use common::Hand;
 use midflight_control::policy::Policy;
-use midflight_control::signal::{AnyHandoverSignal, HandoverMark};
+use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
 use midflight_tcp::{Ack, Receiver, Says, Segment};
 use midflight_units::{Duration, Instant, Seq};
@@ -57,10 +57,10 @@ fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
     s.send()
 }
 
-/// An ACK with the mark of this handover arrives, which left the node 5 ms ago.
+/// An ACK with the mark of this handoff arrives, which left the node 5 ms ago.
 fn mark(s: &mut Hand, ack: Seq, number: u32) -> Vec<Seq> {
     let sent = common::before(s.now + s.step, 5);
-    say(s, ack, Says::Moved(HandoverMark { number, sent }))
+    say(s, ack, Says::Moved(HandoffMark { number, sent }))
 }
 
 fn ms(n: u64) -> Duration {
@@ -264,7 +264,7 @@ fn three_acks_are_a_fast_retransmit() {
     }
 }
 
-// ---- the handover mark ------------------------------------------------------
+// ---- the handoff mark ------------------------------------------------------
 
 #[test]
 fn a_mark_sends_everything_outstanding_again_with_the_same_window() {
@@ -336,7 +336,7 @@ fn an_inflated_window_does_not_come_back() {
     assert_eq!((s.window().0, s.window().1), (4, 4));
 }
 
-/// A fast recovery answers an earlier loss, and then the handover makes the
+/// A fast recovery answers an earlier loss, and then the handoff makes the
 /// timer expire: the window of the recovery comes back.
 #[test]
 fn a_timeout_after_a_recovery_is_taken_back() {
@@ -370,7 +370,7 @@ fn an_earlier_timeout_stays_answered() {
 /// A fast recovery is taken back if what it resent had been sent less than a
 /// round-trip time before the mark was; the SYN's was 100 ms.
 #[test]
-fn a_fast_recovery_for_the_handovers_losses_is_taken_back() {
+fn a_fast_recovery_for_the_handoffs_losses_is_taken_back() {
     for recovery in ["reno", "newreno", "sack1", "sack"] {
         for (late, restored) in [(0, true), (200, false)] {
             let mut s = heeding(recovery, &[]);
@@ -399,13 +399,13 @@ fn a_mark_counts_once() {
         for number in [2, 2, 2, 1, 0] {
             assert_eq!(mark(&mut s, 1, number), [], "{recovery}");
         }
-        // Another handover within a round-trip time: news of it cannot be true.
+        // Another handoff within a round-trip time: news of it cannot be true.
         assert_eq!(mark(&mut s, 1, 3), [], "{recovery}");
         assert_eq!(s.seen.orders.len(), orders, "{recovery}");
         assert_eq!(s.seen.fast_retransmits, [], "{recovery}: nor a duplicate");
         s.now += ms(200);
         assert_eq!(mark(&mut s, 1, 2), [], "{recovery}: a late repeat");
-        assert_eq!(mark(&mut s, 1, 4).len(), 8, "{recovery}: the next handover");
+        assert_eq!(mark(&mut s, 1, 4).len(), 8, "{recovery}: the next handoff");
     }
 }
 
@@ -536,7 +536,7 @@ fn adjusted_is_what_the_new_path_holds() {
         let before = s.window().0;
         assert!(before > 20, "{controller}");
         let sent = common::before(s.now + s.step, 60);
-        let resent = say(&mut s, 600, Says::Moved(HandoverMark { number: 1, sent }));
+        let resent = say(&mut s, 600, Says::Moved(HandoffMark { number: 1, sent }));
         let share = s.sender.view().ssthresh;
         assert!((11.0..=12.0).contains(&share), "{controller}: {share}");
         assert_eq!(s.window().0, share as u64, "{controller}");
@@ -548,7 +548,7 @@ fn adjusted_is_what_the_new_path_holds() {
 
 fn receiver(signal: &str, received: &[Seq]) -> Receiver {
     let mut config = common::configured(&[]).receiver;
-    config.signal = AnyHandoverSignal::named(signal).unwrap_or_else(|| panic!("registered"));
+    config.signal = AnyHandoffSignal::named(signal).unwrap_or_else(|| panic!("registered"));
     let mut r = Receiver::new(config);
     for &seq in received {
         let _ = take(&mut r, seq);
@@ -588,14 +588,14 @@ fn each_signal_says_what_it_says() {
     );
     let mut freeze = receiver("freeze", &received);
     assert_eq!(warned(&mut freeze), [(3, Says::ZeroWindow)]);
-    // Every ACK says so until the handover is over.
+    // Every ACK says so until the handoff is over.
     assert_eq!(take(&mut freeze, 3).map(|a| a.says), None, "a delayed ACK");
     assert_eq!(take(&mut freeze, 4).map(|a| a.says), Some(Says::ZeroWindow));
     assert_eq!(attached(&mut freeze), [(5, Says::Nothing); 3]);
     let mut ehn = receiver("ehn-notify", &received);
     for number in 1..=2 {
         let sent = Instant::from_nanos(77);
-        let mark = HandoverMark { number, sent };
+        let mark = HandoffMark { number, sent };
         assert_eq!(attached(&mut ehn), [(3, Says::Moved(mark))]);
     }
 }
