@@ -31,7 +31,7 @@ use crate::network::stations::{self as network, Stations};
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
-/// RoamingHandoffs of the mobile node, one every `every`.
+/// Handoffs of the mobile node, one every `every`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoamingHandoffs {
     /// Time between two of them, and before the first.
@@ -102,7 +102,7 @@ pub struct Roaming {
     pub stations: u8,
     /// Fixed nodes at each station, in their order; stations beyond the list have none.
     pub fixed: Vec<u8>,
-    /// RoamingHandoffs, if it moves.
+    /// Handoffs, if it moves.
     pub handoffs: Option<RoamingHandoffs>,
     /// Forged ACKs at the sender.
     pub forgery: Option<Forgery>,
