@@ -9,6 +9,7 @@
 pub mod congestion;
 pub mod dupack;
 pub mod estimate;
+pub mod jiffies;
 mod listens;
 pub mod loss;
 mod notice;

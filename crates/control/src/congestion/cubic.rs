@@ -25,10 +25,10 @@
 //! while the receiver limits the sender, and that time counts (5.8 leaves both out); the
 //! RTT is smoothed over samples, not over windows.
 
-use midflight_units::{Duration, Instant};
+use midflight_units::Instant;
 
 use super::reno;
-use super::{AckCounting, Congestion, Window};
+use super::{AckCounting, Congestion, RttNews, Window};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 
 /// RFC 9438 section 5.1 (C, in segments per second cubed) and 4.6 (beta).
@@ -202,7 +202,7 @@ impl Congestion for Cubic {
     }
 
     /// Section 4.2: t leaves the idle time out.
-    fn on_idle_end(&mut self, now: Instant) {
+    fn on_idle_end(&mut self, now: Instant, _last_sent: Instant) {
         if let Some(epoch) = &mut self.epoch {
             epoch.begun += now.since(self.now);
         }
@@ -212,14 +212,17 @@ impl Congestion for Cubic {
         self.now = now;
     }
 
-    fn on_rtt_sample(&mut self, rtt: Duration) {
-        let rtt = rtt.as_secs_f64();
+    fn on_rtt_sample(&mut self, _window: &mut Window, news: &RttNews) {
+        let rtt = news.rtt.as_secs_f64();
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use midflight_units::Duration;
+
+    use super::super::testing::sampled;
     use super::*;
 
     const COUNTING: AckCounting = AckCounting::AppropriateBytes { limit: 1 };
@@ -243,7 +246,7 @@ mod tests {
 
     fn after_loss(load: f64) -> (Cubic, Window) {
         let mut cubic = Cubic::default();
-        cubic.on_rtt_sample(Duration::from_millis(100));
+        sampled(&mut cubic, Duration::from_millis(100));
         let ssthresh = cubic.ssthresh_after_loss(Instant::ZERO, load);
         let cwnd = ssthresh;
         (cubic, Window { cwnd, ssthresh })
@@ -358,7 +361,7 @@ mod tests {
     #[test]
     fn after_a_timeout_growth_is_alpha_up_to_the_old_window() {
         let mut cubic = Cubic::default();
-        cubic.on_rtt_sample(Duration::from_millis(10));
+        sampled(&mut cubic, Duration::from_millis(10));
         let ssthresh = cubic.ssthresh_after_timeout(Instant::ZERO, 20.0);
         assert_eq!(ssthresh, 14.0);
         let cwnd = ssthresh;
@@ -382,7 +385,7 @@ mod tests {
             windows(&mut cubic, &mut w, 0.1, (0.0, 1.0));
             let on = 1.0 + idle;
             if is_told {
-                cubic.on_idle_end(Instant::from_nanos((on * 1e9) as u64));
+                cubic.on_idle_end(Instant::from_nanos((on * 1e9) as u64), Instant::ZERO);
             }
             windows(&mut cubic, &mut w, 0.1, (on, on + 0.1));
             w.cwnd

@@ -5,17 +5,24 @@
 //! the path. It never sends, and recovery decides when it is asked.
 
 mod cubic;
+mod cubic_linux;
+mod hystart;
+mod packets;
 mod reno;
+mod reno_linux;
 mod westwood;
 mod westwood_plus;
 
-use midflight_units::{Duration, Instant};
+use midflight_units::{Duration, Instant, Seq};
 
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use reno::Reno;
+pub use reno_linux::RenoLinux;
 pub use westwood::Westwood;
 pub use westwood_plus::WestwoodPlus;
 
+use crate::jiffies::Jiffies;
 use crate::part::registry;
 
 /// The congestion window and its threshold, in segments.
@@ -40,6 +47,32 @@ pub enum AckCounting {
         /// The limit `L` in segments.
         limit: u32,
     },
+}
+
+/// An RTT sample, and where the sender stands at the ACK that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttNews {
+    /// The present.
+    pub now: Instant,
+    /// The clock of the sender's timers.
+    pub clock: Jiffies,
+    /// The round-trip time; where a sender tells an ACK's samples apart, that of what was sent last.
+    pub rtt: Duration,
+    /// SND.UNA, by this ACK.
+    pub una: Seq,
+    /// One past the highest segment sent.
+    pub nxt: Seq,
+    /// Bytes a second at which bursts leave; 0 if the sender has no such rate.
+    pub pacing_rate: u64,
+}
+
+impl RttNews {
+    /// The round-trip time in microseconds, by a clock of microseconds at both ends.
+    fn micros(&self) -> u64 {
+        let now = self.now.as_nanos();
+        let sent = now.saturating_sub(self.rtt.as_nanos());
+        now / 1000 - sent / 1000
+    }
 }
 
 /// A congestion controller.
@@ -71,11 +104,15 @@ pub trait Congestion {
     /// by so many segments, or by none at a duplicate.
     fn on_arrival(&mut self, _now: Instant, _segments: u64) {}
 
-    /// The sender had nothing in flight and nothing to send since the last ACK, and goes on now.
-    fn on_idle_end(&mut self, _now: Instant) {}
+    /// The sender has nothing in flight, had nothing to send since it last sent, and goes on now.
+    fn on_idle_end(&mut self, _now: Instant, _last_sent: Instant) {}
 
-    /// An RTT was measured; that of the SYN is the first.
-    fn on_rtt_sample(&mut self, _rtt: Duration) {}
+    /// An RTT was measured; that of the SYN is the first. The window has not yet grown by the ACK
+    /// that gave it; only the threshold may be changed.
+    fn on_rtt_sample(&mut self, _window: &mut Window, _news: &RttNews) {}
+
+    /// The timer has expired, and the threshold is set if it had to be. There is no round-trip time in the news.
+    fn on_timeout(&mut self, _news: &RttNews) {}
 
     /// The estimate of the bandwidth in segments per second, if it makes one.
     fn bandwidth(&self, _now: Instant) -> Option<f64> {
@@ -91,6 +128,8 @@ registry! {
     Westwood: Westwood,
     WestwoodPlus: WestwoodPlus,
     Cubic: Cubic,
+    CubicLinux: CubicLinux,
+    RenoLinux: RenoLinux,
 }
 
 impl AnyCongestion {
@@ -98,6 +137,28 @@ impl AnyCongestion {
     /// sender need tell it of no ACK and can have its growth compiled in place.
     pub fn is_reno(&self) -> bool {
         matches!(self, Self::Reno(_))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// Hands a controller an RTT sample.
+    pub(super) fn sampled(controller: &mut impl Congestion, rtt: Duration) {
+        let mut window = Window {
+            cwnd: 10.0,
+            ssthresh: 5.0,
+        };
+        let news = RttNews {
+            now: Instant::ZERO + rtt,
+            clock: Jiffies::EXACT,
+            rtt,
+            una: 2,
+            nxt: 9,
+            pacing_rate: 0,
+        };
+        controller.on_rtt_sample(&mut window, &news);
     }
 }
 
@@ -130,7 +191,20 @@ mod tests {
                     "{}",
                     info.name
                 );
-                part.on_rtt_sample(Duration::from_millis(ms));
+                let mut window = Window {
+                    cwnd: 10.0,
+                    ssthresh: 5.0,
+                };
+                let news = RttNews {
+                    now,
+                    clock: Jiffies::EXACT,
+                    rtt: Duration::from_millis(ms),
+                    una: 2,
+                    nxt: 9,
+                    pacing_rate: 0,
+                };
+                part.on_rtt_sample(&mut window, &news);
+                part.on_timeout(&news);
             }
         }
     }

@@ -41,7 +41,7 @@
 
 use midflight_units::{Duration, Instant};
 
-use super::{Congestion, Window};
+use super::{Congestion, RttNews, Window};
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};
 
 /// A real sample that would follow a virtual one by less than this takes its
@@ -217,7 +217,8 @@ impl Congestion for Westwood {
         self.last = Some(now);
     }
 
-    fn on_rtt_sample(&mut self, rtt: Duration) {
+    fn on_rtt_sample(&mut self, _window: &mut Window, news: &RttNews) {
+        let rtt = news.rtt;
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
     }
 
@@ -228,6 +229,7 @@ impl Congestion for Westwood {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::sampled;
     use super::*;
 
     fn at(ms: u64) -> Instant {
@@ -344,7 +346,7 @@ mod tests {
     fn the_threshold_is_what_the_bandwidth_fills_in_the_least_rtt() {
         let mut westwood = opened();
         for rtt in [300, 200, 700] {
-            westwood.on_rtt_sample(Duration::from_millis(rtt));
+            sampled(&mut westwood, Duration::from_millis(rtt));
         }
         // 100 segments/s for ten time constants, to within e^-10 of 100.
         for i in 1..=500 {

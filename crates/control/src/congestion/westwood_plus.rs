@@ -24,7 +24,7 @@
 use midflight_units::{Duration, Instant};
 
 use super::westwood::{seconds, Delivered, LEAST_SSTHRESH};
-use super::{Congestion, Window};
+use super::{Congestion, RttNews, Window};
 use crate::part::{Part, PartInfo};
 
 /// The shortest interval of a sample (Linux, `TCP_WESTWOOD_RTT_MIN`).
@@ -108,7 +108,8 @@ impl Congestion for WestwoodPlus {
         self.segments += self.delivered.count(segments);
     }
 
-    fn on_rtt_sample(&mut self, rtt: Duration) {
+    fn on_rtt_sample(&mut self, _window: &mut Window, news: &RttNews) {
+        let rtt = news.rtt;
         self.rtt = Some(rtt);
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
     }
@@ -120,6 +121,7 @@ impl Congestion for WestwoodPlus {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::sampled;
     use super::*;
 
     fn at(ms: u64) -> Instant {
@@ -134,7 +136,7 @@ mod tests {
     fn opened(rtt: Duration) -> WestwoodPlus {
         let mut plus = WestwoodPlus::default();
         plus.on_arrival(at(0), 1);
-        plus.on_rtt_sample(rtt);
+        sampled(&mut plus, rtt);
         plus
     }
 
@@ -190,7 +192,7 @@ mod tests {
     #[test]
     fn the_least_rtt_is_measured_anew_after_a_timeout() {
         let mut plus = opened(ms(250));
-        plus.on_rtt_sample(ms(500));
+        sampled(&mut plus, ms(500));
         plus.on_arrival(at(10), 50);
         // 50 in 625 ms are 80 a second.
         plus.on_arrival(at(625), 1);
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 20.0);
         assert_eq!(plus.ssthresh_after_timeout(at(625), 1000.0), 20.0);
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 40.0);
-        plus.on_rtt_sample(ms(400));
+        sampled(&mut plus, ms(400));
         assert_eq!(plus.ssthresh_after_loss(at(625), 1000.0), 32.0);
         let window = Window {
             cwnd: 7.0,

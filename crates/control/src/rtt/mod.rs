@@ -3,11 +3,15 @@
 //! [`Rto`] owns the clamps and the back-off, which every estimator shares; an
 //! `Estimator` turns samples into the unclamped timeout.
 
+mod linux;
 mod rfc6298;
 mod ticks;
 
-use midflight_units::{Duration, Instant};
+use midflight_units::{Duration, Instant, Seq};
 
+use crate::jiffies::Jiffies;
+
+pub use linux::Linux;
 pub use rfc6298::Rfc6298;
 pub use ticks::Ticks;
 
@@ -28,6 +32,9 @@ pub enum EstimatorKind {
         /// Clock granularity `G`.
         granularity: Duration,
     },
+    /// Linux's, in microseconds and the ticks of [`RtoConfig::clock`]. The lower bound is that of
+    /// what is added to the mean, not of the sum.
+    Linux,
 }
 
 /// The bounds of the retransmission timeout and when its back-off ends.
@@ -41,12 +48,30 @@ pub struct RtoConfig {
     pub min: Duration,
     /// Upper bound, applied after the back-off (RFC 6298 (2.5): at least 60 s).
     pub max: Duration,
+    /// The clock by which timers ring.
+    pub clock: Jiffies,
+}
+
+/// An RTT sample, and where the sender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// The round-trip time.
+    pub rtt: Duration,
+    /// When the segment was sent.
+    pub sent: Instant,
+    /// How many samples a window gives (1 unless timestamps sample every ACK).
+    pub per_window: u32,
+    /// SND.UNA, by the ACK that gave the sample.
+    pub una: Seq,
+    /// One past the highest segment sent.
+    pub nxt: Seq,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Estimator {
     Ticks(Ticks),
     Rfc6298(Rfc6298),
+    Linux(Linux),
 }
 
 /// The retransmission timeout of one sender: estimate, clamps and back-off.
@@ -66,6 +91,7 @@ impl Rto {
         let estimator = match config.estimator {
             EstimatorKind::Ticks { tick, phase, .. } => Estimator::Ticks(Ticks::new(tick, phase)),
             EstimatorKind::Rfc6298 { granularity } => Estimator::Rfc6298(Rfc6298::new(granularity)),
+            EstimatorKind::Linux => Estimator::Linux(Linux::new(config.clock, config.min)),
         };
         let mut rto = Self {
             estimator,
@@ -79,12 +105,13 @@ impl Rto {
         rto
     }
 
-    /// Takes a sample `rtt` of a segment sent at `sent`; `per_window` is how
-    /// many samples a window gives (1 unless timestamps sample every ACK).
-    pub fn sample(&mut self, rtt: Duration, sent: Instant, per_window: u32) {
+    /// Takes a sample.
+    pub fn sample(&mut self, sampled: &Sampled) {
+        let &Sampled { rtt, sent, .. } = sampled;
         match &mut self.estimator {
             Estimator::Ticks(e) => e.sample(rtt, sent),
-            Estimator::Rfc6298(e) => e.sample(rtt, per_window),
+            Estimator::Rfc6298(e) => e.sample(rtt, sampled.per_window),
+            Estimator::Linux(e) => e.sample(rtt, sent, sampled.una, sampled.nxt),
         }
         self.update();
     }
@@ -101,6 +128,7 @@ impl Rto {
         match &mut self.estimator {
             Estimator::Ticks(e) => e.sample_with_at_least(rtt, sent, srtt, rttvar),
             Estimator::Rfc6298(e) => e.sample_with_at_least(rtt, srtt, rttvar),
+            Estimator::Linux(e) => e.sample_with_at_least(rtt, sent, srtt, rttvar),
         }
         self.update();
     }
@@ -117,12 +145,13 @@ impl Rto {
         let base = match &self.estimator {
             Estimator::Ticks(e) => e.timeout(),
             Estimator::Rfc6298(e) => e.timeout(),
+            Estimator::Linux(e) => e.timeout(),
         };
         let clamped = base.unwrap_or(self.initial).max(self.min);
         let floor = match self.estimator {
             // ns-2: never below two ticks.
             Estimator::Ticks(e) => e.tick() * 2,
-            Estimator::Rfc6298(_) => Duration::ZERO,
+            Estimator::Rfc6298(_) | Estimator::Linux(_) => Duration::ZERO,
         };
         self.timeout = (clamped * u64::from(self.backoff))
             .min(self.config.max)
@@ -140,7 +169,7 @@ impl Rto {
             match &mut self.estimator {
                 Estimator::Ticks(e) => e.distrust(),
                 // RFC 6298 section 5: SRTT and RTTVAR MAY be cleared after several back-offs; kept here.
-                Estimator::Rfc6298(_) => {}
+                Estimator::Rfc6298(_) | Estimator::Linux(_) => {}
             }
         }
         self.update();
@@ -158,6 +187,7 @@ impl Rto {
         match &mut self.estimator {
             Estimator::Ticks(e) => e.restart(),
             Estimator::Rfc6298(e) => e.restart(),
+            Estimator::Linux(e) => e.restart(),
         }
         self.initial = initial;
         self.backoff = 1;
@@ -177,6 +207,9 @@ impl Rto {
     /// Changes the lower bound.
     pub fn set_min(&mut self, min: Duration) {
         self.min = min;
+        if let Estimator::Linux(e) = &mut self.estimator {
+            e.set_min(min);
+        }
         self.update();
     }
 
@@ -185,6 +218,7 @@ impl Rto {
         match &self.estimator {
             Estimator::Ticks(e) => e.srtt(),
             Estimator::Rfc6298(e) => e.srtt(),
+            Estimator::Linux(e) => e.srtt(),
         }
     }
 
@@ -193,6 +227,7 @@ impl Rto {
         match &self.estimator {
             Estimator::Ticks(e) => e.rttvar(),
             Estimator::Rfc6298(e) => e.rttvar(),
+            Estimator::Linux(e) => e.rttvar(),
         }
     }
 }
@@ -211,14 +246,25 @@ mod tests {
             initial: Duration::from_secs(6),
             min: Duration::from_millis(200),
             max: Duration::from_secs(60),
+            clock: Jiffies::EXACT,
         })
+    }
+
+    fn sample(rto: &mut Rto, ms: u64) {
+        rto.sample(&Sampled {
+            rtt: Duration::from_millis(ms),
+            sent: Instant::ZERO,
+            per_window: 1,
+            una: 1,
+            nxt: 2,
+        });
     }
 
     #[test]
     fn the_minimum_is_applied_before_the_back_off_and_the_maximum_after() {
         let mut rto = ns2();
         assert_eq!(rto.timeout(), Duration::from_secs(6));
-        rto.sample(Duration::from_millis(20), Instant::ZERO, 1);
+        sample(&mut rto, 20);
         assert_eq!(rto.timeout(), Duration::from_millis(200));
         rto.back_off();
         assert_eq!(rto.timeout(), Duration::from_millis(400));
@@ -231,7 +277,7 @@ mod tests {
     #[test]
     fn a_restart_forgets_samples_and_back_off() {
         let mut rto = ns2();
-        rto.sample(Duration::from_millis(700), Instant::ZERO, 1);
+        sample(&mut rto, 700);
         rto.back_off();
         rto.restart(Duration::from_secs(3));
         assert_eq!((rto.timeout(), rto.srtt()), (Duration::from_secs(3), None));

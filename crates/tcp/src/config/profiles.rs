@@ -3,6 +3,7 @@
 use midflight_control::congestion::{AckCounting, AnyCongestion, Reno};
 use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::estimate::EstimatorConfig;
+use midflight_control::jiffies::Jiffies;
 use midflight_control::loss::{AnyLossClassifier, Congestion};
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
 use midflight_control::signal::{AnyHandoffSignal, Silent};
@@ -50,6 +51,7 @@ pub(super) const NS2: Profile = Profile {
             initial: Duration::from_secs(6),
             min: Duration::from_millis(200),
             max: Duration::from_secs(60),
+            clock: Jiffies::EXACT,
         },
         rtt_sampling: RttSampling::OnePerWindow,
         karn_every_retransmission: false,
@@ -106,6 +108,7 @@ pub(super) const RFC: Profile = Profile {
             initial: Duration::from_secs(1),
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
+            clock: Jiffies::EXACT,
         },
         rtt_sampling: RttSampling::Timestamps,
         karn_every_retransmission: true,

@@ -41,7 +41,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "congestion",
         default: "",
-        accepts: "reno, westwood, westwood-plus, cubic",
+        accepts: "reno, westwood, westwood-plus, cubic, cubic-linux, reno-linux",
         summary: "congestion controller, where the scheme names none",
     },
     Knob {
@@ -119,7 +119,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "rtt_tick",
         default: "",
-        accepts: "a time, or none for RFC 6298 in nanoseconds",
+        accepts: "a time, none for RFC 6298 in nanoseconds, or linux for Linux's estimator in microseconds",
         summary: "clock tick of the RTT estimator",
     },
     Knob {
@@ -133,6 +133,18 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "a time, where rtt_tick is not none",
         summary: "how much later the clock of each further flow of a run ticks: flow n, from 0, has the phase plus n times this",
+    },
+    Knob {
+        name: "hz",
+        default: "",
+        accepts: "a whole number of ticks a second from 100 to 1000, or 0 for timers that are exact",
+        summary: "clock of the timers: they ring at its ticks, as the timer wheel of Linux rounds them",
+    },
+    Knob {
+        name: "hz_phase",
+        default: "",
+        accepts: "a time",
+        summary: "what that clock, counted from its tick of number zero, shows at time zero",
     },
     Knob {
         name: "rtt_sampling",
@@ -272,15 +284,18 @@ impl Profile {
             "rtt_tick" => match tx.rto.estimator {
                 EstimatorKind::Ticks { tick, .. } => tick.to_string(),
                 EstimatorKind::Rfc6298 { .. } => "none".into(),
+                EstimatorKind::Linux => "linux".into(),
             },
             "rtt_tick_phase" => match tx.rto.estimator {
                 EstimatorKind::Ticks { phase, .. } => phase.to_string(),
-                EstimatorKind::Rfc6298 { .. } => String::new(),
+                EstimatorKind::Rfc6298 { .. } | EstimatorKind::Linux => String::new(),
             },
             "rtt_tick_phase_step" => match tx.rto.estimator {
                 EstimatorKind::Ticks { step, .. } => step.to_string(),
-                EstimatorKind::Rfc6298 { .. } => String::new(),
+                EstimatorKind::Rfc6298 { .. } | EstimatorKind::Linux => String::new(),
             },
+            "hz" => tx.rto.clock.hz.to_string(),
+            "hz_phase" => tx.rto.clock.phase.to_string(),
             "rtt_sampling" => match tx.rtt_sampling {
                 RttSampling::OnePerWindow => "one-per-window",
                 RttSampling::Timestamps => "timestamps",
@@ -415,10 +430,13 @@ impl Profile {
                     granularity: Duration::from_millis(1),
                 };
             }
+            "rtt_tick" if value == "linux" => tx.rto.estimator = EstimatorKind::Linux,
             "rtt_tick" => {
                 let (phase, step) = match tx.rto.estimator {
                     EstimatorKind::Ticks { phase, step, .. } => (phase, step),
-                    EstimatorKind::Rfc6298 { .. } => (Duration::ZERO, Duration::ZERO),
+                    EstimatorKind::Rfc6298 { .. } | EstimatorKind::Linux => {
+                        (Duration::ZERO, Duration::ZERO)
+                    }
                 };
                 tx.rto.estimator = EstimatorKind::Ticks {
                     tick: positive()?,
@@ -428,12 +446,15 @@ impl Profile {
             }
             "rtt_tick_phase" => match &mut tx.rto.estimator {
                 EstimatorKind::Ticks { phase, .. } => *phase = time()?,
-                EstimatorKind::Rfc6298 { .. } => return Err(refuse()),
+                EstimatorKind::Rfc6298 { .. } | EstimatorKind::Linux => return Err(refuse()),
             },
             "rtt_tick_phase_step" => match &mut tx.rto.estimator {
                 EstimatorKind::Ticks { step, .. } => *step = time()?,
-                EstimatorKind::Rfc6298 { .. } => return Err(refuse()),
+                EstimatorKind::Rfc6298 { .. } | EstimatorKind::Linux => return Err(refuse()),
             },
+            "hz" if value == "0" => tx.rto.clock.hz = 0,
+            "hz" => tx.rto.clock.hz = whole(100, 1000)? as u32,
+            "hz_phase" => tx.rto.clock.phase = time()?,
             "rtt_sampling" => {
                 tx.rtt_sampling = match value {
                     "one-per-window" => RttSampling::OnePerWindow,

@@ -19,7 +19,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
-use midflight_control::rtt::Rto;
+use midflight_control::rtt::{Rto, Sampled};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_control::{Listens, Reordering};
 use midflight_units::{Duration, Instant, Ring, Seq};
@@ -91,6 +91,8 @@ pub(crate) struct Core {
     reno: bool,
     /// The window that the controller does not let a fast recovery end above.
     recovery_limit: Option<f64>,
+    /// Bytes a second at which the kind of recovery lets bursts leave; 0 if it has no such rate.
+    pub(crate) pacing_rate: u64,
     pub(crate) rto: Rto,
     /// Deadline of the retransmission timer and when it was armed; while the
     /// window is closed, of the persist timer.
@@ -193,6 +195,7 @@ impl Core {
             congestion: config.congestion,
             reno: config.congestion.is_reno(),
             recovery_limit: None,
+            pacing_rate: 0,
             rto: Rto::new(config.rto),
             timer: None,
             closed: None,
@@ -306,6 +309,11 @@ impl Core {
 
     pub(crate) fn set_ssthresh(&mut self, to: f64, by: Author, log: &mut impl Log) {
         self.recovery_limit = None;
+        self.set_ssthresh_kept(to, by, log);
+    }
+
+    /// The same, where a recovery under way goes on as it was.
+    fn set_ssthresh_kept(&mut self, to: f64, by: Author, log: &mut impl Log) {
         if self.window.ssthresh != to {
             self.window.ssthresh = to;
             log.record(self.now, SenderEvent::Ssthresh { to, by });
@@ -377,7 +385,7 @@ impl Core {
         }
         self.now = now;
         if !self.reno {
-            self.congestion.on_idle_end(now);
+            self.congestion.on_idle_end(now, self.last_sent);
         }
         let idle = now.since(self.last_sent);
         if self.config.restart_after_idle && idle > self.rto.timeout() {
@@ -446,7 +454,8 @@ impl Core {
             persist.frozen = (self.una < self.max).then(|| self.rto.timeout());
             return;
         }
-        self.timer = (self.una < self.max).then(|| (self.now + self.rto.timeout(), self.now));
+        let due = self.config.rto.clock.rings(self.now, self.rto.timeout());
+        self.timer = (self.una < self.max).then_some((due, self.now));
     }
 
     /// Forgets which segment was being timed.
@@ -473,7 +482,7 @@ impl Core {
             }
         };
         if !self.reno {
-            self.congestion.on_rtt_sample(rtt);
+            self.tell_rtt(rtt, log);
         }
         self.end_back_off(log);
         match self.adapt_rto {
@@ -481,7 +490,13 @@ impl Core {
                 self.adapt_rto = None;
                 self.rto.sample_with_at_least(rtt, sent, srtt, rttvar);
             }
-            _ => self.rto.sample(rtt, sent, per_window),
+            _ => self.rto.sample(&Sampled {
+                rtt,
+                sent,
+                per_window,
+                una: self.una,
+                nxt: self.max,
+            }),
         }
         self.rtt_sampled = true;
         log.record(self.now, SenderEvent::RttSample(rtt));
@@ -533,6 +548,7 @@ impl Core {
         if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
             self.reduce_after_timeout(deflated, log);
         }
+        self.tell_timeout();
         self.set_cwnd(1.0, Author::Timeout, log);
         self.slow_start_after_timeout = true;
         self.rto.back_off();

@@ -1,0 +1,72 @@
+//! Growth in whole packets, as Linux counts it (tcp_cong.c): every packet delivered counts, however
+//! many an ACK covers.
+
+use super::Window;
+
+/// What is left over from the last growth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Packets {
+    /// Packets delivered that have not yet made the window larger (snd_cwnd_cnt).
+    pub(super) count: u64,
+}
+
+impl Packets {
+    /// Slow start, exactly up to the threshold; returns what is left of `acked` (tcp_slow_start()).
+    pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
+        let before = window.cwnd.floor();
+        let cwnd = (before + acked as f64).min(window.ssthresh.floor());
+        window.cwnd = cwnd;
+        acked - (cwnd - before) as u64
+    }
+
+    /// A packet for each `per` packets delivered (tcp_cong_avoid_ai()).
+    pub(super) fn avoid(&mut self, window: &mut Window, per: u64, acked: u64) {
+        let per = per.max(1);
+        let mut more = 0;
+        if self.count >= per {
+            // Counted while the growth was slower.
+            self.count = 0;
+            more = 1;
+        }
+        self.count += acked;
+        more += self.count / per;
+        self.count %= per;
+        window.cwnd = window.cwnd.floor() + more as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_start_ends_at_the_threshold_and_hands_on_the_rest() {
+        let mut w = Window {
+            cwnd: 9.0,
+            ssthresh: 10.0,
+        };
+        assert_eq!(Packets::slow_start(&mut w, 3), 2);
+        assert_eq!(w.cwnd, 10.0);
+    }
+
+    /// Ten packets make one more at a rate of one in ten; seven that were counted at one in ten
+    /// make one, and no more, when it becomes one in five.
+    #[test]
+    fn packets_are_counted_over_acks() {
+        let mut w = Window {
+            cwnd: 10.0,
+            ssthresh: 2.0,
+        };
+        let mut p = Packets::default();
+        for _ in 0..5 {
+            p.avoid(&mut w, 10, 2);
+        }
+        assert_eq!((w.cwnd, p.count), (11.0, 0));
+        p.avoid(&mut w, 10, 7);
+        assert_eq!((w.cwnd, p.count), (11.0, 7));
+        p.avoid(&mut w, 5, 1);
+        assert_eq!((w.cwnd, p.count), (12.0, 1));
+        p.avoid(&mut w, 2, 5);
+        assert_eq!((w.cwnd, p.count), (15.0, 0));
+    }
+}

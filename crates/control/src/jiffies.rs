@@ -1,0 +1,153 @@
+//! The clock by which a Linux kernel's timers run: ticks of 1/HZ s ("jiffies"), and the wheel that
+//! rounds what is far away (kernel/time/timer.c).
+//!
+//! The wheel keeps timers in buckets. Up to 62 ticks ahead a bucket is a tick wide, up to 503 ticks
+//! 8, up to 4031 ticks 64, and so on. A timer rings at the end of its bucket, so never early: one
+//! that is to ring in n ticks, from within a tick, rings n + 1 edges later (calc_index()).
+
+use midflight_units::{Duration, Instant};
+
+/// Ticks of a kernel's clock; exact where HZ is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jiffies {
+    /// Ticks a second; 0 for timers that ring when they are to.
+    pub hz: u32,
+    /// What the clock, counted from the tick of number zero, shows at time zero.
+    pub phase: Duration,
+}
+
+const NANOS: u64 = 1_000_000_000;
+const MICROS: u64 = 1_000_000;
+/// Buckets of a level less one, and how much coarser each level is, as powers of two.
+const LEVEL: u64 = 63;
+const COARSER: u32 = 3;
+/// Levels of the wheel where HZ is above 100.
+const LEVELS: u32 = 9;
+
+impl Jiffies {
+    /// A clock without ticks.
+    pub const EXACT: Self = Self {
+        hz: 0,
+        phase: Duration::ZERO,
+    };
+
+    /// Ticks a second. A clock without ticks counts microseconds.
+    pub fn per_second(self) -> u64 {
+        match self.hz {
+            0 => MICROS,
+            hz => u64::from(hz),
+        }
+    }
+
+    fn tick(self) -> u64 {
+        NANOS / self.per_second()
+    }
+
+    /// The tick that has begun last.
+    pub fn count(self, now: Instant) -> u64 {
+        (now.as_nanos() + self.phase.as_nanos()) / self.tick()
+    }
+
+    /// Whole ticks, rounded up (usecs_to_jiffies()).
+    pub fn of_micros(self, micros: u64) -> u64 {
+        (micros * self.per_second()).div_ceil(MICROS)
+    }
+
+    /// The length of so many ticks.
+    pub fn length(self, ticks: u64) -> Duration {
+        Duration::from_nanos(ticks * self.tick())
+    }
+
+    /// The time in whole microseconds, and that in whole ticks, rounded up; unchanged without ticks.
+    #[inline]
+    pub fn round_up(self, time: Duration) -> Duration {
+        if self.hz == 0 {
+            return time;
+        }
+        self.length(self.of_micros(time.as_nanos() / 1000))
+    }
+
+    /// When a timer rings that is set now to ring after so long.
+    #[inline]
+    pub fn rings(self, now: Instant, after: Duration) -> Instant {
+        if self.hz == 0 {
+            return now + after;
+        }
+        let ticks = self.of_micros(after.as_nanos() / 1000);
+        let due = self.count(now) + ticks;
+        let ahead = |level: u32| ticks >= LEVEL << (COARSER * level);
+        let level = (0..LEVELS - 1).take_while(|&level| ahead(level)).count() as u32;
+        let shift = COARSER * level;
+        let edge = ((due >> shift) + 1) << shift;
+        let at = edge * self.tick();
+        Instant::from_nanos(at.saturating_sub(self.phase.as_nanos()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HZ_250: Jiffies = Jiffies {
+        hz: 250,
+        phase: Duration::ZERO,
+    };
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn micros_are_rounded_up_to_ticks() {
+        assert_eq!(HZ_250.of_micros(0), 0);
+        assert_eq!(HZ_250.of_micros(1), 1);
+        assert_eq!(HZ_250.of_micros(4000), 1);
+        assert_eq!(HZ_250.of_micros(4001), 2);
+        // 40.096 ms + 200 ms are 61 ticks: the 244 ms that a kernel with HZ 250 shows.
+        let rto = HZ_250.round_up(Duration::from_micros(240_096));
+        assert_eq!(rto, ms(244));
+        assert_eq!(
+            Jiffies::EXACT.round_up(Duration::from_nanos(7)),
+            Duration::from_nanos(7)
+        );
+    }
+
+    /// Measured on a kernel with HZ 250: the RTO of 228 ms is 57 ticks and comes 232 ms, 58 edges,
+    /// after a probe that left at an edge.
+    #[test]
+    fn a_near_timer_rings_at_the_edge_after_its_tick() {
+        assert_eq!(HZ_250.rings(at(400), ms(228)), at(632));
+        assert_eq!(HZ_250.rings(at(401), ms(228)), at(632));
+        assert_eq!(HZ_250.rings(at(403), Duration::ZERO), at(404));
+    }
+
+    /// 63 ticks ahead is the second level: by hand, tick 100 + 63 = 163 is in the bucket of ticks
+    /// 160 to 167 and rings at 168; 100 + 504 = 604, third level, in 576 to 639, at 640.
+    #[test]
+    fn a_far_timer_rings_at_the_end_of_a_wider_bucket() {
+        assert_eq!(HZ_250.rings(at(400), ms(62 * 4)), at(163 * 4));
+        assert_eq!(HZ_250.rings(at(400), ms(63 * 4)), at(168 * 4));
+        assert_eq!(HZ_250.rings(at(400), ms(504 * 4)), at(640 * 4));
+    }
+
+    #[test]
+    fn the_phase_moves_the_edges() {
+        let clock = Jiffies {
+            hz: 100,
+            phase: ms(3),
+        };
+        assert_eq!(clock.count(at(6)), 0);
+        assert_eq!(clock.count(at(7)), 1);
+        assert_eq!(clock.rings(at(0), ms(10)), at(17));
+    }
+
+    #[test]
+    fn without_ticks_a_timer_rings_when_it_is_to() {
+        let after = Duration::from_nanos(12_345);
+        assert_eq!(Jiffies::EXACT.rings(at(1), after), at(1) + after);
+    }
+}
