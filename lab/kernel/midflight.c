@@ -442,8 +442,8 @@ static void mf_enter(u16 number, u64 now, struct sk_buff *skb, u32 bytes)
 		mf_lose(now, number, skb, MF_LOST_QUEUE);
 }
 
-/* A packet is at a node: it goes on, or is received. */
-static void mf_arrive(u16 node, u64 now, struct sk_buff *skb)
+/* A packet is at a node, over a link or sent by it: it goes on, or is received. */
+static void mf_arrive(u16 node, u16 over, u64 now, struct sk_buff *skb)
 {
 	struct net_device *device = mf.devices[node];
 	u32 packet = MF_CB(skb)->packet;
@@ -462,7 +462,7 @@ static void mf_arrive(u16 node, u64 now, struct sk_buff *skb)
 		mf_lose(now, node, skb, MF_LOST_ROUTE);
 		return;
 	}
-	record = mf_note(mf_ns(now), packet, node, MF_DELIVERED, 0, 0);
+	record = mf_note(mf_ns(now), packet, node, MF_DELIVERED, over, 0);
 	if (record)
 		record->late_ns = (s32)(ktime_get_ns() - mf.origin - mf_ns(now));
 	DEV_STATS_INC(device, rx_packets);
@@ -504,7 +504,7 @@ static void mf_far_end(u16 number)
 			return;
 		}
 	}
-	mf_arrive(link->to, transit.arrive, transit.skb);
+	mf_arrive(link->to, number, transit.arrive, transit.skb);
 }
 
 /* --- the timeline ---------------------------------------------------------------------------- */
@@ -717,7 +717,7 @@ static void mf_advance(void)
 		} else if (is_late) {
 			struct mf_transit transit = mf_pop(&mf.links[place].late);
 
-			mf_arrive(mf.links[place].to, transit.arrive, transit.skb);
+			mf_arrive(mf.links[place].to, place, transit.arrive, transit.skb);
 		} else {
 			mf_far_end(place);
 		}
@@ -767,7 +767,7 @@ static void mf_send(struct sk_buff *skb, u16 node, const struct mf_state *state)
 	MF_CB(skb)->source = node;
 	MF_CB(skb)->target = min_t(u32, (ntohl(ip->daddr) & 0xffff) - 1, MF_NODES - 1);
 	mf_note_sent(now, node, skb, state);
-	mf_arrive(node, now * 1000, skb);
+	mf_arrive(node, MF_NO_LINK, now * 1000, skb);
 }
 
 static netdev_tx_t mf_xmit(struct sk_buff *skb, struct net_device *device)

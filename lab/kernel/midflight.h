@@ -25,7 +25,7 @@ struct mf_record {
 	__u16 place;		/* number of the node or link */
 	__u8 event;
 	__u8 words;		/* of 8 bytes that the record has in all */
-	__u32 value;		/* sent: bytes of the packet, IP header included */
+	__u32 value;		/* sent: bytes of the packet, IP header included; delivered: the link */
 	__s32 late_ns;		/* delivered: how much later than the link says */
 };
 

@@ -716,6 +716,31 @@ class Setup:
         The keywords but `run` are those of `Probe`. The flows are called "flow", and "cross-1"
         and so on.
         """
+    def lab_script(self, *, cc: list[str], sysctls: list[tuple[str, str]] = []) -> str:
+        """Return the script with which a guest of the lab makes this run on a Linux kernel.
+
+        `cc` are congestion controls by the kernel's names, one for all flows or one for each.
+        `sysctls` are settings of the kernel with their values. Raises `MidflightError` for what the
+        lab cannot run.
+        """
+    def lab_tables(self, record: bytes, *, cc: str, cell: int = 0) -> tuple[Table, Table]:
+        """Return what was measured of this run as a kernel made it: flows and phases.
+
+        `record` is the guest's record of packets, `cc` the name that the tables have as scheme. The
+        columns are those of `run_plans`; what the kernel does not tell of itself is known from the
+        packets. Raises `MidflightError` for a record that is not one of this run.
+        """
+    def lab_trace(self, record: bytes, *, flow: str | None = None) -> Table:
+        """Return every event of a flow of this run as a kernel made it, with the columns of `trace`.
+
+        Of the sender the events say what it told whenever it sent a packet.
+        """
+    def lab_capture(
+        self, record: bytes, *, flow: str | None = None, about: str = "Linux"
+    ) -> dict[str, bytes]:
+        """Return the packets of a flow of this run as a kernel made it: pcapng files by "sender" and
+        "receiver", with the kernel's headers and without data.
+        """
     @property
     def address(self) -> str:
         """A hash of all of it and of the model's version: equal addresses have equal runs."""

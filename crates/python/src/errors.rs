@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use midflight_control::part::KnobError;
+use midflight_study::lab::LabError;
 use midflight_study::StudyError;
 use midflight_tcp::scheme::SchemeError;
 use midflight_tcp::ConfigError;
@@ -36,6 +37,9 @@ impl About {
     }
 
     fn of(error: &(dyn Error + 'static)) -> Self {
+        if let Some(LabError::Unsupported { what, accepted }) = error.downcast_ref() {
+            return Self::new("lab", what, accepted);
+        }
         if let Some(error) = error.downcast_ref::<StudyError>() {
             Self::of_study(error)
         } else if let Some(error) = error.downcast_ref::<SchemeError>() {

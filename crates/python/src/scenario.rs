@@ -158,6 +158,12 @@ pub(crate) fn run_plans(
     let cells = with_progress(py, progress.as_ref(), &failures, |go_on| {
         run_some(&plans, runs.map_or(0..u64::MAX, |r| r.0..r.1), how, go_on)
     })?;
+    let told: Vec<Vec<_>> = plans.iter().map(|p| p.flows_told().collect()).collect();
+    tables(&told, &cells)
+}
+
+/// The tables of flows and of phases of the runs of each scenario.
+pub(crate) fn tables(told: &FlowInfos<'_>, cells: &[Vec<ScenarioRun>]) -> PyResult<(Table, Table)> {
     let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
     let mut phases: Vec<Row<(usize, &Phase)>> = Vec::new();
     for (cell, runs) in cells.iter().enumerate() {
@@ -180,11 +186,10 @@ pub(crate) fn run_plans(
             }
         }
     }
-    let told: Vec<Vec<_>> = plans.iter().map(|p| p.flows_told().collect()).collect();
-    Ok((flow_table(&told, &flows)?, phase_table(&told, &phases)?))
+    Ok((flow_table(told, &flows)?, phase_table(told, &phases)?))
 }
 
-type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
+pub(crate) type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
 
 /// The columns that flows and phases have in common.
 fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {

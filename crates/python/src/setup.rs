@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use midflight_study::lab::{self, lab_script, Guest};
+use midflight_study::scenario::ScenarioRun;
 use midflight_study::{
     capture, compare, explain, sender_of, stall_of, trace, Divergence, Explained, FlowInfo, GoOn,
     Keep, KeptEvents, PathChange, SenderThen, Stall, StudyError, TraceRow,
@@ -17,6 +19,7 @@ use crate::estimation::Probe;
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
+use crate::scenario::tables;
 use crate::startup::Startup;
 use crate::table::{Table, TableBuilder};
 use crate::{captures, interruptible, nanos, refuse, trace_columns, trace_table, HandoffSweep};
@@ -120,6 +123,71 @@ impl Setup {
     fn probe(py: Python<'_>, run: u64, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let probe = asked::<Probe>(py, "probe", keywords)?;
         probe.get().setup(run)
+    }
+
+    /// Return the script with which a guest of the lab makes this run on a Linux kernel.
+    ///
+    /// `cc` are congestion controls by the kernel's names, one for all flows or one for each.
+    /// `sysctls` are settings of the kernel with their values. Raises `MidflightError` for what the
+    /// lab cannot run.
+    #[pyo3(signature = (*, cc, sysctls = vec![]))]
+    fn lab_script(&self, cc: Vec<String>, sysctls: Vec<(String, String)>) -> PyResult<String> {
+        let guest = Guest {
+            congestion: cc,
+            sysctls,
+            origin: lab::ORIGIN,
+        };
+        lab_script(&self.setup, &guest).map_err(refuse)
+    }
+
+    /// Return what was measured of this run as a kernel made it: flows and phases.
+    ///
+    /// `record` is the guest's record of packets, `cc` the name that the tables have as scheme. The
+    /// columns are those of `run_plans`; what the kernel does not tell of itself is known from the
+    /// packets. Raises `MidflightError` for a record that is not one of this run.
+    #[pyo3(signature = (record, *, cc, cell = 0))]
+    fn lab_tables(&self, record: &[u8], cc: &str, cell: usize) -> PyResult<(Table, Table)> {
+        let (digest, flows) = lab::replay_flows(&self.setup, record).map_err(refuse)?;
+        let bytes = lab::segment_bytes(&self.setup, record).map_err(refuse)?;
+        let each = self.setup.flows_told().zip(bytes);
+        let told = each.map(|(told, payload_bytes)| FlowInfo {
+            scheme: cc,
+            payload_bytes,
+            ..told
+        });
+        let run = self.setup.run().unwrap_or(0);
+        let run = ScenarioRun { run, digest, flows };
+        let mut told: Vec<Vec<FlowInfo<'_>>> = vec![told.collect()];
+        let mut cells = vec![vec![run]];
+        // Rows name the place of their scenario.
+        for _ in 0..cell {
+            told.insert(0, Vec::new());
+            cells.insert(0, Vec::new());
+        }
+        tables(&told, &cells)
+    }
+
+    /// Return every event of a flow of this run as a kernel made it, with the columns of `trace`.
+    ///
+    /// Of the sender the events say what it told whenever it sent a packet.
+    #[pyo3(signature = (record, *, flow = None))]
+    fn lab_trace(&self, record: &[u8], flow: Option<&str>) -> PyResult<Table> {
+        let (rows, digest) = lab::replay_trace(&self.setup, record, flow).map_err(refuse)?;
+        trace_table(&rows, &digest)
+    }
+
+    /// Return the packets of a flow of this run as a kernel made it: pcapng files by "sender" and
+    /// "receiver", with the kernel's headers and without data.
+    #[pyo3(signature = (record, *, flow = None, about = "Linux"))]
+    fn lab_capture<'py>(
+        &self,
+        py: Python<'py>,
+        record: &[u8],
+        flow: Option<&str>,
+        about: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let seen = lab::record_captures(&self.setup, record, flow, about).map_err(refuse)?;
+        captures(py, seen)
     }
 
     /// A hash of all of it and of the model's version: equal addresses have equal runs.

@@ -36,4 +36,4 @@ pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State,
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::RateRouter;
 pub use stack::{Datagram, End, Stack, StackConfig};
-pub use world::{Endpoints, NextEvent, World};
+pub use world::{judge_timeouts, Endpoints, NextEvent, World};

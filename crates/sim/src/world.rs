@@ -17,6 +17,7 @@ use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
 use self::cross::CrossSource;
+pub use self::flows::judge_timeouts;
 use self::flows::{Flow, SenderLog};
 use self::hooks::Hooked;
 use self::stacks::StackFlow;
@@ -83,6 +84,12 @@ pub struct Endpoints<'a> {
 }
 
 impl<'a> Endpoints<'a> {
+    /// Those of a run that was made elsewhere: there are none to look at.
+    pub const NONE: Self = Self {
+        flows: &[],
+        links: &[],
+    };
+
     /// The senders, in the order of their flows.
     pub fn senders(self) -> impl Iterator<Item = &'a Sender> {
         self.flows.iter().map(|flow| &flow.sender)
@@ -90,7 +97,8 @@ impl<'a> Endpoints<'a> {
 
     /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
     pub fn link_counts(self, link: LinkId) -> LinkCounts {
-        self.links[link.index()].counts()
+        let link = self.links.get(link.index());
+        link.map_or_else(LinkCounts::default, Link::counts)
     }
 }
 

@@ -31,6 +31,7 @@
 mod error;
 mod execution;
 mod foreign;
+pub mod lab;
 mod measure;
 mod network;
 mod question;

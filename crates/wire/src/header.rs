@@ -366,7 +366,50 @@ impl Header {
             .ok_or(short("the TCP header", end, found))?;
         let over = checksum_of_segment(packet, tcp);
         verify("TCP", over, [fixed[16], fixed[17]])?;
+        Ok((Self::of_fields(ip, of_ip, fixed, options)?, &segment[end..]))
+    }
 
+    /// Reads the headers of a packet that may end behind them, and how many bytes of data follow. No
+    /// checksum is verified: a host leaves that of TCP to its device.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_headers(bytes: &[u8]) -> Result<(Self, u32), WireError> {
+        let short = |what, needed| WireError::Short {
+            what,
+            needed,
+            found: bytes.len(),
+        };
+        let ip: &[u8; LEAST] = bytes.first_chunk().ok_or(short("an IP header", LEAST))?;
+        if ip[0] >> 4 != 4 {
+            return Err(WireError::Version(ip[0] >> 4));
+        }
+        let tcp = header_length("IP", ip[0] & 0xF)?;
+        let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+        let of_ip = bytes.get(LEAST..tcp).ok_or(short("the IP header", tcp))?;
+        if ip[9] != PROTOCOL {
+            return Err(WireError::Protocol(ip[9]));
+        }
+        let segment = bytes.get(tcp..).unwrap_or_default();
+        let needed = tcp + LEAST;
+        let fixed: &[u8; LEAST] = segment.first_chunk().ok_or(short("a TCP header", needed))?;
+        let end = header_length("TCP", fixed[12] >> 4)?;
+        let options = segment
+            .get(LEAST..end)
+            .ok_or(short("the TCP header", tcp + end))?;
+        let data = total
+            .checked_sub(tcp + end)
+            .ok_or(short("the IP packet", tcp + end))?;
+        Ok((Self::of_fields(ip, of_ip, fixed, options)?, data as u32))
+    }
+
+    /// The headers of their parts, both without and with options.
+    fn of_fields(
+        ip: &[u8; LEAST],
+        of_ip: &[u8],
+        fixed: &[u8; LEAST],
+        options: &[u8],
+    ) -> Result<Self, WireError> {
         let address = |at, port| {
             let of = |at| be32(ip, at).unwrap_or_default();
             let port = be16(fixed, port).unwrap_or_default();
@@ -374,7 +417,7 @@ impl Header {
         };
         let [.., bits, w, x, _, _, u, v] = *fixed;
         let field = |at| be32(fixed, at).unwrap_or_default();
-        let header = Self {
+        Ok(Self {
             source: address(12, 0),
             destination: address(16, 2),
             ttl: ip[8],
@@ -385,8 +428,7 @@ impl Header {
             window: u16::from_be_bytes([w, x]),
             urgent: (bits & URG != 0).then(|| u16::from_be_bytes([u, v])),
             options: Options::read(options)?,
-        };
-        Ok((header, &segment[end..]))
+        })
     }
 }
 

@@ -59,7 +59,8 @@ impl File {
         Ok(Self { writer, snap })
     }
 
-    /// Adds a packet that enters or leaves the place.
+    /// Adds a packet of `length` bytes that enters or leaves the place; `packet` is its beginning, or
+    /// all of it.
     ///
     /// # Errors
     /// [`PcapError`] when it cannot be written.
@@ -67,6 +68,7 @@ impl File {
         &mut self,
         at: Instant,
         packet: &[u8],
+        length: u32,
         leaves: bool,
         remarks: &[String],
     ) -> Result<(), PcapError> {
@@ -81,7 +83,7 @@ impl File {
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: Duration::from_nanos(at.as_nanos()),
-            original_len: packet.len() as u32,
+            original_len: length,
             data: Cow::Borrowed(kept),
             options,
         };

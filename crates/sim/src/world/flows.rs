@@ -49,6 +49,30 @@ impl<O: Observer> Log for SenderLog<'_, O> {
     }
 }
 
+/// Judges the timeouts whose segment an ACK covers: one was spurious if a segment sent before it caused
+/// the ACK.
+pub fn judge_timeouts<O: Observer>(
+    open: &mut Vec<(Instant, Seq)>,
+    now: Instant,
+    flow: FlowId,
+    ack: &Ack,
+    observer: &mut O,
+) {
+    open.retain(|&(at, segment)| {
+        let covered = ack.ack > segment;
+        if covered {
+            let spurious = ack.cause_sent < at;
+            let event = Event::TimeoutJudged {
+                at,
+                segment,
+                spurious,
+            };
+            observer.record(now, flow, &event);
+        }
+        !covered
+    });
+}
+
 impl<O: Observer> World<O> {
     #[inline(always)]
     pub(super) fn deliver_segment(
@@ -110,20 +134,7 @@ impl<O: Observer> World<O> {
         self.observer.record(now, flow, &Event::AckArrived(ack));
         let state = &mut self.flows[flow.index()];
         if !state.open_timeouts.is_empty() {
-            let observer = &mut self.observer;
-            state.open_timeouts.retain(|&(at, segment)| {
-                let covered = ack.ack > segment;
-                if covered {
-                    let spurious = ack.cause_sent < at;
-                    let event = Event::TimeoutJudged {
-                        at,
-                        segment,
-                        spurious,
-                    };
-                    observer.record(now, flow, &event);
-                }
-                !covered
-            });
+            judge_timeouts(&mut state.open_timeouts, now, flow, ack, &mut self.observer);
         }
         let log = &mut SenderLog {
             observer: &mut self.observer,

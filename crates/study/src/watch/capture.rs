@@ -307,7 +307,8 @@ impl Capturing {
                     let left = packet.blocks_left_out;
                     remarks.push(format!("SACK blocks without room in the header: {left}"));
                 }
-                file.add(shot.at, &packet.bytes, leaves, &remarks)?;
+                let length = packet.bytes.len() as u32;
+                file.add(shot.at, &packet.bytes, length, leaves, &remarks)?;
             }
             captures.push(Capture {
                 place: name,

@@ -17,6 +17,7 @@ pub use self::capture::{capture, Capture};
 pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
 pub use self::compare::{compare, Compared, Divergence};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
+pub(crate) use self::trace::Recorder;
 pub use self::trace::{trace, Lost, Ordered, TraceRow};
 use crate::error::StudyError;
 use crate::measure::{AnyMeasure, Measure};
@@ -83,11 +84,32 @@ impl<W: RunObserver> Observer for Observed<W> {
 }
 
 impl<W: RunObserver> Observed<W> {
-    fn is_done(&self, next: Instant) -> bool {
+    /// Before anything has happened.
+    pub(crate) fn new(setup: &Setup, watching: W) -> Self {
+        let mut measure = AnyMeasure::new(setup);
+        measure.expect(setup.makes());
+        Self { watching, measure }
+    }
+
+    pub(crate) fn is_done(&self, next: Instant) -> bool {
         self.watching.is_done() || self.measure.is_done(next)
     }
 
-    fn end(&mut self, at: Instant, now: Endpoints<'_>) {
+    pub(crate) fn mark(&mut self, mark: &Mark, at: Instant, now: Endpoints<'_>) {
+        self.measure.mark(mark, at, now);
+    }
+
+    /// See [`RunObserver::check_length`].
+    pub(crate) fn check_length(&self, end: Instant) -> Result<(), StudyError> {
+        self.watching.check_length(end)
+    }
+
+    /// Who has watched.
+    pub(crate) fn into_watching(self) -> W {
+        self.watching
+    }
+
+    pub(crate) fn end(&mut self, at: Instant, now: Endpoints<'_>) {
         self.measure.end(at, now);
         self.watching.over(at);
     }
@@ -109,11 +131,10 @@ struct Playback<'a, W> {
 impl<'a, W: RunObserver> Playback<'a, W> {
     /// A run of which nothing has happened yet.
     fn new(setup: &'a Setup, watching: W) -> Result<Self, StudyError> {
-        let mut measure = AnyMeasure::new(setup);
-        measure.expect(setup.makes());
+        let observed = Observed::new(setup, watching);
         let mut playing = Self {
             setup,
-            world: setup.world((Digest::default(), Observed { watching, measure }))?,
+            world: setup.world((Digest::default(), observed))?,
             now: Instant::ZERO,
             mark: None,
             next: 0,

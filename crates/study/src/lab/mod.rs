@@ -1,0 +1,46 @@
+//! Runs of setups on a real Linux kernel in virtual time: what the kernel is told, and what is read of
+//! its record.
+//!
+//! A guest gets a script ([`lab_script`]) and gives a record of all packets ([`records`]). The record is
+//! replayed as the events of a simulated run, so that measures, traces and digests are the same
+//! ones ([`replay_flows`], [`replay_trace`]). The driver of the links is in `lab/kernel`, the guest's
+//! program in `lab/guest`.
+
+mod packets;
+mod record;
+mod replay;
+mod script;
+
+pub use self::packets::record_captures;
+pub use self::record::{records, KernelState, Record, RecordEvent};
+pub use self::replay::{replay_flows, replay_trace, segment_bytes};
+pub use self::script::{lab_script, Guest, ORIGIN};
+
+/// Why a setup cannot run in the lab, or its record cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The setup has something that the lab's driver or the kernel cannot do.
+    #[error("the lab cannot run {what}; expected {accepted}")]
+    Unsupported {
+        /// What it is, and where.
+        what: String,
+        /// What to do instead.
+        accepted: String,
+    },
+    /// The record is not one of this setup.
+    #[error("the record of packets is damaged at byte {at}: {what}")]
+    Record {
+        /// Where.
+        at: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// There are too many events.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// A capture cannot be written.
+    #[error("a capture cannot be written: {0}")]
+    Capture(String),
+}
+
+use crate::error::StudyError;

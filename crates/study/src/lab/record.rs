@@ -1,0 +1,277 @@
+//! The record of packets as the lab's driver writes it (`lab/kernel/midflight.h`).
+
+use midflight_sim::DropCause;
+use midflight_units::Instant;
+
+use super::LabError;
+
+/// Bytes of a record without what follows a packet that is sent, and of the state that does.
+const FIXED: usize = 24;
+const STATE: usize = 64;
+
+/// The sender's connection after it has decided to send, as the kernel has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelState {
+    /// `icsk_ca_state`: open, disorder, CWR, recovery, loss.
+    pub ca_state: u8,
+    /// `icsk_retransmits`.
+    pub retransmits: u8,
+    /// `icsk_backoff`.
+    pub backoff: u8,
+    /// Timeouts of the connection so far.
+    pub timeouts: u32,
+    /// `snd_cwnd` in segments.
+    pub cwnd: u32,
+    /// `snd_ssthresh` in segments.
+    pub ssthresh: u32,
+    /// `srtt_us / 8`.
+    pub srtt_us: u32,
+    /// `mdev_us / 4`.
+    pub rttvar_us: u32,
+    /// `icsk_rto`.
+    pub rto_us: u32,
+    /// Segments that were sent and not acknowledged.
+    pub packets_out: u32,
+    /// Those of them that are SACKed.
+    pub sacked_out: u32,
+    /// Those of them that count as lost.
+    pub lost_out: u32,
+    /// Retransmissions in flight.
+    pub retrans_out: u32,
+    /// `reordering`.
+    pub reordering: u32,
+    /// `sk_pacing_rate` in bytes per second.
+    pub pacing_rate: u64,
+    /// `mss_cache`.
+    pub mss: u32,
+    /// `snd_una`.
+    pub snd_una: u32,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordEvent<'a> {
+    /// The device of a node sent it.
+    Sent {
+        /// Its bytes, with the IP header.
+        bytes: u32,
+        /// The state of its connection; none of a packet that no connection sent.
+        state: Option<KernelState>,
+        /// Its IP and TCP headers.
+        headers: &'a [u8],
+    },
+    /// The device of a node got it.
+    Delivered {
+        /// The link that it came over; none where it never left the node.
+        link: Option<u16>,
+        /// How much later than the link's model says, in nanoseconds.
+        late_ns: i32,
+    },
+    /// A link lost it.
+    Lost(DropCause),
+    /// A node had no route for it.
+    NoRoute,
+}
+
+/// An entry of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Where it begins in the record.
+    pub offset: usize,
+    /// When.
+    pub at: Instant,
+    /// Number of the packet.
+    pub packet: u32,
+    /// Number of the node or link.
+    pub place: u16,
+    /// What happened.
+    pub event: RecordEvent<'a>,
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*field))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let field = bytes.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*field))
+}
+
+/// Bytes of the headers, which say how long they are; padding follows them.
+fn headers(bytes: &[u8]) -> &[u8] {
+    let words = |at: usize, shift: u8| {
+        bytes
+            .get(at)
+            .map_or(0, |b| usize::from(b >> shift & 15) * 4)
+    };
+    let ip = words(0, 0);
+    let tcp = words(ip + 12, 4);
+    bytes.get(..ip + tcp).unwrap_or(bytes)
+}
+
+fn state(bytes: &[u8]) -> Option<Option<KernelState>> {
+    let &[is_there, ca_state, retransmits, backoff] = bytes.first_chunk()?;
+    let field = |number: usize| u32_at(bytes, 4 + 4 * number);
+    let state = KernelState {
+        ca_state,
+        retransmits,
+        backoff,
+        timeouts: field(0)?,
+        cwnd: field(1)?,
+        ssthresh: field(2)?,
+        srtt_us: field(3)?,
+        rttvar_us: field(4)?,
+        rto_us: field(5)?,
+        packets_out: field(6)?,
+        sacked_out: field(7)?,
+        lost_out: field(8)?,
+        retrans_out: field(9)?,
+        reordering: field(10)?,
+        pacing_rate: u64_at(bytes, 48)?,
+        mss: field(13)?,
+        snd_una: field(14)?,
+    };
+    Some((is_there != 0).then_some(state))
+}
+
+/// Reads the entry that begins at `offset`, and where the next one does.
+fn read(bytes: &[u8], offset: usize) -> Result<(Record<'_>, usize), LabError> {
+    let damaged = |what: String| LabError::Record { at: offset, what };
+    let rest = bytes.get(offset..).unwrap_or_default();
+    let short = || damaged(format!("{} bytes are left", rest.len()));
+    let &[p, q, event, words] = rest
+        .get(12..)
+        .and_then(<[u8]>::first_chunk)
+        .ok_or_else(short)?;
+    let length = 8 * usize::from(words);
+    let whole = rest.get(..length).ok_or_else(short)?;
+    let (Some(at), Some(packet), Some(value), Some(late)) = (
+        u64_at(whole, 0),
+        u32_at(whole, 8),
+        u32_at(whole, 16),
+        u32_at(whole, 20),
+    ) else {
+        return Err(damaged(format!("an entry of {length} bytes")));
+    };
+    let event = match event {
+        1 => {
+            let more = whole.get(FIXED..).unwrap_or_default();
+            let (Some(state), Some(tail)) = (state(more), more.get(STATE..)) else {
+                return Err(damaged(format!("a sent packet of {length} bytes")));
+            };
+            RecordEvent::Sent {
+                bytes: value,
+                state,
+                headers: headers(tail),
+            }
+        }
+        2 => RecordEvent::Delivered {
+            link: u16::try_from(value).ok().filter(|&link| link != u16::MAX),
+            late_ns: late as i32,
+        },
+        3 => RecordEvent::Lost(DropCause::Queue),
+        4 => RecordEvent::Lost(DropCause::Break),
+        5 => RecordEvent::Lost(DropCause::Radio),
+        6 => RecordEvent::NoRoute,
+        other => return Err(damaged(format!("an event of the unknown kind {other}"))),
+    };
+    let place = u16::from_le_bytes([p, q]);
+    let record = Record {
+        offset,
+        at: Instant::from_nanos(at),
+        packet,
+        place,
+        event,
+    };
+    Ok((record, offset + length))
+}
+
+/// The entries of a record, in the order in which they were made. After an error there is nothing more.
+pub fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, LabError>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= bytes.len() {
+            return None;
+        }
+        match read(bytes, at) {
+            Ok((record, next)) => {
+                at = next;
+                Some(Ok(record))
+            }
+            Err(error) => {
+                at = bytes.len();
+                Some(Err(error))
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(event: u8, more: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(1_500_000_u64.to_le_bytes());
+        bytes.extend(7_u32.to_le_bytes());
+        bytes.extend(3_u16.to_le_bytes());
+        bytes.extend([event, ((FIXED + more.len()) / 8) as u8]);
+        bytes.extend(2_u32.to_le_bytes());
+        bytes.extend((-1_i32).to_le_bytes());
+        bytes.extend(more);
+        bytes
+    }
+
+    #[test]
+    fn entries_are_read_as_the_driver_writes_them() {
+        let mut sent = vec![1, 4, 2, 1];
+        for field in 1_u32..=11 {
+            sent.extend(field.to_le_bytes());
+        }
+        sent.extend(125_000_u64.to_le_bytes());
+        sent.extend(1448_u32.to_le_bytes());
+        sent.extend(99_u32.to_le_bytes());
+        let mut ip = vec![0; 56];
+        (ip[0], ip[32]) = (0x45, 0x80);
+        sent.extend(&ip);
+        let bytes = [entry(1, &sent), entry(2, &[]), entry(4, &[])].concat();
+        let found: Result<Vec<_>, _> = records(&bytes).collect();
+        let found = found.unwrap_or_default();
+        assert_eq!(found.len(), 3);
+        assert_eq!((found[0].packet, found[0].place), (7, 3));
+        let RecordEvent::Sent { state, headers, .. } = found[0].event else {
+            panic!("{found:?}");
+        };
+        assert_eq!(headers.len(), 52);
+        let state = state.unwrap_or_default();
+        assert_eq!((state.ca_state, state.timeouts, state.cwnd), (4, 1, 2));
+        assert_eq!((state.reordering, state.mss, state.snd_una), (11, 1448, 99));
+        let (link, late_ns) = (Some(2), -1);
+        assert_eq!(found[1].event, RecordEvent::Delivered { link, late_ns });
+        assert_eq!(found[2].event, RecordEvent::Lost(DropCause::Break));
+    }
+
+    #[test]
+    fn damage_is_named_with_its_place() {
+        let mut bytes = entry(2, &[]);
+        bytes.extend(entry(9, &[]));
+        let errors: Vec<_> = records(&bytes).filter_map(Result::err).collect();
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0]
+            .to_string()
+            .contains("byte 24: an event of the unknown kind 9"));
+        let cut: Vec<_> = records(&bytes[..30]).filter_map(Result::err).collect();
+        assert!(cut[0].to_string().contains("6 bytes are left"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let count = records(&bytes).count();
+            prop_assert!(count <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! A record as the events of a simulated run, for the same measures, traces and digests.
+//!
+//! The kernel counts bytes and the simulator segments: byte 1 of the stream begins segment 1, and the SYN
+//! is segment 0. What changes inside a sender is known whenever it sends a packet, from the state that
+//! the driver notes: a timeout is where its count of them has grown, a fast retransmit the first segment
+//! that is sent again in a recovery.
+
+use std::collections::BTreeMap;
+
+use midflight_sim::{
+    judge_timeouts, Action, Digest, DropCause, Endpoints, Event, Observer, Payload, World,
+};
+use midflight_tcp::{Ack, Author, SackBlock, SackBlocks, Says, Segment, SenderEvent};
+use midflight_units::{Duration, Instant, Seq};
+use midflight_wire::Header;
+
+use super::record::{records, KernelState, Record, RecordEvent};
+use super::LabError;
+use crate::measure::{FlowOutcome, Measure, Phases};
+use crate::run::Measuring;
+use crate::setup::{link_id, Mark, Setup, Step};
+use crate::watch::{Observed, Recorder, RunObserver, TraceRow};
+
+/// Port of the first flow's receiver (`lab/guest/init.c`); others follow.
+const FIRST_PORT: u16 = 5001;
+/// `TCP_CA_Recovery` and `TCP_CA_Loss`.
+const RECOVERY: u8 = 3;
+const LOSS: u8 = 4;
+/// A slow-start threshold that is not set (`TCP_INFINITE_SSTHRESH`).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// Which way a packet of a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Data,
+    Acks,
+}
+
+/// The flow of a packet that a node sends, and which way it goes.
+pub(super) fn direction(setup: &Setup, node: u16, header: &Header) -> Option<(usize, Direction)> {
+    let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
+    let of = |port: u16| number(port).and_then(|n| Some((n, setup.flows.get(n)?)));
+    match (of(header.destination.port()), of(header.source.port())) {
+        (Some((n, flow)), _) if flow.from.0 == node => Some((n, Direction::Data)),
+        (_, Some((n, flow))) if flow.to.0 == node => Some((n, Direction::Acks)),
+        _ => None,
+    }
+}
+
+/// Takes the events of a record, and of its timeline.
+pub(crate) trait Replayed: Observer {
+    fn mark(&mut self, mark: &Mark, at: Instant);
+    fn is_done(&self, next: Instant) -> bool;
+    fn end(&mut self, at: Instant);
+    /// Whether there is too much of it.
+    fn check_length(&self, _end: Instant) -> Result<(), LabError> {
+        Ok(())
+    }
+}
+
+impl<M: Measure> Replayed for Measuring<M> {
+    fn mark(&mut self, mark: &Mark, at: Instant) {
+        self.measure.mark(mark, at, Endpoints::NONE);
+    }
+
+    fn is_done(&self, next: Instant) -> bool {
+        self.measure.is_done(next)
+    }
+
+    fn end(&mut self, at: Instant) {
+        self.measure.end(at, Endpoints::NONE);
+    }
+}
+
+impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
+    fn mark(&mut self, mark: &Mark, at: Instant) {
+        self.1.mark(mark, at, Endpoints::NONE);
+    }
+
+    fn is_done(&self, next: Instant) -> bool {
+        self.1.is_done(next)
+    }
+
+    fn end(&mut self, at: Instant) {
+        self.1.end(at, Endpoints::NONE);
+    }
+
+    fn check_length(&self, end: Instant) -> Result<(), LabError> {
+        Ok(self.1.check_length(end)?)
+    }
+}
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+enum Underway {
+    /// Segments from the first to one past the last, which the packet holds in parts at least.
+    Data {
+        flow: usize,
+        first: Seq,
+        last: Seq,
+        segment: Segment,
+    },
+    Ack {
+        flow: usize,
+        ack: Ack,
+    },
+}
+
+/// A connection as its packets tell.
+#[derive(Clone, Debug, Default)]
+struct Connection {
+    /// Number of the SYN's byte.
+    isn: Option<u32>,
+    /// Bytes of data in a full segment.
+    mss: u32,
+    /// First byte of the stream that is not acknowledged at the sender, counted from the SYN's; one past
+    /// the last segment sent.
+    acked: u64,
+    max: Seq,
+    end: Seq,
+    /// Segments that have arrived, and one past the highest.
+    arrived: Vec<bool>,
+    highest: Seq,
+    /// When the segment was sent that arrived last.
+    last_cause: Instant,
+    /// What the sender told last.
+    state: Option<KernelState>,
+    /// A recovery is under way, of which the first retransmission has gone.
+    recovering: bool,
+    /// See [`judge_timeouts`].
+    open_timeouts: Vec<(Instant, Seq)>,
+}
+
+impl Connection {
+    /// The byte of the stream that a number of the header means.
+    fn byte(&self, number: u32) -> Option<u64> {
+        let base = self.isn?.wrapping_add(self.acked as u32);
+        let ahead = number.wrapping_sub(base) as i32;
+        self.acked.checked_add_signed(ahead.into())
+    }
+
+    /// The segment of a byte: the first of data is byte 1.
+    fn segment(&self, byte: u64) -> Seq {
+        match byte {
+            0 => 0,
+            byte => 1 + (byte - 1) / u64::from(self.mss.max(1)),
+        }
+    }
+
+    /// The segment that is expected next when a byte is.
+    fn expected(&self, byte: u64) -> Seq {
+        self.segment(byte).min(self.end)
+    }
+
+    fn has(&self, seq: Seq) -> bool {
+        self.arrived.get(seq as usize).is_some_and(|&has| has)
+    }
+
+    fn note_arrival(&mut self, seq: Seq) {
+        let place = seq as usize;
+        if self.arrived.len() <= place {
+            self.arrived.resize(place + 1, false);
+        }
+        self.arrived[place] = true;
+        self.highest = self.highest.max(seq + 1);
+    }
+
+    /// An ACK of the receiver.
+    fn ack(&self, header: &Header) -> Option<Ack> {
+        let number = header.ack?;
+        let ack = self.expected(self.byte(number)?);
+        let mut sack = SackBlocks::default();
+        for (left, right) in header.options.sack.iter() {
+            let (left, right) = (self.byte(left)?, self.byte(right)?);
+            let left = self.segment(left);
+            // One past the last segment that the block has all of.
+            let right = self.segment(right).max(left);
+            sack.push(ack, SackBlock { left, right });
+        }
+        let is_closed = header.window == 0 && !header.flags.syn && !header.flags.rst;
+        Some(Ack {
+            ack,
+            sack,
+            echo: None,
+            cause_sent: self.last_cause,
+            says: if is_closed {
+                Says::ZeroWindow
+            } else {
+                Says::Nothing
+            },
+        })
+    }
+}
+
+/// Who changes a window, as far as the state says.
+fn author(una: u64, state: &KernelState) -> Author {
+    match state.ca_state {
+        _ if una <= 1 => Author::Handshake,
+        LOSS => Author::Timeout,
+        2 | RECOVERY => Author::Recovery,
+        _ => Author::Controller,
+    }
+}
+
+fn micros(of: u32) -> Duration {
+    Duration::from_micros(of.into())
+}
+
+/// Replays a record to an observer.
+struct Replay<'a, O> {
+    setup: &'a Setup,
+    observer: &'a mut O,
+    connections: Vec<Connection>,
+    underway: BTreeMap<u32, Underway>,
+}
+
+impl<O: Replayed> Replay<'_, O> {
+    fn tell(&mut self, now: Instant, flow: usize, event: &Event<'_>) {
+        let flow = World::<()>::flow_id(flow as u32);
+        self.observer.record(now, flow, event);
+    }
+
+    fn tell_sender(&mut self, now: Instant, flow: usize, event: SenderEvent<'_>) {
+        self.tell(now, flow, &Event::Sender(event));
+    }
+
+    /// An entry of the timeline.
+    fn step(&mut self, at: Instant, step: &Step) {
+        match step {
+            Step::Mark(mark) => self.observer.mark(mark, at),
+            Step::Act(Action::MarkBreak) => self.tell(at, 0, &Event::Break),
+            Step::Act(Action::MarkMake) => self.tell(at, 0, &Event::Make),
+            Step::Act(_) => {}
+        }
+    }
+
+    fn sent(&mut self, record: &Record<'_>) -> Result<(), LabError> {
+        let RecordEvent::Sent {
+            bytes,
+            state,
+            headers,
+        } = record.event
+        else {
+            return Ok(());
+        };
+        // What is not TCP has no flow.
+        let Ok((header, data)) = Header::decode_headers(headers) else {
+            return Ok(());
+        };
+        let now = record.at;
+        match direction(self.setup, record.place, &header) {
+            Some((flow, Direction::Data)) => {
+                let connection = &mut self.connections[flow];
+                if header.flags.syn {
+                    connection.isn = Some(header.seq);
+                }
+                let Some(first) = connection.byte(header.seq) else {
+                    let what = format!("data of flow {flow} before its SYN");
+                    let at = record.offset;
+                    return Err(LabError::Record { at, what });
+                };
+                if connection.mss == 0 && data > 0 {
+                    connection.mss = state.map_or(data, |state| state.mss.max(1));
+                }
+                let (from, until) = match header.flags.syn {
+                    true => (0, 1),
+                    false => {
+                        let last = first + u64::from(data.max(1)) - 1;
+                        (connection.segment(first), connection.segment(last) + 1)
+                    }
+                };
+                let is_segment = header.flags.syn || (data > 0 && first > 0);
+                let again = is_segment && from < connection.max;
+                if let Some(state) = state {
+                    self.told(now, flow, state, again.then_some(from));
+                }
+                if is_segment {
+                    let segment = Segment {
+                        seq: from,
+                        bytes,
+                        retransmission: again,
+                        sent: now,
+                        probe: false,
+                        option: None,
+                    };
+                    self.send(now, record.packet, flow, until, segment);
+                }
+            }
+            Some((flow, Direction::Acks)) => {
+                if let Some(ack) = self.connections[flow].ack(&header) {
+                    self.tell(now, flow, &Event::AckSent(&ack));
+                    self.underway
+                        .insert(record.packet, Underway::Ack { flow, ack });
+                }
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Segments leave, as one packet.
+    fn send(&mut self, now: Instant, packet: u32, flow: usize, last: Seq, segment: Segment) {
+        let first = segment.seq;
+        for seq in first..last {
+            let retransmission = seq < self.connections[flow].max;
+            let one = Segment {
+                seq,
+                retransmission,
+                ..segment
+            };
+            self.tell(now, flow, &Event::Sent(&one));
+        }
+        let connection = &mut self.connections[flow];
+        connection.max = connection.max.max(last);
+        let of = Underway::Data {
+            flow,
+            first,
+            last,
+            segment,
+        };
+        self.underway.insert(packet, of);
+    }
+
+    /// What has changed in a sender since it sent last; `again` is what it is about to send again.
+    fn told(&mut self, now: Instant, flow: usize, state: KernelState, again: Option<Seq>) {
+        let connection = &mut self.connections[flow];
+        let before = connection.state.replace(state);
+        let (una, first) = (connection.acked, connection.expected(connection.acked));
+        let was = before.unwrap_or_default();
+        let recovering = connection.recovering;
+        connection.recovering = state.ca_state == RECOVERY && (recovering || again.is_some());
+        let enters = connection.recovering && !recovering;
+        let timeouts = state.timeouts.saturating_sub(was.timeouts);
+        for _ in 0..timeouts {
+            connection.open_timeouts.push((now, first));
+        }
+        for _ in 0..timeouts {
+            self.tell_sender(now, flow, SenderEvent::Timeout(first));
+        }
+        if recovering && ![RECOVERY, LOSS].contains(&state.ca_state) {
+            self.tell_sender(now, flow, SenderEvent::RecoveryExit);
+        }
+        if let (true, Some(seq)) = (enters, again) {
+            self.tell_sender(now, flow, SenderEvent::FastRetransmit(seq));
+        }
+        let by = author(una, &state);
+        let is_first = before.is_none();
+        if is_first || state.ssthresh != was.ssthresh {
+            let to = match state.ssthresh {
+                NO_THRESHOLD => f64::INFINITY,
+                threshold => threshold.into(),
+            };
+            self.tell_sender(now, flow, SenderEvent::Ssthresh { to, by });
+        }
+        if is_first || state.cwnd != was.cwnd {
+            let to = state.cwnd.into();
+            self.tell_sender(now, flow, SenderEvent::Cwnd { to, by });
+        }
+        if is_first || state.backoff != was.backoff {
+            let factor = 1_u32.checked_shl(state.backoff.into()).unwrap_or(u32::MAX);
+            self.tell_sender(now, flow, SenderEvent::Backoff(factor));
+        }
+        if O::DETAILED && state.srtt_us != was.srtt_us {
+            self.tell_sender(now, flow, SenderEvent::Smoothed(micros(state.srtt_us)));
+        }
+        if O::DETAILED && (is_first || state.rto_us != was.rto_us) {
+            self.tell_sender(now, flow, SenderEvent::Rto(micros(state.rto_us)));
+        }
+    }
+
+    fn delivered(&mut self, record: &Record<'_>, link: Option<u16>) {
+        let now = record.at;
+        let link = link_id(link.unwrap_or(u16::MAX));
+        match self.underway.remove(&record.packet) {
+            Some(Underway::Data {
+                flow,
+                first,
+                last,
+                segment,
+            }) => {
+                for seq in first..last {
+                    let connection = &mut self.connections[flow];
+                    let (duplicate, overtaken) =
+                        (connection.has(seq), connection.highest > seq + 1);
+                    connection.note_arrival(seq);
+                    connection.last_cause = segment.sent;
+                    let one = Segment { seq, ..segment };
+                    let event = Event::Arrived {
+                        segment: &one,
+                        link,
+                        rerouted: false,
+                        duplicate,
+                        overtaken,
+                    };
+                    self.tell(now, flow, &event);
+                }
+            }
+            Some(Underway::Ack { flow, ack }) => {
+                self.tell(now, flow, &Event::AckArrived(&ack));
+                let connection = &mut self.connections[flow];
+                let mss = u64::from(connection.mss);
+                let bytes = match ack.ack {
+                    0 => 0,
+                    seq => 1 + (seq - 1) * mss,
+                };
+                connection.acked = connection.acked.max(bytes);
+                let id = World::<()>::flow_id(flow as u32);
+                judge_timeouts(&mut connection.open_timeouts, now, id, &ack, self.observer);
+            }
+            None => {}
+        }
+    }
+
+    fn lost(&mut self, record: &Record<'_>, cause: DropCause) {
+        let link = link_id(record.place);
+        let lost = |payload, sent| Event::Dropped {
+            payload,
+            sent,
+            link,
+            cause,
+        };
+        match self.underway.remove(&record.packet) {
+            Some(Underway::Data {
+                flow,
+                first,
+                last,
+                segment,
+            }) => {
+                for seq in first..last {
+                    let event = lost(Payload::Data(seq), segment.sent);
+                    self.tell(record.at, flow, &event);
+                }
+            }
+            Some(Underway::Ack { flow, ack }) => {
+                let event = lost(Payload::Ack(ack.ack), ack.cause_sent);
+                self.tell(record.at, flow, &event);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Tells an observer what a record and the timeline of its setup say, until the run is over.
+fn replay<O: Replayed>(setup: &Setup, bytes: &[u8], observer: &mut O) -> Result<(), LabError> {
+    let connection = |end: Option<Seq>| Connection {
+        end: end.unwrap_or(Seq::MAX),
+        ..Connection::default()
+    };
+    let mut replay = Replay {
+        setup,
+        observer,
+        connections: setup.flows.iter().map(|f| connection(f.end)).collect(),
+        underway: BTreeMap::new(),
+    };
+    let mut timeline = setup
+        .timeline
+        .iter()
+        .take_while(|(at, _)| *at < setup.end)
+        .peekable();
+    let mut until = setup.end;
+    for (number, record) in records(bytes).enumerate() {
+        let record = record?;
+        while let Some((at, step)) = timeline.next_if(|(at, _)| *at <= record.at) {
+            replay.step(*at, step);
+        }
+        if record.at >= setup.end || replay.observer.is_done(record.at) {
+            until = record.at.min(setup.end);
+            break;
+        }
+        match record.event {
+            RecordEvent::Sent { .. } => replay.sent(&record)?,
+            RecordEvent::Delivered { link, .. } => replay.delivered(&record, link),
+            RecordEvent::Lost(cause) => replay.lost(&record, cause),
+            RecordEvent::NoRoute => {
+                let (packet, node) = (record.packet, record.place);
+                let what = format!("packet {packet} was lost at node {node}, which has no route");
+                let at = record.offset;
+                return Err(LabError::Record { at, what });
+            }
+        }
+        if number % 10_000 == 0 {
+            replay.observer.check_length(setup.end)?;
+        }
+    }
+    if until == setup.end {
+        for (at, step) in timeline {
+            replay.step(*at, step);
+        }
+    }
+    replay.observer.end(until);
+    Ok(())
+}
+
+/// What was measured of each flow in a run that a kernel made, as of one that was simulated, and the
+/// digest of its events.
+///
+/// # Errors
+/// [`LabError::Record`].
+pub fn replay_flows(setup: &Setup, record: &[u8]) -> Result<(Digest, Vec<FlowOutcome>), LabError> {
+    let mut measuring = Measuring::new(Phases::new(setup));
+    measuring.measure.expect(setup.makes());
+    replay(setup, record, &mut measuring)?;
+    Ok(measuring.measure.rows(setup, measuring.digest))
+}
+
+/// Every event of a flow in such a run, the first flow's if none is named, and the digest: as
+/// [`crate::trace`] gives it of a run that is simulated.
+///
+/// # Errors
+/// [`LabError::Record`]; [`LabError::Study`] for an unknown flow, or when there is too much.
+pub fn replay_trace(
+    setup: &Setup,
+    record: &[u8],
+    flow: Option<&str>,
+) -> Result<(Vec<TraceRow>, String), LabError> {
+    let flow = setup.flow_of_name(flow)?;
+    let recorder = Recorder::new(setup, flow, Instant::ZERO, &[]);
+    let mut observed = (Digest::default(), Observed::new(setup, recorder));
+    replay(setup, record, &mut observed)?;
+    let (digest, observed) = observed;
+    Ok((observed.into_watching().into_rows(), digest.to_string()))
+}
+
+/// Bytes of data in a full segment of each flow of a record; 0 of one that sent none.
+///
+/// # Errors
+/// [`LabError::Record`].
+pub fn segment_bytes(setup: &Setup, record: &[u8]) -> Result<Vec<u32>, LabError> {
+    let mut found = vec![0; setup.flows.len()];
+    for record in records(record) {
+        let record = record?;
+        let RecordEvent::Sent { state, headers, .. } = record.event else {
+            continue;
+        };
+        let Ok((header, data)) = Header::decode_headers(headers) else {
+            continue;
+        };
+        if let Some((flow, Direction::Data)) = direction(setup, record.place, &header) {
+            if data > 0 && found[flow] == 0 {
+                found[flow] = state.map_or(data, |state| state.mss.max(1));
+            }
+        }
+        if !found.contains(&0) {
+            break;
+        }
+    }
+    Ok(found)
+}
