@@ -716,17 +716,20 @@ class Setup:
         The keywords but `run` are those of `Probe`. The flows are called "flow", and "cross-1"
         and so on.
         """
-    def lab_script(self, *, cc: list[str], sysctls: list[tuple[str, str]] = []) -> str:
-        """Return the script with which a guest of the lab makes this run on a Linux kernel.
+    def lab_script(
+        self, *, congestion: Sequence[str], sysctls: Sequence[tuple[str, str]] = []
+    ) -> str:
+        """Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
 
-        `cc` are congestion controls by the kernel's names, one for all flows or one for each.
-        `sysctls` are settings of the kernel with their values. Raises `MidflightError` for what the
+        `congestion` are the kernel's congestion controls: one for all flows, or one for each.
+        `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a flow
+        of n segments n full segments of the kernel's are sent. Raises `MidflightError` for what the
         lab cannot run.
         """
-    def lab_tables(self, record: bytes, *, cc: str, cell: int = 0) -> tuple[Table, Table]:
+    def lab_tables(self, record: bytes, *, scheme: str, cell: int = 0) -> tuple[Table, Table]:
         """Return what was measured of this run as a kernel made it: flows and phases.
 
-        `record` is the guest's record of packets, `cc` the name that the tables have as scheme. The
+        `record` is the guest's record of packets, `scheme` what the tables have as scheme. The
         columns are those of `run_plans`; what the kernel does not tell of itself is known from the
         packets. Raises `MidflightError` for a record that is not one of this run.
         """

@@ -125,15 +125,21 @@ impl Setup {
         probe.get().setup(run)
     }
 
-    /// Return the script with which a guest of the lab makes this run on a Linux kernel.
+    /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
-    /// `cc` are congestion controls by the kernel's names, one for all flows or one for each.
-    /// `sysctls` are settings of the kernel with their values. Raises `MidflightError` for what the
+    /// `congestion` are the kernel's congestion controls: one for all flows, or one for each.
+    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a flow
+    /// of n segments n full segments of the kernel's are sent. Raises `MidflightError` for what the
     /// lab cannot run.
-    #[pyo3(signature = (*, cc, sysctls = vec![]))]
-    fn lab_script(&self, cc: Vec<String>, sysctls: Vec<(String, String)>) -> PyResult<String> {
+    #[pyo3(signature = (*, congestion, sysctls = vec![]),
+        text_signature = "(self, *, congestion, sysctls=[])")]
+    fn lab_script(
+        &self,
+        congestion: Vec<String>,
+        sysctls: Vec<(String, String)>,
+    ) -> PyResult<String> {
         let guest = Guest {
-            congestion: cc,
+            congestion,
             sysctls,
             origin: lab::ORIGIN,
         };
@@ -142,16 +148,16 @@ impl Setup {
 
     /// Return what was measured of this run as a kernel made it: flows and phases.
     ///
-    /// `record` is the guest's record of packets, `cc` the name that the tables have as scheme. The
+    /// `record` is the guest's record of packets, `scheme` what the tables have as scheme. The
     /// columns are those of `run_plans`; what the kernel does not tell of itself is known from the
     /// packets. Raises `MidflightError` for a record that is not one of this run.
-    #[pyo3(signature = (record, *, cc, cell = 0))]
-    fn lab_tables(&self, record: &[u8], cc: &str, cell: usize) -> PyResult<(Table, Table)> {
+    #[pyo3(signature = (record, *, scheme, cell = 0))]
+    fn lab_tables(&self, record: &[u8], scheme: &str, cell: usize) -> PyResult<(Table, Table)> {
         let (digest, flows) = lab::replay_flows(&self.setup, record).map_err(refuse)?;
         let bytes = lab::segment_bytes(&self.setup, record).map_err(refuse)?;
         let each = self.setup.flows_told().zip(bytes);
         let told = each.map(|(told, payload_bytes)| FlowInfo {
-            scheme: cc,
+            scheme,
             payload_bytes,
             ..told
         });
