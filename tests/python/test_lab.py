@@ -18,8 +18,9 @@ import pytest
 
 from midflight import cli
 from midflight.lab import LabError, build, store
-from midflight.lab.doctor import findings, late_ns
+from midflight.lab.doctor import findings
 from midflight.lab.guest import Guest, command_line, run_guests
+from midflight.lab.record import CounterRow, counters, events, late_ns
 from midflight.lab.source import (
     Edit,
     apply_edits,
@@ -325,7 +326,7 @@ def test_the_package_has_what_a_kernel_is_built_of() -> None:
 
 
 def test_of_the_command_line_of_a_guest_only_the_seed_differs() -> None:
-    one, other = (command_line(Guest(script, seed)) for script, seed in (("a", 1), ("b", 7)))
+    one, other = (command_line(Guest(script, seed)) for script, seed in (("a", "1"), ("b", "7")))
     assert [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]] == [
         ("seed=1", "seed=7")
     ]
@@ -409,6 +410,21 @@ def test_a_record_says_how_late_packets_were() -> None:
     sent = b"\0" * 14 + bytes([1, 4]) + b"\0" * 16
     delivered = b"\0" * 14 + bytes([2, 3]) + b"\0" * 4 + (5).to_bytes(4, "little")
     assert list(late_ns(sent + delivered + delivered)) == [5, 5]
+    found = events(sent + delivered + delivered)
+    assert {name: count for name, count in found.items() if count} == {"sent": 1, "delivered": 2}
+
+
+def test_counters_of_the_kernel_are_rows() -> None:
+    files = {
+        "snmp-1": b"Tcp: RtoMin OutSegs\nTcp: 200 7\nUdp: InDatagrams\nUdp: 0\n",
+        "netstat-0": b"TcpExt: TCPTimeouts TCPLossUndo\nTcpExt: 2 0\n",
+        "client.stdout": b"TcpExt: no counter\n",
+    }
+    assert counters(files) == [
+        CounterRow(0, "TcpExt", "TCPTimeouts", 2),
+        CounterRow(1, "Tcp", "OutSegs", 7),
+        CounterRow(1, "Tcp", "RtoMin", 200),
+    ]
 
 
 def test_the_commands_say_what_is_missing(

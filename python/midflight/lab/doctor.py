@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from midflight.lab.build import PACKAGES, missing_tools
 from midflight.lab.errors import LabError
 from midflight.lab.guest import Guest, cores, run_guests
+from midflight.lab.record import late_ns
 from midflight.lab.source import DEBIAN, HOW_TO_GET
 from midflight.lab.store import Kernel, choose, guest_init, kernels, store_folder
 
-__all__ = ["Finding", "Measured", "findings", "late_ns", "measure"]
+__all__ = ["Finding", "Measured", "findings", "measure"]
 
-#: Records of the driver (lab/kernel/midflight.h).
-RECORD = struct.Struct("<QIHBBIi")
-DELIVERED = 2
 #: Two nodes with links of 100 Mbit/s and 10 ms, whose delay changes to 50 ms; CUBIC for 5 s.
 LINKS = """\
 nodes 2
@@ -97,16 +94,6 @@ def findings() -> Iterator[Finding]:
     yield Finding("cores", True, f"{count}; so many guests run side by side")
 
 
-def late_ns(packets: bytes) -> Iterator[int]:
-    """Yield by how many nanoseconds each packet of a record was delivered late."""
-    place = 0
-    while place < len(packets):
-        _, _, _, event, words, _, late = RECORD.unpack_from(packets, place)
-        if event == DELIVERED:
-            yield late
-        place += 8 * words
-
-
 def measure(kernel: Kernel) -> Measured:
     """Boot a kernel and measure what a packet costs and how exactly it is delivered.
 
@@ -114,7 +101,7 @@ def measure(kernel: Kernel) -> Measured:
     """
     idle_script = LINKS + END.format(IDLE_NS)
     script = LINKS + FLOW + END.format(BULK_NS)
-    guests = [Guest(idle_script), *(Guest(script, seed=seed) for seed in (1, 1, 2))]
+    guests = [Guest(idle_script), *(Guest(script, seed) for seed in ("1", "1", "2"))]
     idle, first, again, other = run_guests(kernel, guests, limit_s=LIMIT_S, at_once=1)
     late = list(late_ns(first.packets))
     return Measured(

@@ -25,7 +25,7 @@ from pathlib import Path
 from midflight.lab.errors import LabError
 from midflight.lab.store import Kernel, guest_init
 
-__all__ = ["LIMIT_S", "MEMORY", "Guest", "Ran", "cores", "run_guests"]
+__all__ = ["FILES", "LIMIT_S", "MEMORY", "Guest", "Ran", "cores", "run_guests"]
 
 #: The memory of a guest, from which its kernel computes TCP's limits. A guest takes some 30 MB.
 MEMORY = "1024M"
@@ -50,8 +50,8 @@ class Guest:
 
     #: Lines for the driver and the guest's init (lab/guest/init.c).
     script: str
-    #: The seed of the kernel's random numbers.
-    seed: int = 1
+    #: The seed of the kernel's random numbers: any word.
+    seed: str = "1"
     #: Whether it sees the host's files, read-only.
     sees_host: bool = False
     #: What it is called in errors.
