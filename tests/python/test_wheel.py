@@ -17,6 +17,9 @@ import midflight
 ROOT = Path(__file__).parents[2]
 WHEELS = list((ROOT / ".venv" / "wheel").glob("*.whl"))
 
+# What a kernel of the lab is built of; these are links to folders of the repository.
+LAB = ("lab/kernel/*", "lab/guest/*")
+
 pytestmark = pytest.mark.skipif(not WHEELS, reason="no wheel was built: make .venv/installed")
 
 
@@ -43,11 +46,12 @@ def test_what_is_in_it(wheel: Path) -> None:
     extras = {"plots", "parquet", "polars", "pandas", "dask", "slurm"}
     assert extras <= set(metadata.get_all("Provides-Extra", []))
     folder = ROOT / "python" / "midflight"
-    for pattern in ("scenarios/*.toml", "templates/*", "py.typed", "_core.pyi", "**/*.py"):
+    for pattern in ("scenarios/*.toml", "templates/*", "py.typed", "_core.pyi", "**/*.py", *LAB):
         for path in folder.glob(pattern):
             if path.is_file():
                 assert path.relative_to(folder.parent).as_posix() in names
-    assert any(name.endswith("LICENSE-MIT") for name in names)
+    for name in ("LICENSE-MIT", "lab/kernel/COPYING"):
+        assert any(one.endswith(f".dist-info/licenses/{name}") for one in names)
     assert not [name for name in names if "tests/" in name or "__pycache__" in name]
 
 

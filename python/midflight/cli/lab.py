@@ -12,6 +12,7 @@ import typer
 
 from midflight.cli.command import Command
 from midflight.cli.input import read_whole
+from midflight.cli.lab_exec import KernelOption, execute
 from midflight.cli.output import UserError, align, progress_display
 
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ lab = typer.Typer(
     no_args_is_help=True,
 )
 
-KernelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--kernel",
-        metavar="NAME",
-        help="The kernel, by its name or the beginning of it.  [default: the first of "
-        "`midflight lab list`]",
-    ),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -158,3 +150,6 @@ def list_kernels(as_json: JsonOption = False) -> None:
         of = "this midflight" if one.is_current else "another midflight"
         lines.append([one.name, one.version, f"{one.hz}", of])
     print(align(lines, right=False))
+
+
+lab.command("exec", cls=Command)(execute)

@@ -1,0 +1,107 @@
+"""Unmodified programs of the host, a server and a client, over the links of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from midflight.lab.errors import LabError
+from midflight.lab.guest import FILES, LIMIT_S, Guest, run_guests
+from midflight.lab.record import CounterRow, counters
+
+if TYPE_CHECKING:
+    from midflight._core import Setup
+    from midflight.lab.store import Kernel
+
+__all__ = ["Program", "Programs", "run_programs"]
+
+#: Characters of a command at most; a line of the guest's script holds it.
+MOST_COMMAND = 16_000
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a program has printed, and its exit status.
+
+    A program that a signal ended has 128 and the signal's number; None is one that was still
+    running when the scenario ended.
+    """
+
+    stdout: bytes
+    stderr: bytes
+    status: int | None
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What came out of a server and a client."""
+
+    server: Program
+    client: Program
+    #: What they wrote in their folder, by name.
+    files: Mapping[str, bytes]
+    #: The driver's record of packets, and the counters of the kernel.
+    packets: bytes
+    counters: Sequence[CounterRow]
+    wall_s: float
+
+
+def run_programs(
+    setup: Setup,
+    kernel: Kernel,
+    *,
+    server: str,
+    client: str,
+    congestion: str = "cubic",
+    sysctls: Sequence[tuple[str, str]] = (),
+    seed: str = "1",
+    limit_s: float = LIMIT_S,
+) -> Programs:
+    """Run two commands of the host's shell at the ends of the first flow of a scenario.
+
+    The server is where the flow comes from, the client is the mobile node. The scenario's own flows
+    are not opened. Raises `LabError` if a guest fails, `MidflightError` for what a guest cannot do.
+    """
+    script = program_script(setup, server, client, congestion, sysctls)
+    (ran,) = run_guests(kernel, [Guest(script, seed, sees_host=True)], limit_s=limit_s)
+    every = {name: data for name, data in ran.files.items() if name.startswith(f"{FILES}/")}
+    return Programs(
+        program(ran.files, "server"),
+        program(ran.files, "client"),
+        {name.removeprefix(f"{FILES}/"): data for name, data in every.items()},
+        ran.packets,
+        counters(ran.files),
+        ran.wall_s,
+    )
+
+
+def program(files: Mapping[str, bytes], name: str) -> Program:
+    """Return what is left of a program."""
+    status = files.get(f"{name}.status")
+    return Program(
+        files.get(f"{name}.stdout", b""),
+        files.get(f"{name}.stderr", b""),
+        None if status is None else int(status),
+    )
+
+
+def program_script(
+    setup: Setup, server: str, client: str, congestion: str, sysctls: Sequence[tuple[str, str]]
+) -> str:
+    """Return the script of a scenario with programs in the place of its flows."""
+    for name, command in (("server", server), ("client", client)):
+        if not command.strip() or "\n" in command or len(command) > MOST_COMMAND:
+            raise LabError(
+                f"--{name} {command[:40]!r} is not a command of the shell; one line of at most "
+                f"{MOST_COMMAND} characters is accepted"
+            )
+    every = [("net.ipv4.tcp_congestion_control", congestion), *sysctls]
+    lines = setup.lab_script(congestion=[congestion], sysctls=every).splitlines()
+    first = next(one for one in setup.flows if one["moves"])
+    number = [one["name"] for one in setup.flows].index(first["name"])
+    flow = next(one.split() for one in lines if one.startswith(f"flow {number} "))
+    ends = flow[2:4] if first["direction"] == "down" else flow[3:1:-1]
+    programs = ["host", f"server {ends[0]} {server}", f"client {ends[1]} {client}"]
+    rest = [one for one in lines if not one.startswith("flow ") and one != "go"]
+    return "\n".join([*rest, *programs, "go", ""])
