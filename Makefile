@@ -1,5 +1,6 @@
 # make demo    build midflight, reproduce the studies, say where the reports are
 # make test    check formatting, lint, and run every test
+# make lab     build a Linux kernel that runs in virtual time (docs/lab.md), and measure it
 # make wheel   build a wheel into dist/, which pip installs where there is no Rust
 # make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
@@ -22,16 +23,21 @@ BUILD_WHEEL = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --rele
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
-PYTHON_SOURCES := pyproject.toml README.md $(shell find python -type f \
+PYTHON_SOURCES := pyproject.toml README.md $(shell find python lab -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo test test-rust test-python wheel docs verify golden bench budget budget-update fuzz no-fuzz profile clean
+.PHONY: demo lab test test-rust test-python wheel docs verify golden bench budget budget-update fuzz no-fuzz profile clean
 .DELETE_ON_ERROR:
 
 # Ends by comparing the verdicts with those that README.md and docs/papers.md count.
 demo: .venv/installed
 	sh examples/demo.sh $(BIN)/midflight
 	$(BIN)/python docs/verdicts.py
+
+# The kernel is built once, into the cache of the user.
+lab: .venv/installed
+	$(BIN)/midflight lab build
+	$(BIN)/midflight lab doctor
 
 test: test-rust test-python budget $(if $(shell command -v c++),fuzz,no-fuzz)
 
