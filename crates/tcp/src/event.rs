@@ -4,6 +4,7 @@ use midflight_control::loss::{Indicators, LossCause};
 use midflight_control::Order;
 use midflight_units::{Duration, Instant, Seq};
 
+use crate::sender::SlotKind;
 use crate::state::Transition;
 
 /// A change inside a sender.
@@ -129,9 +130,21 @@ pub enum Wake {
     Delay,
     /// The end of expected reordering, of some segments or of all.
     Patience,
+    /// The probe of the tail (RFC 8985 section 7).
+    LossProbe,
+    /// RACK has waited long enough for what may be reordered (RFC 8985 section 6.3).
+    Reordering,
 }
 
 impl Wake {
+    pub(crate) fn of(slot: SlotKind) -> Self {
+        match slot {
+            SlotKind::Retransmission => Self::Retransmission,
+            SlotKind::LossProbe => Self::LossProbe,
+            SlotKind::Reordering => Self::Reordering,
+        }
+    }
+
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
@@ -139,6 +152,8 @@ impl Wake {
             Self::Persist => "persist",
             Self::Delay => "delay",
             Self::Patience => "patience",
+            Self::LossProbe => "loss probe",
+            Self::Reordering => "reordering",
         }
     }
 }

@@ -61,22 +61,27 @@ struct Epoch {
     origin: u64,
 }
 
+impl CubicLinux {
+    /// Without any knowledge of a path.
+    pub const DEFAULT: Self = Self {
+        hystart: true,
+        packets: Packets { count: 0 },
+        per: 0,
+        last_max: 0,
+        last_cwnd: 0,
+        last_time: 0,
+        epoch: None,
+        reno_acked: 0,
+        reno_cwnd: 0,
+        start: HyStart::NEW,
+        clock: Jiffies::EXACT,
+        now: Instant::ZERO,
+    };
+}
+
 impl Default for CubicLinux {
     fn default() -> Self {
-        Self {
-            hystart: true,
-            packets: Packets::default(),
-            per: 0,
-            last_max: 0,
-            last_cwnd: 0,
-            last_time: 0,
-            epoch: None,
-            reno_acked: 0,
-            reno_cwnd: 0,
-            start: HyStart::default(),
-            clock: Jiffies::EXACT,
-            now: Instant::ZERO,
-        }
+        Self::DEFAULT
     }
 }
 

@@ -23,7 +23,7 @@ const SAMPLES: u32 = 8;
 const GROWTH: (u64, u64) = (4000, 16_000);
 
 /// Times in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HyStart {
     /// The least delay; 0 if not known.
     delay_min: u64,
@@ -38,6 +38,16 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
+    pub(super) const NEW: Self = Self {
+        delay_min: 0,
+        found: false,
+        samples: 0,
+        round_start: 0,
+        round_end: 0,
+        last_ack: 0,
+        delay: None,
+    };
+
     pub(super) fn delay_min(&self) -> u64 {
         self.delay_min
     }
@@ -127,7 +137,7 @@ mod tests {
     /// after more than 20.5 ms.
     #[test]
     fn a_train_of_acks_ends_slow_start() {
-        let mut h = HyStart::default();
+        let mut h = HyStart::NEW;
         let mut w = window(20.0);
         h.begin_round(Instant::from_nanos(SECOND * 1000), 10);
         let mut at = 0;
@@ -143,7 +153,7 @@ mod tests {
     /// first eight samples of a round are only counted.
     #[test]
     fn a_growing_delay_ends_slow_start() {
-        let mut h = HyStart::default();
+        let mut h = HyStart::NEW;
         let mut w = window(20.0);
         h.on_sample(&mut w, &news(1, 40_000, 1, 10), true);
         for n in 0..8 {
@@ -165,7 +175,7 @@ mod tests {
     #[test]
     fn small_windows_and_a_switch_leave_slow_start_alone() {
         for (cwnd, is_on) in [(15.0, true), (20.0, false)] {
-            let mut h = HyStart::default();
+            let mut h = HyStart::NEW;
             let mut w = window(cwnd);
             for at in 1..100 {
                 h.on_sample(&mut w, &news(at * 1000, 40_000, 5, 10), is_on);

@@ -31,6 +31,20 @@ impl Profile {
             }
             _ => {}
         }
+        if tx.recovery == RecoveryKind::Linux {
+            if !matches!(tx.dupack_response, AnyDupackResponse::Immediate(_)) {
+                return refuse(
+                    tx.dupack_response.info().name,
+                    "recovery linux tells losses by time (RACK) and does not count duplicates; choose another recovery",
+                );
+            }
+            if !matches!(tx.spurious_detector, AnySpuriousDetector::None(_)) {
+                return refuse(
+                    tx.spurious_detector.info().name,
+                    "recovery linux has F-RTO, Eifel and DSACK undo of its own; choose another recovery",
+                );
+            }
+        }
         match tx.loss_classifier {
             AnyLossClassifier::Congestion(_) => {}
             _ if tx.recovery == RecoveryKind::Tahoe => {

@@ -30,13 +30,27 @@ pub enum RecoveryKind {
     Sack1,
     /// SACK with the pipe algorithm of RFC 6675.
     Sack,
+    /// That of Linux 6.12: RACK, tail loss probes, PRR, F-RTO and undo.
+    Linux,
 }
 
 impl RecoveryKind {
     /// Whether it needs a receiver that reports what it has above the cumulative ACK.
     pub fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack1 | Self::Sack)
+        matches!(self, Self::Sack1 | Self::Sack | Self::Linux)
     }
+}
+
+/// What an idle time longer than the RTO does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartAfterIdle {
+    /// Nothing.
+    Off,
+    /// It is at most the initial one (RFC 5681 section 4.1).
+    On,
+    /// It is halved for each RTO of idle time, down to the initial one, and so it is when the application has not
+    /// used it for that long (tcp_cwnd_restart() and tcp_cwnd_application_limited() of Linux).
+    Halving,
 }
 
 /// The window after the SYN is acknowledged.
@@ -50,6 +64,8 @@ pub enum InitialWindow {
 
 /// IP and TCP headers without options, in bytes.
 const HEADERS: u32 = 40;
+/// The timestamps option with padding.
+const TIMESTAMPS: u32 = 12;
 
 /// Whose rules Tahoe, Reno and NewReno follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +128,8 @@ pub struct SenderConfig {
     /// Timeout with which data starts after a timeout of the SYN (RFC 6298
     /// (5.7): 3 s); none to go on with what there is.
     pub rto_after_syn_timeout: Option<Duration>,
-    /// After an idle time longer than the RTO the window is at most the initial one (RFC 5681
-    /// section 4.1).
-    pub restart_after_idle: bool,
+    /// What an idle time longer than the RTO does to the window.
+    pub restart_after_idle: RestartAfterIdle,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments.
@@ -167,6 +182,20 @@ pub struct SenderConfig {
 }
 
 impl SenderConfig {
+    /// Bytes of data in a segment, where timestamps take their part.
+    pub(crate) fn payload_bytes(&self) -> u32 {
+        let options = match self.rtt_sampling {
+            RttSampling::OnePerWindow => 0,
+            RttSampling::Timestamps => TIMESTAMPS,
+        };
+        self.segment_bytes.saturating_sub(HEADERS + options).max(1)
+    }
+
+    /// Whether a window that is not used shrinks by halves.
+    pub(crate) fn restarts_after_idle(&self) -> bool {
+        self.restart_after_idle == RestartAfterIdle::Halving
+    }
+
     /// The window after the SYN is acknowledged, in segments.
     pub fn initial_window(&self) -> f64 {
         match self.initial_window {

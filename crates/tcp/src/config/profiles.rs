@@ -1,6 +1,6 @@
 //! The profiles by name.
 
-use midflight_control::congestion::{AckCounting, AnyCongestion, Reno};
+use midflight_control::congestion::{AckCounting, AnyCongestion, CubicLinux, Reno};
 use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::estimate::EstimatorConfig;
 use midflight_control::jiffies::Jiffies;
@@ -12,7 +12,7 @@ use midflight_units::Duration;
 
 use super::{
     ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
-    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig,
+    RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling, SenderConfig,
 };
 
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
@@ -26,7 +26,7 @@ pub(super) const NS2: Profile = Profile {
         initial_window_after_syn_timeout: 1.0,
         syn_timeouts_for_small_window: 1,
         rto_after_syn_timeout: None,
-        restart_after_idle: false,
+        restart_after_idle: RestartAfterIdle::Off,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         recovery: RecoveryKind::Sack1,
@@ -84,7 +84,7 @@ pub(super) const RFC: Profile = Profile {
         initial_window_after_syn_timeout: 1.0,
         syn_timeouts_for_small_window: 2,
         rto_after_syn_timeout: Some(Duration::from_secs(3)),
-        restart_after_idle: true,
+        restart_after_idle: RestartAfterIdle::On,
         // RFC 5681 section 3.1: arbitrarily high.
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
@@ -130,8 +130,41 @@ pub(super) const RFC: Profile = Profile {
     spares_uplink: false,
 };
 
+/// A sender of Linux 6.12, as Debian builds it, in the default settings of net.ipv4.
+pub(super) const LINUX: Profile = Profile {
+    name: "linux",
+    summary: "Linux 6.12: CUBIC, RACK, tail loss probes, PRR, F-RTO and undo",
+    sender: SenderConfig {
+        segment_bytes: 1500,
+        syn_bytes: 60,
+        initial_window: InitialWindow::Segments(10),
+        initial_window_after_syn_timeout: 1.0,
+        syn_timeouts_for_small_window: 2,
+        rto_after_syn_timeout: None,
+        restart_after_idle: RestartAfterIdle::Halving,
+        // TCP_INFINITE_SSTHRESH.
+        initial_ssthresh: 2_147_483_647.0,
+        recovery: RecoveryKind::Linux,
+        congestion: AnyCongestion::CubicLinux(CubicLinux::DEFAULT),
+        response_load: ResponseLoad::Window,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Linux,
+            initial: Duration::from_secs(1),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(120),
+            clock: Jiffies {
+                hz: 250,
+                phase: Duration::ZERO,
+            },
+        },
+        ..RFC.sender
+    },
+    receiver: RFC.receiver,
+    spares_uplink: false,
+};
+
 /// All profiles.
-pub const PROFILES: &[Profile] = &[NS2, RFC];
+pub const PROFILES: &[Profile] = &[NS2, RFC, LINUX];
 
 /// The profile of this name.
 ///

@@ -8,7 +8,7 @@ use midflight_units::Duration;
 
 use super::{
     ConfigError, InitialWindow, PartialAckTimer, Profile, RecoveryKind, RecoveryRules,
-    RtoRecoveryEnd, RttSampling,
+    RestartAfterIdle, RtoRecoveryEnd, RttSampling,
 };
 
 /// Settings of a sender or receiver that can be changed one at a time. The
@@ -17,7 +17,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "recovery",
         default: "",
-        accepts: "tahoe, reno, newreno, sack1, sack",
+        accepts: "tahoe, reno, newreno, sack1, sack, linux",
         summary: "loss recovery",
     },
     Knob {
@@ -53,8 +53,8 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "restart_after_idle",
         default: "",
-        accepts: "on, off",
-        summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1)",
+        accepts: "on, off, halving",
+        summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1); halving takes half of it for each RTO, as Linux does",
     },
     Knob {
         name: "abc_limit",
@@ -65,7 +65,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "initial_ssthresh",
         default: "",
-        accepts: "a whole number of segments from 2 to 100000000",
+        accepts: "a whole number of segments from 2 to 2147483647",
         summary: "slow-start threshold at the start",
     },
     Knob {
@@ -249,6 +249,7 @@ impl Profile {
                 RecoveryKind::NewReno => "newreno",
                 RecoveryKind::Sack1 => "sack1",
                 RecoveryKind::Sack => "sack",
+                RecoveryKind::Linux => "linux",
             }
             .into(),
             "recovery_rules" => match tx.recovery_rules {
@@ -267,7 +268,12 @@ impl Profile {
                 InitialWindow::Segments(segments) => segments.to_string(),
                 InitialWindow::Rfc6928 => "rfc6928".into(),
             },
-            "restart_after_idle" => switch(tx.restart_after_idle),
+            "restart_after_idle" => match tx.restart_after_idle {
+                RestartAfterIdle::Off => "off",
+                RestartAfterIdle::On => "on",
+                RestartAfterIdle::Halving => "halving",
+            }
+            .into(),
             "abc_limit" => match tx.ack_counting {
                 AckCounting::PerAck => "off".into(),
                 AckCounting::AppropriateBytes { limit } => limit.to_string(),
@@ -379,6 +385,7 @@ impl Profile {
                     "newreno" => RecoveryKind::NewReno,
                     "sack1" => RecoveryKind::Sack1,
                     "sack" => RecoveryKind::Sack,
+                    "linux" => RecoveryKind::Linux,
                     _ => return Err(refuse()),
                 };
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
@@ -405,13 +412,20 @@ impl Profile {
             "initial_window" => {
                 tx.initial_window = InitialWindow::Segments(whole(1, 1000)? as u32);
             }
-            "restart_after_idle" => tx.restart_after_idle = switch()?,
+            "restart_after_idle" => {
+                tx.restart_after_idle = match value {
+                    "off" => RestartAfterIdle::Off,
+                    "on" => RestartAfterIdle::On,
+                    "halving" => RestartAfterIdle::Halving,
+                    _ => return Err(refuse()),
+                };
+            }
             "abc_limit" if value == "off" => tx.ack_counting = AckCounting::PerAck,
             "abc_limit" => {
                 let limit = whole(1, 1000)? as u32;
                 tx.ack_counting = AckCounting::AppropriateBytes { limit };
             }
-            "initial_ssthresh" => tx.initial_ssthresh = whole(2, 100_000_000)? as f64,
+            "initial_ssthresh" => tx.initial_ssthresh = whole(2, 2_147_483_647)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
             "count_window_updates" => tx.count_window_updates = switch()?,

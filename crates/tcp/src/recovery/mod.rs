@@ -2,6 +2,7 @@
 //! segments may go. One file a kind.
 
 mod cumulative;
+mod linux;
 mod newreno;
 mod ns2_reno;
 mod ns2_scoreboard;
@@ -16,7 +17,7 @@ use midflight_units::Seq;
 use crate::config::{RecoveryKind, RecoveryRules, SenderConfig};
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, SlotKind, Turn};
 
 /// What a kind of recovery does. Every method finds the shared state already
 /// at the present.
@@ -30,6 +31,12 @@ pub(crate) trait LossRecovery {
     /// The response to duplicate ACKs has waited long enough: fast retransmit,
     /// unless the duplicates are echoes of an earlier recovery.
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log);
+    /// A timer in the slot has expired that is not the retransmission timer.
+    fn on_slot(&mut self, _core: &mut Core, _kind: SlotKind, _log: &mut impl Log) {}
+    /// An order has this segment sent again now.
+    fn on_resend(&mut self, _core: &mut Core, _seq: Seq) {}
+    /// The receiver's window is open, and this kind of recovery has not seen the ACK that said so.
+    fn on_window_open(&mut self) {}
     /// Segments that were expected late are overdue by now: look again at what is lost.
     fn on_patience_over(&mut self, _core: &mut Core) {}
     /// The connection opened, or orders changed the window: look again whether
@@ -47,6 +54,7 @@ pub(crate) enum Recovery {
     Ns2Reno(ns2_reno::Ns2Reno),
     Sack1(sack1::Sack1),
     Sack(sack::Sack),
+    Linux(Box<linux::Linux>),
 }
 
 macro_rules! each {
@@ -58,6 +66,7 @@ macro_rules! each {
             Recovery::Ns2Reno($r) => $body,
             Recovery::Sack1($r) => $body,
             Recovery::Sack($r) => $body,
+            Recovery::Linux($r) => $body,
         }
     };
 }
@@ -75,6 +84,7 @@ impl Recovery {
             RecoveryKind::NewReno => Self::NewReno(newreno::NewReno::default()),
             RecoveryKind::Sack1 => Self::Sack1(sack1::Sack1::default()),
             RecoveryKind::Sack => Self::Sack(sack::Sack::default()),
+            RecoveryKind::Linux => Self::Linux(Box::default()),
         }
     }
 
@@ -84,6 +94,20 @@ impl Recovery {
 
     pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
         each!(self, r => r.on_turn(core, turn));
+    }
+
+    pub(crate) fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
+        each!(self, r => r.on_slot(core, kind, log));
+    }
+
+    #[cold]
+    pub(crate) fn on_resend(&mut self, core: &mut Core, seq: Seq) {
+        each!(self, r => r.on_resend(core, seq));
+    }
+
+    #[cold]
+    pub(crate) fn on_window_open(&mut self) {
+        each!(self, r => r.on_window_open());
     }
 
     pub(crate) fn on_patience_over(&mut self, core: &mut Core) {

@@ -67,7 +67,7 @@ impl Ns2Reno {
         let agent = match kind {
             RecoveryKind::Tahoe => Agent::Tahoe,
             RecoveryKind::Reno => Agent::Reno,
-            RecoveryKind::NewReno | RecoveryKind::Sack1 | RecoveryKind::Sack => Agent::NewReno,
+            _ => Agent::NewReno,
         };
         Self {
             agent,

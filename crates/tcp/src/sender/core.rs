@@ -10,6 +10,7 @@ mod policies;
 mod quick_start;
 mod reordering;
 mod response;
+mod slot;
 mod train;
 mod view;
 
@@ -27,8 +28,9 @@ use midflight_units::{Duration, Instant, Ring, Seq};
 use self::detector::Watch;
 use self::persist::Persist;
 use self::quick_start::Asking;
+pub(crate) use self::slot::SlotKind;
 use self::train::Course;
-use crate::config::{ResponseLoad, RttSampling, SenderConfig};
+use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Segment};
 use crate::state::Trigger;
@@ -97,6 +99,8 @@ pub(crate) struct Core {
     /// Deadline of the retransmission timer and when it was armed; while the
     /// window is closed, of the persist timer.
     pub(crate) timer: Option<(Instant, Instant)>,
+    /// What that timer is for, where the kind of recovery has more than one.
+    slot: Option<SlotKind>,
     /// The receiver advertises a zero window (persist mode, RFC 9293 section
     /// 3.8.6.1).
     closed: Option<Persist>,
@@ -198,6 +202,7 @@ impl Core {
             pacing_rate: 0,
             rto: Rto::new(config.rto),
             timer: None,
+            slot: None,
             closed: None,
             train: None,
             asking: None,
@@ -384,11 +389,16 @@ impl Core {
             return;
         }
         self.now = now;
-        if !self.reno {
+        if !self.reno && !self.recovery_tells_idle() {
             self.congestion.on_idle_end(now, self.last_sent);
         }
+        if self.restarts_by_halves() {
+            self.restart_by_halves(log);
+            return;
+        }
         let idle = now.since(self.last_sent);
-        if self.config.restart_after_idle && idle > self.rto.timeout() {
+        let restarts = self.config.restart_after_idle == RestartAfterIdle::On;
+        if restarts && idle > self.rto.timeout() {
             let restart = self.config.initial_window();
             self.set_cwnd(self.cwnd().min(restart), Author::Idle, log);
         }
@@ -454,6 +464,7 @@ impl Core {
             persist.frozen = (self.una < self.max).then(|| self.rto.timeout());
             return;
         }
+        self.slot = None;
         let due = self.config.rto.clock.rings(self.now, self.rto.timeout());
         self.timer = (self.una < self.max).then_some((due, self.now));
     }
@@ -472,6 +483,13 @@ impl Core {
     }
 
     fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
+        if !self.reno {
+            self.tell_rtt(rtt, log);
+        }
+        self.take_sample(rtt, sent, log);
+    }
+
+    fn take_sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
         let per_window = match self.config.rtt_sampling {
             RttSampling::OnePerWindow => 1,
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, what was
@@ -481,9 +499,6 @@ impl Core {
                 flight.div_ceil(2).max(1) as u32
             }
         };
-        if !self.reno {
-            self.tell_rtt(rtt, log);
-        }
         self.end_back_off(log);
         match self.adapt_rto {
             Some((since, srtt, rttvar)) if sent >= since => {

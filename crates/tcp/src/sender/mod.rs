@@ -7,7 +7,7 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
-pub(crate) use self::core::{Core, Turn};
+pub(crate) use self::core::{Core, SlotKind, Turn};
 use crate::config::SenderConfig;
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::Recovery;
@@ -91,6 +91,8 @@ impl Sender {
         let special = ack.says != Says::Nothing || self.core.held;
         if !special || self.core.on_special_ack(ack) {
             self.recovery.on_ack(&mut self.core, ack, log);
+        } else if !self.core.is_closed() {
+            self.recovery.on_window_open();
         }
         if special {
             self.core.consult_mark(ack, stood.0, log);
@@ -165,6 +167,13 @@ impl Sender {
             return false;
         }
         let set = self.core.timer.map(|(_, set)| set);
+        if let Some(kind) = self.core.take_slot(now) {
+            let states = States::before::<L>(self);
+            tell_wake(now, Wake::of(kind), set, log);
+            self.recovery.on_slot(&mut self.core, kind, log);
+            states.after(self, Trigger::DelayOver, log);
+            return false;
+        }
         if self.core.is_closed() {
             tell_wake(now, Wake::Persist, set, log);
             self.core.probe_window(now);
@@ -192,6 +201,7 @@ impl Sender {
             return self.transmit_held();
         }
         if let Some(seq) = self.core.resend.take() {
+            self.recovery.on_resend(&mut self.core, seq);
             return Some(self.core.transmit(seq));
         }
         let seq = if self.core.probe.is_some() {
@@ -218,6 +228,7 @@ impl Sender {
             return core.window_probe();
         }
         if let Some(seq) = core.resend.take() {
+            self.recovery.on_resend(core, seq);
             return Some(core.transmit(seq));
         }
         if core.probe.is_some() {

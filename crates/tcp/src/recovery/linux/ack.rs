@@ -1,0 +1,382 @@
+//! An ACK, in the order of tcp_ack().
+
+use midflight_control::jiffies::Jiffies;
+use midflight_units::{Duration, Instant, Seq};
+use smallvec::SmallVec;
+
+use super::board::Entry;
+use super::prr::Delivery;
+use super::rack::{micros, time, WindowedMin};
+use super::{Ca, Linux, Probe};
+use crate::event::{Author, Log};
+use crate::segment::{Ack, SackBlock};
+use crate::sender::Core;
+
+/// What an ACK has told: flags and samples of tcp_ack().
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// SND.UNA before.
+    pub(super) before: Seq,
+    pub(super) advanced: bool,
+    /// It SACKs something that was not SACKed.
+    pub(super) sacked: bool,
+    /// A segment up to `high` that was never sent again has arrived.
+    pub(super) original: bool,
+    /// It tells of a duplicate that a retransmission has made, and that one is the probe.
+    pub(super) dsack: bool,
+    dsack_of_probe: bool,
+    /// Retransmissions are found to be lost.
+    pub(super) lost_again: bool,
+    /// The timer shall be set anew.
+    pub(super) set_timer: bool,
+    /// Lowest segment that has arrived late.
+    late: Option<Seq>,
+    /// Of segments never sent again that it SACKs: when the first and the last were sent.
+    sacked_sent: Option<(Instant, Instant)>,
+    /// The newest of what has arrived: when it was sent, one past it, and what had been delivered.
+    newest: Option<(Instant, Seq, u64)>,
+    /// The timestamp that it echoes.
+    pub(super) echo: Option<Instant>,
+}
+
+impl News {
+    fn saw(&mut self, seq: Seq, entry: &Entry) {
+        let is_newer = |&(sent, end, _): &(Instant, Seq, u64)| (entry.sent, seq + 1) > (sent, end);
+        if self.newest.as_ref().is_none_or(is_newer) {
+            self.newest = Some((entry.sent, seq + 1, entry.delivered));
+        }
+    }
+}
+
+/// What the ACK measures, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    /// Of the earliest segment, for the timeout, and when that was sent.
+    rtt: Option<(u64, Instant)>,
+    /// Of the latest, for the controller and the least RTT.
+    latest: Option<u64>,
+}
+
+impl Linux {
+    pub(super) fn take_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        let (before, lost, delivered) = (self.board.una, self.board.lost_ever, self.delivered);
+        let mut news = News {
+            before,
+            echo: ack.echo,
+            ..News::default()
+        };
+        if ack.ack < before {
+            self.take_old(core, ack, &mut news, log);
+            return;
+        }
+        let was_out = self.board.packets_out();
+        let fack = self.board.fack();
+        news.advanced = ack.ack > before;
+        if news.advanced {
+            self.timeouts = 0;
+        }
+        self.tag(core, ack, &mut news);
+        if was_out == 0 {
+            if news.dsack {
+                self.alert(core, 0, &mut news, log);
+            }
+            self.judge_probe(core, ack.ack, &news, log);
+            self.sending.new = true;
+            return;
+        }
+        self.clean(core, ack, fack, &mut news, log);
+        let prior = news.newest.map_or(0, |(_, _, delivered)| delivered);
+        self.rack.adapt(prior, self.delivered);
+        self.judge_probe(core, ack.ack, &news, log);
+        let is_dubious = !news.advanced || news.sacked || news.dsack || self.state != Ca::Open;
+        if is_dubious {
+            let duplicates = u64::from(!news.advanced && !news.dsack);
+            core.dupacks = if news.advanced {
+                0
+            } else {
+                core.dupacks + duplicates as u32
+            };
+            self.alert(core, duplicates, &mut news, log);
+        } else {
+            core.dupacks = 0;
+        }
+        if news.set_timer {
+            self.set_timer(core);
+        }
+        let arrived = Delivery {
+            delivered: self.delivered - delivered,
+            newly_lost: self.board.lost_ever - lost,
+            advanced: news.advanced,
+        };
+        self.control(core, arrived, &news, log);
+        self.sending.new = true;
+    }
+
+    /// An ACK that comes late may still SACK something.
+    fn take_old(&mut self, core: &mut Core, ack: &Ack, news: &mut News, log: &mut impl Log) {
+        if !ack.sack.is_empty() {
+            self.tag(core, ack, news);
+            self.alert(core, 0, news, log);
+            self.sending.new = true;
+        }
+    }
+
+    /// tcp_sacktag_write_queue().
+    fn tag(&mut self, core: &Core, ack: &Ack, news: &mut News) {
+        let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+        let Some(&first) = blocks.first() else {
+            return;
+        };
+        let is_dsack = first.left < ack.ack
+            || blocks
+                .get(1)
+                .is_some_and(|b| b.left <= first.left && first.right <= b.right);
+        let mut dsack = None;
+        if is_dsack {
+            if self.count_dsack(first, news) {
+                dsack = Some(first);
+            }
+        }
+        let una = news.before.max(ack.ack);
+        let nxt = self.board.nxt();
+        blocks.retain(|b| b.left < b.right && b.right <= nxt && b.left > una);
+        blocks.sort_by_key(|b| b.left);
+        let known = self.known;
+        let knows = self.board.sacked_out > 0;
+        let mut blocks_seen = [(0, 0); 4];
+        for (i, block) in blocks.iter().enumerate() {
+            let is_dup = dsack == Some(*block);
+            let mut seq = block.left;
+            while seq < block.right {
+                let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
+                if let Some(&(_, right)) = skip.filter(|_| knows && dsack.is_none()) {
+                    seq = right;
+                    continue;
+                }
+                let is_dup = is_dup || dsack.is_some_and(|d| d.left <= seq && seq < d.right);
+                self.tag_one(core, seq, is_dup, news);
+                seq += 1;
+            }
+            blocks_seen[i] = (block.left, block.right);
+        }
+        self.known = blocks_seen;
+        if self.state != Ca::Loss || self.undo.marker.is_some() {
+            if let Some(late) = news.late {
+                self.check_reordering(late);
+            }
+        }
+    }
+
+    /// tcp_check_dsack(), tcp_dsack_seen(): whether a retransmission has made it.
+    fn count_dsack(&mut self, block: SackBlock, news: &mut News) -> bool {
+        let segments = block.right.saturating_sub(block.left);
+        if segments == 0 {
+            return false;
+        }
+        let of_probe = segments == 1 && self.probe.is_some_and(|p| p.high == block.right);
+        news.dsack_of_probe |= of_probe;
+        self.dsacked += segments;
+        if self.dsacked > self.resent {
+            return false;
+        }
+        if self.reordering_seen && !of_probe {
+            self.rack.dsack_seen = true;
+        }
+        news.dsack = true;
+        self.delivered += segments;
+        let is_old = block.right <= news.before;
+        if let (Some(marker), true) = (self.undo.marker, is_old) {
+            if block.right > marker {
+                self.answer_dsack(segments);
+            }
+        }
+        true
+    }
+
+    fn answer_dsack(&mut self, segments: u64) {
+        if let Some(left) = self.undo.unanswered.as_mut().filter(|left| **left > 0) {
+            *left = left.saturating_sub(segments);
+        }
+    }
+
+    /// tcp_sacktag_one().
+    fn tag_one(&mut self, core: &Core, seq: Seq, is_dup: bool, news: &mut News) {
+        let Some(&entry) = self.board.get(seq) else {
+            return;
+        };
+        if is_dup && entry.was_ever_resent() {
+            if self.undo.marker.is_some_and(|marker| seq + 1 > marker) {
+                self.answer_dsack(1);
+            }
+            if entry.is_sacked() {
+                news.late = Some(news.late.map_or(seq, |late| late.min(seq)));
+            }
+        }
+        if !entry.is_sacked() {
+            let least = entry.was_ever_resent().then(|| self.min_rtt.get());
+            self.rack.advance(core.now, seq, entry.sent, least);
+            if !entry.is_resent() && !entry.was_ever_resent() {
+                if seq < self.board.fack() {
+                    news.late = Some(news.late.map_or(seq, |late| late.min(seq)));
+                }
+                news.original |= seq < self.high;
+                let first = news.sacked_sent.map_or(entry.sent, |(first, _)| first);
+                news.sacked_sent = Some((first, entry.sent));
+            }
+            news.saw(seq, &entry);
+            self.board.mark_sacked(seq);
+            news.sacked = true;
+            self.delivered += 1;
+        }
+        if is_dup {
+            self.board.retransmission_arrived(seq);
+        }
+    }
+
+    /// tcp_clean_rtx_queue().
+    fn clean(
+        &mut self,
+        core: &mut Core,
+        ack: &Ack,
+        fack: Seq,
+        news: &mut News,
+        log: &mut impl Log,
+    ) {
+        let had_sacked = self.board.sacked_out > 0;
+        let mut acked_sent: Option<(Instant, Instant)> = None;
+        let mut any_resent = false;
+        let mut late = None;
+        while self.board.una < ack.ack {
+            let seq = self.board.una;
+            let Some(entry) = self.board.pop() else {
+                break;
+            };
+            if entry.was_ever_resent() {
+                any_resent = true;
+            } else if !entry.is_sacked() {
+                let first = acked_sent.map_or(entry.sent, |(first, _)| first);
+                acked_sent = Some((first, entry.sent));
+                late = late.or(Some(seq));
+                news.original |= seq < self.high;
+            }
+            if !entry.is_sacked() {
+                self.delivered += 1;
+                let is_spurious =
+                    entry.was_ever_resent() && self.echoes_before(core, news, entry.sent);
+                if !is_spurious {
+                    let least = entry.was_ever_resent().then(|| self.min_rtt.get());
+                    self.rack.advance(core.now, seq, entry.sent, least);
+                }
+                news.saw(seq, &entry);
+            }
+            if seq == 0 {
+                self.undo.first_resent = None;
+            }
+        }
+        core.advance(ack.ack, log);
+        let samples = self.measure(core, news, acked_sent.filter(|_| !any_resent));
+        let is_sampled = self.take_samples(core, samples, log);
+        if news.advanced {
+            news.set_timer = true;
+            if let Some(late) = late.filter(|&late| had_sacked && late < fack) {
+                self.check_reordering(late);
+            }
+        } else if let (Some((_, last)), true) = (news.sacked_sent, is_sampled) {
+            let head = self.board.head().map(|head| head.sent);
+            let first = news.sacked_sent.map_or(last, |(first, _)| first);
+            // Of data sent after the head: otherwise the timeout could be put off for ever.
+            news.set_timer = head.is_some_and(|head| first < head);
+        }
+        if let Some(latest) = samples.latest {
+            core.tell_latest_rtt(time(latest), log);
+        }
+    }
+
+    /// tcp_ack_update_rtt(), the choice.
+    fn measure(&self, core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> Samples {
+        let mut samples = Samples::default();
+        let since = |sent| micros(sent, core.now);
+        if let Some((first, last)) = acked_sent {
+            samples.rtt = Some((since(first), first));
+            samples.latest = Some(since(last));
+        }
+        if let Some((first, last)) = news.sacked_sent {
+            samples.rtt = samples.rtt.or(Some((since(first), first)));
+            samples.latest = Some(since(last));
+        }
+        if let (None, Some(echo), true) = (samples.rtt, news.echo, news.advanced) {
+            // Timestamps count milliseconds.
+            let clock = core.config.rto.clock;
+            let passed = millis(clock, core.now)
+                .saturating_sub(millis(clock, echo))
+                .max(1);
+            samples.rtt = Some((passed * 1000, echo));
+            samples.latest = Some(passed * 1000);
+        }
+        samples
+    }
+
+    fn take_samples(&mut self, core: &mut Core, samples: Samples, log: &mut impl Log) -> bool {
+        let (Some((rtt, sent)), Some(latest)) = (samples.rtt, samples.latest) else {
+            return false;
+        };
+        let clock = core.config.rto.clock;
+        let (tick, window) = (clock.count(core.now), WindowedMin::window(clock));
+        // Zero would be less than anything.
+        let latest = if latest == 0 {
+            clock.length(1).as_nanos() / 1000
+        } else {
+            latest
+        };
+        self.min_rtt.sample(tick, window, latest);
+        core.take_rtt(time(rtt), sent, log)
+    }
+
+    /// Whether the ACK echoes an earlier timestamp (tcp_tsopt_ecr_before()).
+    pub(super) fn echoes_before(&self, core: &Core, news: &News, when: Instant) -> bool {
+        let clock = core.config.rto.clock;
+        let before = |echo| millis(clock, echo) < millis(clock, when);
+        news.echo.is_some_and(before)
+    }
+
+    /// tcp_process_tlp_ack().
+    fn judge_probe(&mut self, core: &mut Core, ack: Seq, news: &News, log: &mut impl Log) {
+        let Some(Probe { high, is_resent }) = self.probe else {
+            return;
+        };
+        if ack < high {
+            return;
+        }
+        if !is_resent || news.dsack_of_probe {
+            self.probe = None;
+        } else if ack > high {
+            // It has repaired a loss.
+            self.begin_reduction(core, Author::Recovery, log);
+            self.state = Ca::Cwr;
+            self.end_reduction(core, log);
+            self.keep_open();
+        } else if !news.advanced && !news.sacked {
+            self.probe = None;
+        }
+    }
+
+    /// tcp_cong_control().
+    fn control(&mut self, core: &mut Core, ack: Delivery, news: &News, log: &mut impl Log) {
+        if self.in_reduction() {
+            self.reduce(core, ack, log);
+        } else {
+            let counts_sacked = self.more_reordering > 0;
+            let may_grow = news.advanced || counts_sacked && news.sacked;
+            if may_grow && (news.before == 0 || self.is_window_limited(core)) {
+                core.grow(ack.delivered, log);
+            }
+        }
+        self.update_pacing_rate(core);
+    }
+}
+
+/// What a clock of milliseconds shows.
+fn millis(clock: Jiffies, at: Instant) -> u64 {
+    let phase: Duration = clock.phase;
+    (at.as_nanos() + phase.as_nanos()) / 1_000_000
+}

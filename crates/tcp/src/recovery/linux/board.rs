@@ -1,0 +1,405 @@
+//! The retransmission queue: every segment in flight with its tags, and the order of transmission
+//! (tcp_rtx_queue and tsorted_sent_queue).
+//!
+//! Tags are as in tcp_input.c: SACKed, lost, and a retransmission under way. In flight is what was
+//! sent, less what is SACKed or lost, plus retransmissions under way (tcp_packets_in_flight()).
+
+use educe::Educe;
+use midflight_units::{Instant, Ring, Seq};
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RESENT: u8 = 4;
+const EVER_RESENT: u8 = 8;
+/// It is in the order of transmission.
+const LISTED: u8 = 16;
+
+/// No neighbour.
+const NONE: Seq = Seq::MAX;
+
+/// What is kept of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// When it was sent last.
+    pub(super) sent: Instant,
+    /// What had been delivered of the connection then.
+    pub(super) delivered: u64,
+    earlier: Seq,
+    later: Seq,
+    tags: u8,
+}
+
+impl Entry {
+    pub(super) fn is_sacked(&self) -> bool {
+        self.tags & SACKED != 0
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.tags & LOST != 0
+    }
+
+    /// A retransmission is under way.
+    pub(super) fn is_resent(&self) -> bool {
+        self.tags & RESENT != 0
+    }
+
+    pub(super) fn was_ever_resent(&self) -> bool {
+        self.tags & (EVER_RESENT | RESENT) != 0
+    }
+}
+
+/// The queue. Segment `una` is its first.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(super) struct Board {
+    pub(super) una: Seq,
+    entries: Ring<Entry>,
+    /// Ends of the order of transmission.
+    first: Seq,
+    last: Seq,
+    pub(super) sacked_out: u64,
+    pub(super) lost_out: u64,
+    pub(super) retrans_out: u64,
+    /// Marked lost so far.
+    pub(super) lost_ever: u64,
+    /// No segment below this is lost and not sent again.
+    hint: Seq,
+    /// One past the highest segment SACKed.
+    fack: Seq,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            una: 0,
+            entries: Ring::default(),
+            first: NONE,
+            last: NONE,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            lost_ever: 0,
+            hint: 0,
+            fack: 0,
+        }
+    }
+}
+
+impl Board {
+    /// Segments that are not acknowledged.
+    pub(super) fn packets_out(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// One past the last segment sent.
+    pub(super) fn nxt(&self) -> Seq {
+        self.una + self.packets_out()
+    }
+
+    pub(super) fn left_out(&self) -> u64 {
+        self.sacked_out + self.lost_out
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        (self.packets_out() + self.retrans_out).saturating_sub(self.left_out())
+    }
+
+    /// One past the highest segment SACKed (tcp_highest_sack_seq()).
+    pub(super) fn fack(&self) -> Seq {
+        if self.sacked_out == 0 {
+            self.una
+        } else {
+            self.fack
+        }
+    }
+
+    pub(super) fn get(&self, seq: Seq) -> Option<&Entry> {
+        let index = seq.checked_sub(self.una)?;
+        self.entries.get(index as usize)
+    }
+
+    fn get_mut(&mut self, seq: Seq) -> Option<&mut Entry> {
+        let index = seq.checked_sub(self.una)?;
+        self.entries.get_mut(index as usize)
+    }
+
+    pub(super) fn head(&self) -> Option<&Entry> {
+        self.entries.front()
+    }
+
+    /// The first in the order of transmission, and the one that was sent next after another.
+    pub(super) fn first_sent(&self) -> Option<Seq> {
+        (self.first != NONE).then_some(self.first)
+    }
+
+    pub(super) fn sent_after(&self, seq: Seq) -> Option<Seq> {
+        let later = self.get(seq)?.later;
+        (later != NONE).then_some(later)
+    }
+
+    fn unlist(&mut self, seq: Seq) {
+        let Some(entry) = self.get_mut(seq).filter(|e| e.tags & LISTED != 0) else {
+            return;
+        };
+        entry.tags &= !LISTED;
+        let (earlier, later) = (entry.earlier, entry.later);
+        match self.get_mut(earlier) {
+            Some(entry) => entry.later = later,
+            None => self.first = later,
+        }
+        match self.get_mut(later) {
+            Some(entry) => entry.earlier = earlier,
+            None => self.last = earlier,
+        }
+    }
+
+    /// It was sent now: the last of all.
+    fn list(&mut self, seq: Seq) {
+        self.unlist(seq);
+        let last = self.last;
+        match self.get_mut(last) {
+            Some(entry) => entry.later = seq,
+            None => self.first = seq,
+        }
+        self.last = seq;
+        if let Some(entry) = self.get_mut(seq) {
+            (entry.earlier, entry.later) = (last, NONE);
+            entry.tags |= LISTED;
+        }
+    }
+
+    /// The next segment is sent for the first time.
+    pub(super) fn push(&mut self, sent: Instant, delivered: u64) {
+        let seq = self.nxt();
+        self.entries.push(Entry {
+            sent,
+            delivered,
+            earlier: NONE,
+            later: NONE,
+            tags: 0,
+        });
+        self.list(seq);
+    }
+
+    /// It is sent again; a probe's retransmission is not counted as under way.
+    pub(super) fn resend(&mut self, seq: Seq, sent: Instant, delivered: u64, is_probe: bool) {
+        let Some(entry) = self.get_mut(seq) else {
+            return;
+        };
+        let was_resent = entry.is_resent();
+        entry.sent = sent;
+        entry.delivered = delivered;
+        entry.tags |= EVER_RESENT;
+        if !is_probe {
+            entry.tags |= RESENT;
+            self.retrans_out += u64::from(!was_resent);
+        }
+        self.list(seq);
+    }
+
+    /// The first is acknowledged.
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        let una = self.una;
+        self.unlist(una);
+        let entry = self.entries.pop()?;
+        self.una += 1;
+        self.sacked_out -= u64::from(entry.is_sacked());
+        self.lost_out -= u64::from(entry.is_lost());
+        self.retrans_out -= u64::from(entry.is_resent());
+        Some(entry)
+    }
+
+    /// tcp_mark_skb_lost(): whether this is a loss that was not known.
+    pub(super) fn mark_lost(&mut self, seq: Seq) -> bool {
+        let Some(entry) = self.get_mut(seq).filter(|e| !e.is_sacked()) else {
+            return false;
+        };
+        let (was_lost, was_resent) = (entry.is_lost(), entry.is_resent());
+        if was_lost && !was_resent {
+            return false;
+        }
+        entry.tags |= LOST;
+        if was_lost {
+            // The retransmission is lost, too.
+            entry.tags &= !RESENT;
+            self.retrans_out -= 1;
+        } else {
+            self.lost_out += 1;
+        }
+        self.lost_ever += 1;
+        self.hint = self.hint.min(seq);
+        true
+    }
+
+    /// The same where RACK finds it: it leaves the order of transmission until it is sent again.
+    pub(super) fn mark_lost_and_unlist(&mut self, seq: Seq) -> bool {
+        let is_news = self.mark_lost(seq);
+        self.unlist(seq);
+        is_news
+    }
+
+    /// tcp_sacktag_one(), the tags: it has arrived.
+    pub(super) fn mark_sacked(&mut self, seq: Seq) {
+        let Some(entry) = self.get_mut(seq).filter(|e| !e.is_sacked()) else {
+            return;
+        };
+        let (was_lost, was_resent) = (entry.is_lost(), entry.is_resent());
+        entry.tags |= SACKED;
+        entry.tags &= !LOST;
+        if was_lost {
+            // A retransmission that was not known to be needed is believed to be under way still.
+            entry.tags &= !RESENT;
+            self.lost_out -= 1;
+            self.retrans_out -= u64::from(was_resent);
+        }
+        self.fack = if self.sacked_out == 0 {
+            seq + 1
+        } else {
+            self.fack.max(seq + 1)
+        };
+        self.sacked_out += 1;
+        self.unlist(seq);
+    }
+
+    /// A DSACK tells that a retransmission of it has arrived.
+    pub(super) fn retransmission_arrived(&mut self, seq: Seq) {
+        if let Some(entry) = self.get_mut(seq).filter(|e| e.is_resent()) {
+            entry.tags &= !RESENT;
+            self.retrans_out -= 1;
+        }
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn unmark_lost(&mut self) {
+        for seq in self.una..self.nxt() {
+            if let Some(entry) = self.get_mut(seq) {
+                entry.tags &= !LOST;
+            }
+        }
+        self.lost_out = 0;
+        self.hint = self.una;
+    }
+
+    /// The lowest segment that is lost and not sent again.
+    pub(super) fn next_lost(&mut self) -> Option<Seq> {
+        if self.retrans_out >= self.lost_out {
+            return None;
+        }
+        let from = self.hint.max(self.una);
+        let is_due = |entry: &Entry| entry.is_lost() && !entry.is_resent();
+        let found = (from..self.nxt()).find(|&seq| self.get(seq).is_some_and(is_due));
+        self.hint = found.unwrap_or_else(|| self.nxt());
+        found
+    }
+
+    /// tcp_any_retrans_done().
+    pub(super) fn any_resent(&self) -> bool {
+        self.retrans_out > 0 || self.head().is_some_and(Entry::was_ever_resent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_nanos(ns)
+    }
+
+    fn order(board: &Board) -> Vec<Seq> {
+        let first = board.first_sent();
+        std::iter::successors(first, |&seq| board.sent_after(seq)).collect()
+    }
+
+    #[test]
+    fn tags_and_counts_follow_a_segment() {
+        let mut b = Board::default();
+        for n in 0..5 {
+            b.push(at(n), 0);
+        }
+        assert_eq!(b.in_flight(), 5);
+        assert!(b.mark_lost_and_unlist(1) && !b.mark_lost(1));
+        assert_eq!(
+            (b.in_flight(), b.next_lost(), order(&b)),
+            (4, Some(1), vec![0, 2, 3, 4])
+        );
+        b.resend(1, at(9), 0, false);
+        assert_eq!(
+            (b.in_flight(), b.next_lost(), order(&b)),
+            (5, None, vec![0, 2, 3, 4, 1])
+        );
+        // Its retransmission is lost as well.
+        assert!(b.mark_lost(1));
+        assert_eq!((b.in_flight(), b.next_lost()), (4, Some(1)));
+        b.resend(1, at(10), 0, false);
+        b.mark_sacked(3);
+        b.mark_sacked(1);
+        assert_eq!(
+            (b.sacked_out, b.lost_out, b.retrans_out, b.fack()),
+            (2, 0, 0, 4)
+        );
+        b.pop();
+        b.pop();
+        assert_eq!((b.una, b.sacked_out, order(&b)), (2, 1, vec![2, 4]));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push,
+        Pop,
+        Lost(u64),
+        Sacked(u64),
+        Resend(u64),
+        Forget,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => Just(Step::Push),
+            2 => Just(Step::Pop),
+            4 => (0_u64..20).prop_map(Step::Lost),
+            4 => (0_u64..20).prop_map(Step::Sacked),
+            4 => (0_u64..20).prop_map(Step::Resend),
+            1 => Just(Step::Forget),
+        ]
+    }
+
+    proptest! {
+        /// The counts that are kept are those of the tags, the order is that of the times, and the
+        /// next to go is the lowest.
+        #[test]
+        fn counts_are_those_of_the_tags(steps in prop::collection::vec(step(), 1..120)) {
+            let mut b = Board::default();
+            for (n, step) in steps.into_iter().enumerate() {
+                let now = at(n as u64);
+                let seq = |above: u64| b.una + above % b.packets_out().max(1);
+                match step {
+                    Step::Push => b.push(now, 0),
+                    Step::Pop => drop(b.pop()),
+                    Step::Lost(above) => drop(b.mark_lost_and_unlist(seq(above))),
+                    Step::Sacked(above) => b.mark_sacked(seq(above)),
+                    Step::Resend(above) => {
+                        let seq = seq(above);
+                        if b.get(seq).is_some_and(|e| !e.is_sacked()) {
+                            b.resend(seq, now, 0, false);
+                        }
+                    }
+                    Step::Forget => b.unmark_lost(),
+                }
+                let count = |is: fn(&Entry) -> bool| b.entries.iter().filter(|e| is(e)).count() as u64;
+                prop_assert_eq!(b.sacked_out, count(Entry::is_sacked));
+                prop_assert_eq!(b.lost_out, count(Entry::is_lost));
+                prop_assert_eq!(b.retrans_out, count(Entry::is_resent));
+                let times: Vec<_> = order(&b).iter().filter_map(|&s| b.get(s)).map(|e| e.sent).collect();
+                prop_assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+                let due = |e: &&Entry| e.is_lost() && !e.is_resent();
+                let lowest = b.entries.iter().position(|e| due(&e)).map(|i| b.una + i as u64);
+                if b.retrans_out < b.lost_out {
+                    prop_assert_eq!(b.next_lost(), lowest);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Loss recovery of Linux 6.12: RACK, tail loss probes, proportional rate reduction, F-RTO and undo,
+//! in the order of work of tcp_ack(). With SACK only; timestamps are optional.
+//!
+//! | file | does | functions of the kernel |
+//! |---|---|---|
+//! | `board` | the retransmission queue | tcp_sacktag_one(), tcp_mark_skb_lost() |
+//! | `ack` | an ACK, in order | tcp_ack(), tcp_sacktag_write_queue(), tcp_clean_rtx_queue() |
+//! | `rack` | which segments are lost | tcp_recovery.c |
+//! | `states` | the states and what undoes them | tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*() |
+//! | `prr` | the window in a recovery | tcp_cwnd_reduction() |
+//! | `timers` | one slot for three timers | tcp_rearm_rto(), tcp_schedule_loss_probe(), tcp_retransmit_timer() |
+//! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue(), tcp_cwnd_validate() |
+//!
+//! Everything counts whole segments, the window too. What is the same as in the kernel and what is
+//! not is on the page linux-behaviour.md.
+
+mod ack;
+mod board;
+mod prr;
+mod rack;
+mod send;
+mod states;
+mod timers;
+
+use educe::Educe;
+use midflight_units::{Instant, Seq};
+
+use self::ack::News;
+use self::board::Board;
+use self::prr::Prr;
+use self::rack::{Rack, Wait, WindowedMin};
+use self::send::{Sending, Usage};
+use super::LossRecovery;
+use crate::event::Log;
+use crate::segment::Ack;
+use crate::sender::{Core, SlotKind, Turn};
+
+/// Reordering that is expected before any is seen, in segments (net.ipv4.tcp_reordering), and at
+/// most (tcp_max_reordering).
+const REORDERING: u64 = 3;
+const MOST_REORDERING: u64 = 300;
+
+/// Congestion states, in the kernel's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Ca {
+    #[default]
+    Open,
+    Disorder,
+    Cwr,
+    Recovery,
+    Loss,
+}
+
+/// What undoes a reduction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    /// SND.UNA at the reduction; none if there is nothing to undo.
+    marker: Option<Seq>,
+    /// Retransmissions that no DSACK has answered; none if there was none.
+    unanswered: Option<u64>,
+    /// The threshold of before; none if it may not come back.
+    ssthresh: Option<f64>,
+    cwnd: u64,
+    /// The first retransmission (retrans_stamp).
+    first_resent: Option<Instant>,
+}
+
+/// The probe of the tail.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// SND.NXT when it went.
+    high: Seq,
+    /// It was a retransmission.
+    is_resent: bool,
+}
+
+/// The state beside the shared one.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+pub(crate) struct Linux {
+    board: Board,
+    state: Ca,
+    /// SND.NXT when the state was entered.
+    high: Seq,
+    undo: Undo,
+    prr: Prr,
+    /// A part has ordered to leave the window alone in this recovery.
+    keeps_window: bool,
+    frto: bool,
+    /// Timeouts since SND.UNA last advanced.
+    timeouts: u32,
+    rack: Rack,
+    /// 0 stands for [`REORDERING`].
+    more_reordering: u64,
+    reordering_seen: bool,
+    min_rtt: WindowedMin,
+    probe: Option<Probe>,
+    /// Segments acknowledged or SACKed.
+    delivered: u64,
+    /// Duplicates that DSACKs have told of, and all retransmissions.
+    dsacked: u64,
+    resent: u64,
+    /// Blocks of the last ACK, which need not be looked at again.
+    known: [(Seq, Seq); 4],
+    sending: Sending,
+    usage: Usage,
+}
+
+impl Linux {
+    fn reordering(&self) -> u64 {
+        REORDERING + self.more_reordering
+    }
+
+    fn wait(&self, core: &Core) -> Wait {
+        Wait {
+            reordering_seen: self.reordering_seen,
+            in_recovery: self.state >= Ca::Recovery,
+            reordering: self.reordering(),
+            min_rtt: self.min_rtt.get(),
+            srtt: core.rto.srtt().map_or(0, |srtt| srtt.as_nanos() / 1000),
+        }
+    }
+
+    /// tcp_check_sack_reordering(): a segment from `low` on has arrived after higher ones.
+    fn check_reordering(&mut self, low: Seq) {
+        let fack = self.board.fack();
+        if low >= fack {
+            return;
+        }
+        let extent = (fack - low).min(MOST_REORDERING);
+        self.more_reordering = self.more_reordering.max(extent.saturating_sub(REORDERING));
+        self.reordering_seen = true;
+    }
+
+    fn in_reduction(&self) -> bool {
+        matches!(self.state, Ca::Cwr | Ca::Recovery)
+    }
+
+    /// Tells the shared state where this one is.
+    fn show(&self, core: &mut Core) {
+        core.nxt = core.max;
+        core.in_fast_recovery = self.state == Ca::Recovery;
+        core.pipe = self.board.in_flight() as i64;
+    }
+}
+
+impl LossRecovery for Linux {
+    fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.shrink_unused(core, log);
+        self.take_ack(core, ack, log);
+        self.show(core);
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.shrink_unused(core, log);
+        self.retransmission_timeout(core, log);
+        self.show(core);
+    }
+
+    fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
+        self.shrink_unused(core, log);
+        match kind {
+            SlotKind::Reordering => self.reordering_timeout(core, log),
+            SlotKind::LossProbe => self.send_probe(core),
+            SlotKind::Retransmission => {}
+        }
+        self.show(core);
+    }
+
+    fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+        self.choose(core)
+    }
+
+    fn on_resend(&mut self, core: &mut Core, seq: Seq) {
+        self.resend(core, seq, false);
+    }
+
+    fn on_window_open(&mut self) {
+        self.sending.new = true;
+    }
+
+    /// A delayed response retransmits; the kernel has none, so this is what it does with a loss.
+    fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+        let una = self.board.una;
+        if self.board.mark_lost_and_unlist(una) {
+            self.enter_recovery(core, log);
+            self.sending.lost = true;
+            self.show(core);
+        }
+    }
+
+    fn on_turn(&mut self, core: &Core, turn: Turn) {
+        match turn {
+            Turn::Again => {}
+            Turn::Forget | Turn::Count => self.forget(core),
+            Turn::Rewind => self.rewind(core),
+        }
+        self.sending.new = true;
+    }
+}

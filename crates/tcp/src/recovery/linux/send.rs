@@ -1,0 +1,351 @@
+//! What goes next: tcp_write_xmit(), tcp_xmit_retransmit_queue(), and how the window is used.
+
+use midflight_units::{Instant, Seq};
+
+use super::{Ca, Linux};
+use crate::event::{Author, Log};
+use crate::sender::{Core, SlotKind};
+
+/// The largest burst, in bytes: 64 KB less the largest header.
+const BURST_BYTES: u64 = 65_343;
+/// tcp_min_tso_segs, tcp_tso_rtt_log, sk_pacing_shift.
+const LEAST_BURST: u64 = 2;
+const BURST_RTT_LOG: u32 = 9;
+const BURST_RATE_SHIFT: u32 = 10;
+/// A burst is not held back for longer, in nanoseconds.
+const DEFER_MOST: u64 = 1_000_000;
+
+/// What the present turn may send.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sending {
+    /// What is lost, as the window allows.
+    pub(super) lost: bool,
+    /// New data.
+    pub(super) new: bool,
+    /// New data before what is lost: F-RTO asks.
+    pub(super) new_first: bool,
+    /// One segment whatever the window, and whether it is a probe.
+    pub(super) once: Option<(Seq, bool)>,
+    /// One new segment whatever the window: a probe.
+    pub(super) probe_new: bool,
+    /// The retransmission timer is set when what is lost has gone.
+    pub(super) rearm: bool,
+    /// The head has gone again.
+    head_resent: bool,
+    /// Segments left of the burst under way.
+    burst: u64,
+    /// New segments that have gone in this turn, and whether nothing was in flight before.
+    sent: u64,
+    was_empty: bool,
+    /// The window is what stops the sender.
+    limited: bool,
+}
+
+impl Sending {
+    pub(super) fn drop_lost(&mut self) {
+        self.lost = false;
+        self.new_first = false;
+        self.once = None;
+        self.probe_new = false;
+        self.rearm = false;
+    }
+}
+
+/// How far the window is used (tcp_cwnd_validate()).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    limited: bool,
+    most_out: u64,
+    /// SND.NXT when that was noted.
+    until: Seq,
+    used: u64,
+    /// When the window was last in full use, or changed.
+    since: Instant,
+    /// A smaller window and its threshold, which the next event puts in force: the application has
+    /// nothing to send.
+    shrunk: Option<(u64, f64)>,
+}
+
+impl Linux {
+    /// The next segment, and the books of it.
+    pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
+        if let Some((seq, is_probe)) = self.sending.once.take() {
+            self.resend(core, seq, is_probe);
+            if is_probe {
+                self.probe_sent(core, true);
+            }
+            return Some(seq);
+        }
+        if self.sending.probe_new {
+            return self.choose_probe(core);
+        }
+        if self.sending.new_first {
+            if let Some(seq) = self.choose_new(core) {
+                return Some(seq);
+            }
+            self.end_write(core);
+            self.sending.new_first = false;
+            if self.board.nxt() <= self.high {
+                self.frto = false;
+                self.sending.lost = true;
+            }
+        }
+        if self.sending.lost {
+            if let Some(seq) = self.choose_lost(core) {
+                return Some(seq);
+            }
+            self.end_retransmissions(core);
+        }
+        if self.sending.rearm {
+            self.sending.rearm = false;
+            self.rearm(core);
+        }
+        if self.sending.new {
+            if let Some(seq) = self.choose_new(core) {
+                return Some(seq);
+            }
+            self.end_write(core);
+            self.sending.new = false;
+        }
+        None
+    }
+
+    fn choose_probe(&mut self, core: &mut Core) -> Option<Seq> {
+        self.sending.probe_new = false;
+        if !self.may_send_new(core) {
+            self.rearm(core);
+            return None;
+        }
+        let seq = self.send_new(core);
+        self.validate(core, self.board.in_flight() >= self.cwnd(core));
+        if self.in_reduction() {
+            self.prr.out += 1;
+        }
+        self.sending.sent = 0;
+        self.probe_sent(core, false);
+        Some(seq)
+    }
+
+    fn cwnd(&self, core: &Core) -> u64 {
+        core.cwnd() as u64
+    }
+
+    /// There is something to send and the receiver takes it.
+    pub(super) fn may_send_new(&self, core: &Core) -> bool {
+        let nxt = self.board.nxt();
+        nxt < core.end && nxt < self.board.una + core.config.receiver_window
+    }
+
+    /// tcp_xmit_retransmit_queue().
+    fn choose_lost(&mut self, core: &mut Core) -> Option<Seq> {
+        if self.board.packets_out() == 0 || self.cwnd(core) <= self.board.in_flight() {
+            return None;
+        }
+        let seq = self.board.next_lost()?;
+        self.resend(core, seq, false);
+        if self.in_reduction() {
+            self.prr.out += 1;
+        }
+        if seq == self.board.una && core.slot() != Some(SlotKind::Reordering) {
+            self.sending.head_resent = true;
+        }
+        Some(seq)
+    }
+
+    fn end_retransmissions(&mut self, core: &mut Core) {
+        self.sending.lost = false;
+        if std::mem::take(&mut self.sending.head_resent) {
+            core.set_slot(SlotKind::Retransmission, core.rto.timeout());
+        }
+    }
+
+    /// The books of a retransmission (tcp_retransmit_skb()); a probe's are smaller.
+    pub(super) fn resend(&mut self, core: &Core, seq: Seq, is_probe: bool) {
+        self.board.resend(seq, core.now, self.delivered, is_probe);
+        self.resent += 1;
+        if !is_probe {
+            self.undo.first_resent.get_or_insert(core.now);
+            *self.undo.unanswered.get_or_insert(0) += 1;
+        }
+    }
+
+    /// The books of a new segment (tcp_event_new_data_sent()).
+    fn send_new(&mut self, core: &mut Core) -> Seq {
+        let seq = self.board.nxt();
+        if self.sending.sent == 0 {
+            self.sending.was_empty = self.board.packets_out() == 0;
+        }
+        if self.board.in_flight() == 0 && seq > 1 {
+            core.tell_idle_end();
+        }
+        self.board.push(core.now, self.delivered);
+        self.sending.sent += 1;
+        seq
+    }
+
+    /// tcp_write_xmit(): a burst at a time.
+    fn choose_new(&mut self, core: &mut Core) -> Option<Seq> {
+        if self.sending.burst == 0 {
+            self.sending.burst = self.next_burst(core)?;
+        }
+        if !self.may_send_new(core) {
+            self.sending.burst = 0;
+            return None;
+        }
+        self.sending.burst -= 1;
+        Some(self.send_new(core))
+    }
+
+    fn next_burst(&mut self, core: &Core) -> Option<u64> {
+        let nxt = self.board.nxt();
+        if nxt == 0 {
+            // The SYN.
+            return Some(1);
+        }
+        if self.board.una == 0 || nxt >= core.end {
+            return None;
+        }
+        let (cwnd, in_flight) = (self.cwnd(core), self.board.in_flight());
+        if in_flight >= cwnd {
+            return None;
+        }
+        let burst = self.burst_segments(core);
+        let quota = (cwnd / 2).max(1).min(cwnd - in_flight).min(burst);
+        let window = (self.board.una + core.config.receiver_window).saturating_sub(nxt);
+        if window == 0 {
+            return None;
+        }
+        let unsent = core.end - nxt;
+        if unsent > 1 && self.defers(core, burst, window, unsent) {
+            return None;
+        }
+        Some(quota.min(window).min(unsent))
+    }
+
+    /// tcp_tso_autosize().
+    fn burst_segments(&self, core: &Core) -> u64 {
+        let mut bytes = core.pacing_rate >> BURST_RATE_SHIFT;
+        let halvings = self.min_rtt.get() >> BURST_RTT_LOG;
+        if halvings < 32 {
+            bytes += BURST_BYTES >> halvings;
+        }
+        let most = bytes.min(BURST_BYTES) / u64::from(core.config.payload_bytes());
+        most.max(LEAST_BURST)
+    }
+
+    /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
+    fn defers(&mut self, core: &Core, burst: u64, window: u64, unsent: u64) -> bool {
+        if self.state >= Ca::Recovery || core.now.since(core.last_sent()).as_nanos() > DEFER_MOST {
+            return false;
+        }
+        let cwnd = self.cwnd(core);
+        let of_window = cwnd - self.board.in_flight();
+        let limit = window.min(of_window);
+        let third = cwnd.min(core.config.receiver_window);
+        if limit >= burst || limit >= unsent || 3 * limit >= third {
+            return false;
+        }
+        let (Some(head), Some(srtt)) = (self.board.head(), core.rto.srtt()) else {
+            return false;
+        };
+        let expected = head.sent + srtt;
+        let soon = (srtt.as_nanos() / 2).min(DEFER_MOST);
+        if expected.since(core.now).as_nanos() > soon {
+            return false;
+        }
+        self.sending.limited |= of_window < window && of_window <= unsent;
+        true
+    }
+
+    /// What follows when no more can go.
+    fn end_write(&mut self, core: &mut Core) {
+        self.sending.burst = 0;
+        let sent = std::mem::take(&mut self.sending.sent);
+        let limited = std::mem::take(&mut self.sending.limited);
+        if sent == 0 && self.board.nxt() >= core.end {
+            // There was nothing to send.
+            return;
+        }
+        let limited = limited || self.board.in_flight() >= self.cwnd(core);
+        if (sent > 0 || limited) && self.board.una > 0 {
+            self.validate(core, limited);
+        }
+        if sent > 0 {
+            if self.in_reduction() {
+                self.prr.out += sent;
+            }
+            if self.sending.was_empty || core.slot() == Some(SlotKind::LossProbe) {
+                self.rearm(core);
+            }
+            self.schedule_probe(core, false);
+        }
+    }
+
+    /// tcp_is_cwnd_limited().
+    pub(super) fn is_window_limited(&self, core: &Core) -> bool {
+        let in_slow_start = core.cwnd() < core.ssthresh();
+        self.usage.limited || in_slow_start && self.cwnd(core) < 2 * self.usage.most_out
+    }
+
+    pub(super) fn stamp_window(&mut self, core: &Core) {
+        self.usage.since = core.now;
+    }
+
+    /// tcp_cwnd_validate().
+    fn validate(&mut self, core: &mut Core, limited: bool) {
+        let out = self.board.packets_out();
+        let usage = &mut self.usage;
+        if self.board.una >= usage.until || limited || !usage.limited && out > usage.most_out {
+            usage.limited = limited;
+            usage.most_out = out;
+            usage.until = self.board.nxt();
+        }
+        if self.is_window_limited(core) {
+            self.usage.used = 0;
+            self.stamp_window(core);
+            return;
+        }
+        self.usage.used = self.usage.used.max(out);
+        let unused = core.now.since(self.usage.since);
+        if core.config.restarts_after_idle() && unused >= core.rto.timeout() {
+            self.application_limited(core);
+        }
+    }
+
+    /// tcp_cwnd_application_limited(), where the application has no more to send.
+    fn application_limited(&mut self, core: &Core) {
+        if self.state == Ca::Open && self.board.nxt() >= core.end {
+            let used = self.usage.used.max(core.config.initial_window() as u64);
+            let cwnd = self.cwnd(core);
+            if used < cwnd {
+                self.usage.shrunk = Some(((cwnd + used) / 2, self.current_ssthresh(core)));
+            }
+            self.usage.used = 0;
+        }
+        self.stamp_window(core);
+    }
+
+    /// The window that it has set; nothing has been sent since.
+    pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
+        if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {
+            core.set_ssthresh(ssthresh, Author::Idle, log);
+            core.set_cwnd(cwnd as f64, Author::Idle, log);
+        }
+    }
+
+    /// tcp_update_pacing_rate(), in bytes a second.
+    pub(super) fn update_pacing_rate(&self, core: &mut Core) {
+        let Some(srtt) = core.rto.srtt() else {
+            return;
+        };
+        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
+        let percent = if core.cwnd() < (core.ssthresh() as u64 / 2) as f64 {
+            200
+        } else {
+            120
+        };
+        let out = self.cwnd(core).max(self.board.packets_out());
+        let bytes = u64::from(core.config.payload_bytes());
+        core.pacing_rate = bytes * 10_000 * 8 * percent * out / srtt_x8;
+    }
+}

@@ -1,0 +1,128 @@
+//! One slot for three timers: retransmission, tail loss probe (RFC 8985 section 7) and RACK's
+//! reordering.
+
+use midflight_units::Duration;
+
+use super::rack::{micros, time};
+use super::{Ca, Linux, Probe};
+use crate::event::{Log, SenderEvent};
+use crate::sender::{Core, SlotKind};
+
+/// TCP_TIMEOUT_MIN_US, in microseconds.
+const SLACK: u64 = 2000;
+
+impl Linux {
+    /// How long until the retransmission timeout of the head, if it was set when that was sent, in
+    /// microseconds; not positive if it is past (tcp_rto_delta_us()).
+    fn until_timeout(&self, core: &Core) -> i64 {
+        let rto = (core.rto.timeout().as_nanos() / 1000) as i64;
+        let head = self.board.head();
+        head.map_or(rto, |head| rto - micros(head.sent, core.now) as i64)
+    }
+
+    /// tcp_rearm_rto().
+    pub(super) fn rearm(&mut self, core: &mut Core) {
+        if self.board.packets_out() == 0 {
+            core.clear_slot();
+            return;
+        }
+        let after = match core.slot() {
+            Some(SlotKind::Reordering | SlotKind::LossProbe) => {
+                time(self.until_timeout(core).max(1) as u64)
+            }
+            _ => core.rto.timeout(),
+        };
+        core.set_slot(SlotKind::Retransmission, after);
+    }
+
+    /// tcp_set_xmit_timer().
+    pub(super) fn set_timer(&mut self, core: &mut Core) {
+        if !self.schedule_probe(core, true) {
+            self.rearm(core);
+        }
+    }
+
+    /// tcp_schedule_loss_probe().
+    pub(super) fn schedule_probe(&mut self, core: &mut Core, is_advancing: bool) -> bool {
+        let out = self.board.packets_out();
+        if out == 0 || self.board.nxt() <= 1 || !matches!(self.state, Ca::Open | Ca::Cwr) {
+            return false;
+        }
+        let clock = core.config.rto.clock;
+        let after = match core.rto.srtt() {
+            Some(srtt) => {
+                // Twice the mean, of which the kernel keeps eighths.
+                let twice = srtt.as_nanos() * 2 / 1000;
+                let slack = if out == 1 {
+                    core.rto.min().as_nanos() / 1000
+                } else {
+                    SLACK
+                };
+                clock.round_up(time(twice + slack))
+            }
+            None => core.config.rto.initial,
+        };
+        let left = if is_advancing {
+            (core.rto.timeout().as_nanos() / 1000) as i64
+        } else {
+            self.until_timeout(core)
+        };
+        let after = if left > 0 {
+            after.min(clock.round_up(time(left as u64)))
+        } else {
+            after
+        };
+        core.set_slot(SlotKind::LossProbe, after);
+        true
+    }
+
+    /// What may be lost is waited for.
+    pub(super) fn set_reordering_timer(&mut self, core: &mut Core, left: u64) {
+        let after: Duration = time(left + SLACK);
+        let most = core.rto.timeout();
+        let clock = core.config.rto.clock;
+        core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
+    }
+
+    /// tcp_send_loss_probe().
+    pub(super) fn send_probe(&mut self, core: &mut Core) {
+        core.keep_slot(SlotKind::LossProbe);
+        if self.board.packets_out() == 0 {
+            core.clear_slot();
+            return;
+        }
+        if self.probe.is_some() {
+            self.rearm(core);
+            return;
+        }
+        if self.may_send_new(core) {
+            self.sending.probe_new = true;
+            return;
+        }
+        let last = self.board.nxt() - 1;
+        self.sending.once = Some((last, true));
+    }
+
+    /// The probe has gone.
+    pub(super) fn probe_sent(&mut self, core: &mut Core, is_resent: bool) {
+        let high = self.board.nxt();
+        self.probe = Some(Probe { high, is_resent });
+        core.clear_slot();
+        self.rearm(core);
+    }
+
+    /// tcp_retransmit_timer().
+    pub(super) fn retransmission_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        self.enter_loss(core, log);
+        self.timeouts += 1;
+        self.sending.drop_lost();
+        self.sending.once = Some((self.board.una, false));
+        core.rto.back_off();
+        log.record(core.now, SenderEvent::Backoff(core.rto.backoff()));
+        core.set_slot(SlotKind::Retransmission, core.rto.timeout());
+        core.cancel_timing();
+    }
+}
