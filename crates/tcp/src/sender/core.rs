@@ -101,6 +101,8 @@ pub(crate) struct Core {
     pub(crate) timer: Option<(Instant, Instant)>,
     /// What that timer is for, where the kind of recovery has more than one.
     slot: Option<SlotKind>,
+    /// The tick at which it was to expire, and when it does by the wheel's buckets.
+    wheel: Option<(u64, Instant)>,
     /// The receiver advertises a zero window (persist mode, RFC 9293 section
     /// 3.8.6.1).
     closed: Option<Persist>,
@@ -203,6 +205,7 @@ impl Core {
             rto: Rto::new(config.rto),
             timer: None,
             slot: None,
+            wheel: None,
             closed: None,
             train: None,
             asking: None,

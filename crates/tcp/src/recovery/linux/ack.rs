@@ -273,6 +273,13 @@ impl Linux {
                 self.undo.first_resent = None;
             }
         }
+        if let (0, Some(echo), Some(first)) = (news.before, news.echo, self.syn_sent) {
+            let clock = core.config.rto.clock;
+            if millis(clock, echo) == millis(clock, first) {
+                // The first SYN has arrived (tcp_try_undo_spurious_syn()).
+                core.forgive_syn_timeouts();
+            }
+        }
         core.advance(ack.ack, log);
         let samples = self.measure(core, news, acked_sent.filter(|_| !any_resent));
         let is_sampled = self.take_samples(core, samples, log);

@@ -102,6 +102,8 @@ pub(crate) struct Linux {
     resent: u64,
     /// Blocks of the last ACK, which need not be looked at again.
     known: [(Seq, Seq); 4],
+    /// When the SYN was sent first.
+    syn_sent: Option<Instant>,
     sending: Sending,
     usage: Usage,
 }
@@ -138,7 +140,9 @@ impl Linux {
 
     /// Tells the shared state where this one is.
     fn show(&self, core: &mut Core) {
-        core.nxt = core.max;
+        // The SYN goes again from the start.
+        let syn_again = core.una == 0 && self.sending.once.is_some();
+        core.nxt = if syn_again { 0 } else { core.max };
         core.in_fast_recovery = self.state == Ca::Recovery;
         core.pipe = self.board.in_flight() as i64;
     }

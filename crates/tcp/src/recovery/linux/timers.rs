@@ -11,6 +11,8 @@ use crate::sender::{Core, SlotKind};
 /// TCP_TIMEOUT_MIN_US, in microseconds.
 const SLACK: u64 = 2000;
 
+const LINEAR_SYNS: u32 = 4;
+
 impl Linux {
     /// How long until the retransmission timeout of the head, if it was set when that was sent, in
     /// microseconds; not positive if it is past (tcp_rto_delta_us()).
@@ -120,7 +122,10 @@ impl Linux {
         self.timeouts += 1;
         self.sending.drop_lost();
         self.sending.once = Some((self.board.una, false));
-        core.rto.back_off();
+        // The first SYNs that are sent again do not back off (tcp_syn_linear_timeouts).
+        if self.board.una > 0 || self.timeouts > LINEAR_SYNS {
+            core.rto.back_off();
+        }
         log.record(core.now, SenderEvent::Backoff(core.rto.backoff()));
         core.set_slot(SlotKind::Retransmission, core.rto.timeout());
         core.cancel_timing();

@@ -33,8 +33,20 @@ impl Core {
             self.slot = Some(SlotKind::Retransmission);
             return;
         }
-        let due = self.config.rto.clock.rings(self.now, after);
+        let clock = self.config.rto.clock;
+        let tick = clock.count(self.now) + clock.of_micros(after.as_nanos() / 1000);
+        let due = match self.wheel {
+            // It stays in its bucket.
+            Some((same, due)) if same == tick && due > self.now && clock.hz > 0 => due,
+            _ => clock.rings(self.now, after),
+        };
+        self.wheel = Some((tick, due));
         self.timer = Some((due, self.now));
+    }
+
+    /// The SYN has not been lost.
+    pub(crate) fn forgive_syn_timeouts(&mut self) {
+        self.syn_timeouts = 0;
     }
 
     /// The timer that has expired is looked at.
