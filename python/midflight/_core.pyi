@@ -734,15 +734,17 @@ class Setup:
         packets. Raises `MidflightError` for a record that is not one of this run.
         """
     def lab_trace(self, record: bytes, *, flow: str | None = None) -> Table:
-        """Return every event of a flow of this run as a kernel made it, with the columns of `trace`.
+        """Return every event of a flow of this run as a kernel made it.
 
-        Of the sender the events say what it told whenever it sent a packet.
+        The columns are those of `trace`. Of the sender the events say what it told whenever it sent
+        a packet.
         """
     def lab_capture(
         self, record: bytes, *, flow: str | None = None, about: str = "Linux"
     ) -> dict[str, bytes]:
-        """Return the packets of a flow of this run as a kernel made it: pcapng files by "sender" and
-        "receiver", with the kernel's headers and without data.
+        """Return the packets of a flow of this run as a kernel made it, at sender and receiver.
+
+        They are pcapng files with the kernel's headers and without data, by "sender" and "receiver".
         """
     @property
     def address(self) -> str:

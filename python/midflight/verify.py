@@ -14,6 +14,7 @@ from midflight.verify_tables import Difference, Made, differences, plain, read_r
 
 if TYPE_CHECKING:
     from midflight._core import Table
+    from midflight.lab.runs import LabRuns
     from midflight.policy import Policies
     from midflight.results import Columns
 
@@ -122,6 +123,10 @@ def remade(
         asked = Question.of(manifest["question"], policies)
         table = asked.table(**how)
         return asked.digests(table), {"runs": table}
+    if "lab" in manifest:
+        from midflight.lab.runs import LabRuns
+
+        return remade_in_lab(LabRuns.of(manifest["lab"]), **how)
     scenario = manifest.get("scenario")
     if not isinstance(scenario, dict):
         raise MidflightError(
@@ -129,6 +134,21 @@ def remade(
         )
     outcome = Outcome.of(_core.Plan(json.dumps(scenario), name=None, policies=policies), **how)
     return outcome.digests, {"flows": outcome.flows, "phases": outcome.phases}
+
+
+def remade_in_lab(runs: LabRuns, **how: Any) -> tuple[list[str], Mapping[str, Table | Columns]]:
+    """Repeat runs on a kernel."""
+    from midflight.results import Columns
+
+    digests: list[str] = []
+    found: dict[str, dict[str, list[Any]]] = {"flows": {}, "phases": {}, "counters": {}}
+    for flows, phases, counters in runs.pieces(**how):
+        digests += dict.fromkeys(flows.column("digest"))
+        tables: list[Table | Columns] = [flows, phases, counters]
+        for columns, table in zip(found.values(), tables, strict=True):
+            for name in table.column_names:
+                columns.setdefault(name, []).extend(table.column(name))
+    return digests, {name: Columns(dict(columns)) for name, columns in found.items()}
 
 
 def manifest_differences(

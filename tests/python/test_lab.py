@@ -13,6 +13,7 @@ import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,7 @@ from midflight.lab.source import (
     version_of,
 )
 from midflight.lab.store import Kernel
+from midflight.results import Columns
 
 ROOT = Path(__file__).parents[2]
 
@@ -441,3 +443,38 @@ def test_the_commands_say_what_is_missing(
     monkeypatch.setattr("midflight.lab.source.DEBIAN", Path("/nowhere/linux.tar.xz"))
     assert cli.main(["lab", "build"]) == 2
     assert "no kernel source at /nowhere/linux.tar.xz; get it by:" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--cc", "cubic,cubic"], '--cc "cubic,cubic" is not a list of different names'),
+        (["--set", "flows.download.scheme=enhanced"], "the kernel has its own sender"),
+        (["--sysctl", "tcp_sack"], '--sysctl "tcp_sack" is not KEY=VALUE'),
+        (["--cc", "a-name-that-is-too-long"], "expected a name of the kernel such as cubic"),
+    ],
+)
+def test_what_the_lab_cannot_run_is_refused_without_a_kernel(
+    words: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from midflight import cli
+
+    assert cli.main(["lab", "run", "wifi-to-lte", *words]) != 0
+    assert text in capsys.readouterr().err
+
+
+def test_packets_are_compared_place_by_place() -> None:
+    from midflight.lab.comparison import compare_packets
+
+    def trace(*rows: tuple[int, str, float]) -> Any:
+        names = ("time_ns", "event", "value")
+        return Columns(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+    ours = trace((0, "cwnd", 10), (1000, "send", 1), (2000, "send", 2), (9000, "ack", 1))
+    theirs = trace((0, "cwnd", 10), (1500, "send", 1), (2000, "rexmit", 1))
+    found = compare_packets(ours, theirs)
+    assert (found.simulated, found.kernel, found.equal) == (3, 2, 1)
+    assert found.first == (
+        {"time_ns": 2000, "packet": "send", "number": 2, "cwnd": 10},
+        {"time_ns": 2000, "packet": "rexmit", "number": 1, "cwnd": 10},
+    )

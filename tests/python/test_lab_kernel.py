@@ -40,6 +40,47 @@ def kernel() -> Kernel:
     return KERNEL
 
 
+def test_a_scenario_is_run_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "results"
+    words = ["lab", "run", "wifi-to-lte", "--cc", "cubic,bbr", "--out", str(out)]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["scheme"] for row in found["flows"]] == ["cubic", "bbr"]
+    for flow, phases in zip(
+        found["flows"], (found["phases"][:2], found["phases"][2:]), strict=True
+    ):
+        # The scenario has 2072 segments, which it takes after the gap.
+        assert flow["acked"] == sum(phase["acked"] for phase in phases) == 2072
+        assert flow["sent"] - flow["rexmits"] == 2073
+        lost = sum(flow[name] for name in ("drops_queue", "drops_break", "drops_radio"))
+        assert 0 < lost <= flow["rexmits"] + 1
+        assert flow["duration_ns"] > 2.3e9
+    counted = [row for row in found["counters"] if row["counter"] == "TCPTimeouts"]
+    assert [row["value"] for row in counted] == [row["timeouts"] for row in found["flows"]]
+    assert cli.main(["verify", str(out / "manifest.json")]) == 0
+    capsys.readouterr()
+
+    words = ["lab", "compare", "wifi-to-lte", "--profile", "linux", "--json"]
+    assert cli.main(words) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    ours, theirs = one["measures"]["duration_ns"]
+    assert theirs == pytest.approx(found["flows"][0]["duration_ns"] / 1e9)
+    assert ours == pytest.approx(theirs, rel=0.05)
+
+
+def test_files_of_a_run_are_the_kernels(tmp_path: Path) -> None:
+    places = {one: tmp_path / one for one in ("trace", "pcap")}
+    options = [word for one, place in places.items() for word in (f"--{one}", str(place))]
+    figure = tmp_path / "run.png"
+    words = ["lab", "run", "wifi-to-lte", "--plot", str(figure), *options]
+    assert cli.main(words) == 0
+    assert figure.stat().st_size > 10_000
+    events = (places["trace"] / "download.csv").read_text()
+    assert ",rcv," in events
+    assert "queue" in events
+    assert {one.name for one in places["pcap"].iterdir()} == {"sender.pcapng", "receiver.pcapng"}
+
+
 def script(congestion: str, *sysctls: tuple[str, str]) -> str:
     setup = read_plan("wifi-to-lte").setup(0)
     return setup.lab_script(congestion=[congestion], sysctls=sysctls)

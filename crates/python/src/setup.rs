@@ -173,17 +173,19 @@ impl Setup {
         tables(&told, &cells)
     }
 
-    /// Return every event of a flow of this run as a kernel made it, with the columns of `trace`.
+    /// Return every event of a flow of this run as a kernel made it.
     ///
-    /// Of the sender the events say what it told whenever it sent a packet.
+    /// The columns are those of `trace`. Of the sender the events say what it told whenever it sent
+    /// a packet.
     #[pyo3(signature = (record, *, flow = None))]
     fn lab_trace(&self, record: &[u8], flow: Option<&str>) -> PyResult<Table> {
         let (rows, digest) = lab::replay_trace(&self.setup, record, flow).map_err(refuse)?;
         trace_table(&rows, &digest)
     }
 
-    /// Return the packets of a flow of this run as a kernel made it: pcapng files by "sender" and
-    /// "receiver", with the kernel's headers and without data.
+    /// Return the packets of a flow of this run as a kernel made it, at sender and receiver.
+    ///
+    /// They are pcapng files with the kernel's headers and without data, by "sender" and "receiver".
     #[pyo3(signature = (record, *, flow = None, about = "Linux"))]
     fn lab_capture<'py>(
         &self,

@@ -203,11 +203,12 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
 
 
-def summary_text(scenario: dict[str, Any], summary: RunSummary) -> str:
-    """Return what was measured as text."""
+def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
+    """Return what was measured as text; `stack` is what made the runs if not a profile."""
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
-    lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, profile {scenario['profile']}")
+    made_by = stack if stack is not None else f"profile {scenario['profile']}"
+    lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, {made_by}")
     lines.append(
         "Seconds from the opening to the end and of the longest time without progress; goodput in "
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"

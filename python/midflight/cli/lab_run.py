@@ -1,0 +1,275 @@
+"""`midflight lab run` and `midflight lab compare`: a scenario on the kernel."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from midflight.cli.input import read_whole
+from midflight.cli.lab_exec import (
+    KernelOption,
+    LimitOption,
+    SysctlsOption,
+    read_limit,
+    read_sysctls,
+)
+from midflight.cli.options import FileArgument, OwnSeedOption, SetsOption
+from midflight.cli.output import UserError, align, progress_display
+from midflight.cli.result_files import CsvOption, FolderOption, JsonOption, produce
+from midflight.cli.run import scenario_plan, summary_text, with_shorthands
+from midflight.cli.watched import (
+    FlowOption,
+    PcapOption,
+    PlotOption,
+    RunFiles,
+    RunOption,
+    SnaplenOption,
+    TraceOption,
+)
+from midflight.run_tables import RunSummary
+from midflight.unmet import UnmetRuns
+
+if TYPE_CHECKING:
+    from midflight.lab.comparison import Compared
+    from midflight.lab.runs import LabRuns
+
+__all__ = ["compare", "run"]
+
+CongestionOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--cc",
+        metavar="NAMES",
+        help="Congestion controls of the kernel, separated by commas: cubic, reno, bbr.",
+    ),
+]
+RunsOption: TypeAlias = Annotated[
+    str | None, typer.Option("--runs", metavar="N", help="As --set runs=N.")
+]
+GuestsOption: TypeAlias = Annotated[
+    str,
+    typer.Option("--threads", metavar="N", help="Guests at a time; 0 for one on each core."),
+]
+
+
+def read_congestion(text: str) -> tuple[str, ...]:
+    """Read the names of congestion controls."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names) or len(set(names)) < len(names):
+        raise UserError(f'--cc "{text}" is not a list of different names, such as cubic,reno,bbr')
+    return names
+
+
+def asked_runs(
+    file: str,
+    sets: Sequence[str],
+    congestion: str,
+    sysctls: list[str] | None,
+    kernel: str | None,
+    limit: str,
+) -> LabRuns:
+    """Return the runs that are asked for."""
+    from midflight.lab.runs import LabRuns
+    from midflight.lab.store import choose
+
+    names, settings = read_congestion(congestion), tuple(read_sysctls(sysctls))
+    limit_s = read_limit(limit)
+    plan = scenario_plan(file, sets)
+    # What the lab cannot run shows before a kernel is looked for.
+    plan.setup(0).lab_script(congestion=names[:1], sysctls=settings)
+    return LabRuns(plan, choose(kernel), names, settings, limit_s)
+
+
+def run(
+    file: FileArgument,
+    sets: SetsOption = None,
+    congestion: CongestionOption = "cubic",
+    sysctls: SysctlsOption = None,
+    runs: RunsOption = None,
+    seed: OwnSeedOption = None,
+    kernel: KernelOption = None,
+    limit: LimitOption = "10min",
+    threads: GuestsOption = "0",
+    out: FolderOption = None,
+    csv_file: CsvOption = None,
+    as_json: JsonOption = False,
+    trace: TraceOption = None,
+    pcap: PcapOption = None,
+    plot: PlotOption = None,
+    flow: FlowOption = None,
+    of_run: RunOption = "0",
+    snaplen: SnaplenOption = "0",
+) -> None:
+    """Run a scenario on the TCP of the Linux kernel, in virtual time.
+
+    Links, handoffs, changes, losses and cross traffic are those of `midflight run`; senders and
+    receivers are the kernel's, whatever profile and scheme the scenario names. A flow of n
+    segments sends n full segments of the kernel. Tables and summary are as for `midflight run`,
+    with the congestion control as scheme; the table of counters has what the kernel counted.
+
+    \b
+    Examples:
+      midflight lab run wifi-to-lte
+      midflight lab run wifi-to-lte --cc cubic,reno,bbr --out results
+      midflight lab run wifi-to-lte --sysctl net.ipv4.tcp_sack=0 --pcap captures
+      midflight lab run wifi-to-lte --plot run.png
+    """
+    watched = RunFiles(
+        trace=trace, pcap=pcap, qlog=None, plot=plot, flow=flow, run=of_run, snaplen=snaplen
+    )
+    guests = read_whole("--threads", threads, 0, 1024)
+    all_sets = with_shorthands(sets, None, runs, seed)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit)
+    if watched.run >= asked.runs:
+        raise UserError(
+            f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
+        )
+    words = [*(f"--set={one}" for one in all_sets), f"--cc={congestion}"]
+    words += [f"--sysctl={one}" for one in sysctls or []]
+    produce(
+        LabResults(asked),
+        watched,
+        command=shlex.join(["midflight", "lab", "run", file, *words]),
+        threads=guests,
+        out=out,
+        csv_file=csv_file,
+        as_json=as_json,
+    )
+
+
+class LabResults:
+    """`Results` of runs on a kernel."""
+
+    tables = ("flows", "phases", "counters")
+
+    def __init__(self, source: LabRuns) -> None:
+        """Take the runs."""
+        self.source = source
+        self.schemes = source.congestion
+        self.summaries = {name: RunSummary() for name in source.congestion}
+        self.unmet = UnmetRuns(source.plan)
+
+    def pieces(self, *, threads: int, progress: Callable[[int, int], object]) -> Iterator[Any]:
+        """Run all; yield the tables of each run."""
+        return self.source.pieces(threads=threads, progress=progress)
+
+    def digests(self, *tables: Any) -> Sequence[str]:
+        """Return the digest of the run."""
+        return list(dict.fromkeys(tables[0].column("digest")))
+
+    def manifest(self, command: str) -> dict[str, Any]:
+        """Return what repeats the runs."""
+        from midflight.scenario import manifest_head
+
+        return {**manifest_head([], command, None), "lab": self.source.values()}
+
+    def add(self, *tables: Any) -> None:
+        """Take a run into the summary."""
+        flows, phases, _ = tables
+        self.summaries[flows.column("scheme")[0]].add(flows, phases)
+        self.unmet.add(flows, phases)
+
+    def notes(self) -> Iterator[str]:
+        """Yield the handoffs that no flow met."""
+        return self.unmet.notes()
+
+    def values(self) -> dict[str, Any]:
+        """The summary is not in JSON: it follows from the tables."""
+        return {}
+
+    def text(self) -> str:
+        """Return what was measured with each congestion control."""
+        kernel, scenario = self.source.kernel, self.source.scenario
+        stack = f"Linux {kernel.version}, HZ {kernel.hz}"
+        texts = [
+            summary_text(scenario, summary, f"{stack}, {name}")
+            for name, summary in self.summaries.items()
+        ]
+        return "\n\n".join(texts)
+
+
+def compare(
+    file: FileArgument,
+    sets: SetsOption = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The simulator's profile.  [default: the scenario's]"),
+    ] = None,
+    congestion: CongestionOption = "cubic",
+    sysctls: SysctlsOption = None,
+    runs: RunsOption = None,
+    seed: OwnSeedOption = None,
+    kernel: KernelOption = None,
+    limit: LimitOption = "10min",
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Compare a scenario in the simulator with the same on the Linux kernel.
+
+    Each flow's measures side by side, and its packets at the sender one by one: those that are
+    the same in kind, number and instant (to 1 us), and the first that are not, with both
+    senders' state there.
+
+    \b
+    Examples:
+      midflight lab compare wifi-to-lte
+      midflight lab compare wifi-to-lte --profile linux --cc cubic --json
+    """
+    from midflight.lab.comparison import compare_runs
+
+    all_sets = with_shorthands(sets, profile, runs, seed)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit)
+    found: list[Compared] = []
+    total = asked.runs * len(asked.congestion) * len(asked.scenario["flows"])
+    with progress_display() as progress:
+        for one in compare_runs(asked):
+            found.append(one)
+            progress("flows", len(found), max(total, len(found)))
+    if as_json:
+        from dataclasses import asdict
+
+        json.dump([asdict(one) for one in found], sys.stdout, indent=2)
+        print()
+        return
+    of_profile = asked.scenario["profile"]
+    stack = f"Linux {asked.kernel.version}, HZ {asked.kernel.hz}"
+    print("\n\n".join(compared_text(one, of_profile, stack) for one in found))
+
+
+def compared_text(of: Compared, profile: str, stack: str) -> str:
+    """Return a comparison as text."""
+    rows = [[f"{of.flow}, run {of.run}", f"midflight, {profile}", f"{stack}, {of.congestion}"]]
+    for name, values in of.measures.items():
+        rows.append([name.replace("_ns", "_s").replace("_bps", "_mbps"), *map(cell, values)])
+    packets = of.packets
+    most = max(packets.simulated, packets.kernel, 1)
+    lines = [
+        align(rows),
+        "",
+        f"Packets at the sender: {packets.simulated} and {packets.kernel}; {packets.equal} are "
+        f"the same ({100 * packets.equal / most:.1f} %).",
+    ]
+    if packets.first is not None:
+        lines.append("The first that differ:")
+        for name, packet in zip(("midflight", "Linux"), packets.first, strict=True):
+            lines.append(f"  {name}: {packet_text(packet)}")
+    return "\n".join(lines)
+
+
+def cell(value: float | None) -> str:
+    """Return a measure as text."""
+    return "-" if value is None else f"{value:.9g}"
+
+
+def packet_text(packet: dict[str, Any] | None) -> str:
+    """Return a packet and its sender's state as text."""
+    if packet is None:
+        return "none"
+    state = {key: value for key, value in packet.items() if key not in ("time_ns", "packet")}
+    number = state.pop("number")
+    texts = ", ".join(f"{name} {value:g}" for name, value in state.items())
+    return f"{packet['packet']} {number} at {packet['time_ns'] / 1e9:.9f} s ({texts})"
