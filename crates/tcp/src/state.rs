@@ -254,6 +254,21 @@ pub const TRANSITIONS: &[Transition] = &[
     way(State::SlowStart, Trigger::Duplicate, State::FastRecovery),
     way(State::SlowStart, Trigger::Timeout, State::Probe),
     way(State::SlowStart, Trigger::Timeout, State::Reset),
+    // With Linux's recovery an ACK may end a recovery and begin the next, an ACK that is not
+    // cumulative may let the window grow or end slow start (HyStart), and a retransmission lost
+    // again begins a recovery after a timeout.
+    way(State::FastRecovery, Trigger::NewAck, State::Classification),
+    way(
+        State::FastRecovery,
+        Trigger::Duplicate,
+        State::Classification,
+    ),
+    way(
+        State::SlowStart,
+        Trigger::Duplicate,
+        State::CongestionAvoidance,
+    ),
+    way(State::Reset, Trigger::NewAck, State::FastRecovery),
     // A mark sends the sender back, whatever it is at.
     way(State::CongestionAvoidance, Trigger::Mark, State::SlowStart),
     way(State::Delay, Trigger::Mark, State::CongestionAvoidance),

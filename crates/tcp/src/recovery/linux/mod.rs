@@ -150,18 +150,21 @@ impl Linux {
 
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+        self.sending.burst = 0;
         self.shrink_unused(core, log);
         self.take_ack(core, ack, log);
         self.show(core);
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.sending.burst = 0;
         self.shrink_unused(core, log);
         self.retransmission_timeout(core, log);
         self.show(core);
     }
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
+        self.sending.burst = 0;
         self.shrink_unused(core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
@@ -172,7 +175,9 @@ impl LossRecovery for Linux {
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        self.choose(core)
+        let next = self.choose(core);
+        core.pipe = self.board.in_flight() as i64;
+        next
     }
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {
@@ -193,12 +198,13 @@ impl LossRecovery for Linux {
         }
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
+    fn on_turn(&mut self, _core: &Core, turn: Turn) {
         match turn {
             Turn::Again => {}
-            Turn::Forget | Turn::Count => self.forget(core),
-            Turn::Rewind => self.rewind(core),
+            Turn::Forget | Turn::Count => self.forget(),
+            Turn::Rewind => self.rewind(),
         }
+        self.sending.burst = 0;
         self.sending.new = true;
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Sending {
     /// The head has gone again.
     head_resent: bool,
     /// Segments left of the burst under way.
-    burst: u64,
+    pub(super) burst: u64,
     /// New segments that have gone in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
@@ -109,6 +109,7 @@ impl Linux {
         }
         if self.sending.rearm {
             self.sending.rearm = false;
+            core.keep_slot(SlotKind::Reordering);
             self.rearm(core);
         }
         if self.sending.new {
@@ -157,7 +158,8 @@ impl Linux {
         if self.in_reduction() {
             self.prr.out += 1;
         }
-        if seq == self.board.una && core.slot() != Some(SlotKind::Reordering) {
+        let by_timer = self.sending.rearm || core.slot() == Some(SlotKind::Reordering);
+        if seq == self.board.una && !by_timer {
             self.sending.head_resent = true;
         }
         Some(seq)
@@ -199,7 +201,8 @@ impl Linux {
 
     /// tcp_write_xmit(): a burst at a time.
     fn choose_new(&mut self, core: &mut Core) -> Option<Seq> {
-        if self.sending.burst == 0 {
+        let is_full = self.board.nxt() > 0 && self.board.in_flight() >= self.cwnd(core);
+        if self.sending.burst == 0 || is_full {
             self.sending.burst = self.next_burst(core)?;
         }
         if !self.may_send_new(core) {

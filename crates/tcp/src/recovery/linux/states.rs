@@ -1,7 +1,5 @@
 //! States and what undoes them: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
-use midflight_units::Seq;
-
 use super::prr::{Delivery, Prr};
 use super::{Ca, Linux, News, Undo, REORDERING};
 use crate::event::{Author, Log, SenderEvent};
@@ -383,24 +381,24 @@ impl Linux {
             }
             self.sending.lost = true;
         }
-        self.sending.rearm = true;
+        // Until what is lost has gone.
         core.keep_slot(SlotKind::Reordering);
+        self.rearm(core);
+        self.sending.rearm = true;
     }
 
     /// An order says that nothing was lost.
-    pub(super) fn forget(&mut self, core: &Core) {
+    pub(super) fn forget(&mut self) {
         self.board.unmark_lost();
         self.undo = Undo::default();
         self.state = Ca::Open;
         self.keeps_window = false;
         self.sending.drop_lost();
         self.keep_open();
-        let _ = core;
     }
 
     /// An order says that all that is outstanding is lost, for another reason than congestion.
-    pub(super) fn rewind(&mut self, core: &Core) {
-        let _ = core;
+    pub(super) fn rewind(&mut self) {
         for seq in self.board.una..self.board.nxt() {
             self.board.mark_lost(seq);
         }
@@ -408,7 +406,7 @@ impl Linux {
         self.keeps_window = false;
         self.frto = false;
         self.state = Ca::Loss;
-        self.high = self.board.nxt() as Seq;
+        self.high = self.board.nxt();
         self.sending.lost = true;
     }
 }

@@ -97,6 +97,8 @@ impl Linux {
             self.rearm(core);
             return;
         }
+        // Until the probe has gone.
+        core.set_slot(SlotKind::Retransmission, core.rto.timeout());
         if self.may_send_new(core) {
             self.sending.probe_new = true;
             return;

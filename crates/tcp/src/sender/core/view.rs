@@ -4,7 +4,7 @@ use midflight_control::SenderView;
 use midflight_units::{Duration, Seq};
 
 use super::{Core, Turn};
-use crate::config::RtoRecoveryEnd;
+use crate::config::{RecoveryKind, RtoRecoveryEnd};
 use crate::state::{State, Trigger};
 
 /// RFC 2988 (2.1).
@@ -49,7 +49,7 @@ impl Core {
             ssthresh: self.window.ssthresh,
             initial_window: self.config.initial_window(),
             initial_ssthresh: self.config.initial_ssthresh,
-            pipe: if self.in_fast_recovery {
+            pipe: if self.in_fast_recovery || self.config.recovery == RecoveryKind::Linux {
                 self.pipe.max(0) as u64
             } else {
                 self.flight_size()
