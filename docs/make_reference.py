@@ -348,17 +348,17 @@ def spread(cells: list[str]) -> str:
 
 
 def settings() -> str:
-    """Return the settings of sender and receiver with both profiles' values."""
+    """Return the settings of sender and receiver with the profiles' values."""
     rows = [
         [
             f"`{one['name']}`",
-            *(f"`{one['values'][p] or '-'}`" for p in ("rfc", "ns2")),
+            *(f"`{one['values'][p] or '-'}`" for p in ("rfc", "linux", "ns2")),
             one["accepts"],
             one["summary"],
         ]
         for one in _core.settings()
     ]
-    return table(["setting", "`rfc`", "`ns2`", "accepts", "what it sets"], rows)
+    return table(["setting", "`rfc`", "`linux`", "`ns2`", "accepts", "what it sets"], rows)
 
 
 def papers(page: str) -> str:

@@ -157,7 +157,7 @@ class Scenario:
     flows: Mapping[str, Flow]
     title: str | None = None
     description: str | None = None
-    profile: Literal["rfc", "ns2"] | None = None
+    profile: Literal["rfc", "linux", "ns2"] | None = None
     set: Mapping[str, Value] | None = None
     end: str | None = None
     seed: int | None = None

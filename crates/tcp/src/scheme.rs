@@ -54,19 +54,7 @@ pub enum SchemeError {
 }
 
 /// What a TCP may have elsewhere and has not here, by the names that are asked for.
-const NOT_MODELLED: [&str; 11] = [
-    "bbr",
-    "bbr2",
-    "bbr3",
-    "dctcp",
-    "ecn",
-    "hystart",
-    "hystart++",
-    "prr",
-    "quic",
-    "rack",
-    "tlp",
-];
+const NOT_MODELLED: [&str; 7] = ["bbr", "bbr2", "bbr3", "dctcp", "ecn", "hystart++", "quic"];
 
 /// That there is nothing of this name, with the nearest names and where all of them are.
 fn unknown(what: &str, name: &str, near: &[String], all: &str) -> String {

@@ -66,17 +66,6 @@ pub(super) struct Usage {
     shrunk: Option<(u64, f64)>,
 }
 
-/// How much is left of the piece in which the data from `nxt` on wait: the application fills pieces of the
-/// largest burst, or of half the receiver's window (tcp_xmit_size_goal()). What a burst needs beyond
-/// the end of its piece it takes from the next (tcp_grow_skb()).
-fn piece_left(core: &Core, nxt: Seq) -> u64 {
-    let half_window = core.config.receiver_window / 2;
-    let most = BURST_BYTES / u64::from(core.config.payload_bytes());
-    let piece = most.min(half_window).max(1);
-    // The SYN is no data.
-    piece - (nxt - 1) % piece
-}
-
 impl Linux {
     /// The next segment, and the books of it.
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
@@ -233,11 +222,10 @@ impl Linux {
             return None;
         }
         let unsent = core.end - nxt;
-        let piece = piece_left(core, nxt).max(quota).min(unsent);
-        if piece > 1 && self.defers(core, burst, window, piece) {
+        if unsent > 1 && self.defers(core, burst, window, unsent) {
             return None;
         }
-        Some(quota.min(window).min(piece))
+        Some(quota.min(window).min(unsent))
     }
 
     /// tcp_tso_autosize().
@@ -252,7 +240,7 @@ impl Linux {
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    fn defers(&mut self, core: &Core, burst: u64, window: u64, piece: u64) -> bool {
+    fn defers(&mut self, core: &Core, burst: u64, window: u64, unsent: u64) -> bool {
         if self.state >= Ca::Recovery || core.now.since(core.last_sent()).as_nanos() > DEFER_MOST {
             return false;
         }
@@ -260,7 +248,7 @@ impl Linux {
         let of_window = cwnd - self.board.in_flight();
         let limit = window.min(of_window);
         let third = cwnd.min(core.config.receiver_window);
-        if limit >= burst || limit >= piece || 3 * limit >= third {
+        if limit >= burst || limit >= unsent || 3 * limit >= third {
             return false;
         }
         let (Some(head), Some(srtt)) = (self.board.head(), core.rto.srtt()) else {
@@ -271,7 +259,7 @@ impl Linux {
         if expected.since(core.now).as_nanos() > soon {
             return false;
         }
-        self.sending.limited |= of_window < window && of_window <= piece;
+        self.sending.limited |= of_window < window && of_window <= unsent;
         true
     }
 
