@@ -38,6 +38,7 @@ demo: .venv/installed
 lab: .venv/installed
 	$(BIN)/midflight lab build
 	$(BIN)/midflight lab doctor
+	$(BIN)/midflight lab compare wifi-to-lte --profile linux
 
 test: test-rust test-python budget $(if $(shell command -v c++),fuzz,no-fuzz)
 

@@ -722,9 +722,9 @@ class Setup:
         """Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
 
         `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-        `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a flow
-        of n segments n full segments of the kernel's are sent. Raises `MidflightError` for what the
-        lab cannot run.
+        `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a
+        flow of n segments n full segments of the kernel's are sent. Raises `MidflightError` for
+        what the lab cannot run.
         """
     def lab_tables(self, record: bytes, *, scheme: str, cell: int = 0) -> tuple[Table, Table]:
         """Return what was measured of this run as a kernel made it: flows and phases.
@@ -744,7 +744,8 @@ class Setup:
     ) -> dict[str, bytes]:
         """Return the packets of a flow of this run as a kernel made it, at sender and receiver.
 
-        They are pcapng files with the kernel's headers and without data, by "sender" and "receiver".
+        They are pcapng files with the kernel's headers and without data, by "sender" and
+        "receiver".
         """
     @property
     def address(self) -> str:

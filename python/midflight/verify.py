@@ -158,7 +158,13 @@ def manifest_differences(
     for path, name in table_files(folder, list(tables)):
         table = tables[name]
         rows = table_rows(table, csv_cell if path.suffix == ".csv" else plain)
-        yield from differences(path, table.column_names, {"0": rows}, whole=True)
+        names = table.column_names
+        made: dict[str, list[list[str]]] = {}
+        for row in rows:
+            # The table of a question has no cells.
+            cell = row[names.index("cell")] if "cell" in names else "0"
+            made.setdefault(cell, []).append(row)
+        yield from differences(path, names, made, whole=True)
 
 
 def table_files(folder: Path, names: Sequence[str] = TABLES) -> Iterator[tuple[Path, str]]:

@@ -128,9 +128,9 @@ impl Setup {
     /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
     /// `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a flow
-    /// of n segments n full segments of the kernel's are sent. Raises `MidflightError` for what the
-    /// lab cannot run.
+    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a
+    /// flow of n segments n full segments of the kernel's are sent. Raises `MidflightError` for
+    /// what the lab cannot run.
     #[pyo3(signature = (*, congestion, sysctls = vec![]),
         text_signature = "(self, *, congestion, sysctls=[])")]
     fn lab_script(
@@ -185,7 +185,8 @@ impl Setup {
 
     /// Return the packets of a flow of this run as a kernel made it, at sender and receiver.
     ///
-    /// They are pcapng files with the kernel's headers and without data, by "sender" and "receiver".
+    /// They are pcapng files with the kernel's headers and without data, by "sender" and
+    /// "receiver".
     #[pyo3(signature = (record, *, flow = None, about = "Linux"))]
     fn lab_capture<'py>(
         &self,

@@ -56,7 +56,9 @@ SchemesOption: TypeAlias = Annotated[
         "enhanced+dcr-frto. May be repeated.  [default: sack]",
     ),
 ]
-PROFILES = "rfc (today's standards), linux (the sender of Linux 6.12) or ns2 (ns-2.35, packet for packet)."
+PROFILES = (
+    "rfc (today's standards), linux (the sender of Linux 6.12) or ns2 (ns-2.35, packet for packet)."
+)
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
 SetsOption: TypeAlias = Annotated[
     list[str] | None,

@@ -58,9 +58,10 @@ pub fn record_captures(
                 let Some((headers, bytes)) = underway.remove(&record.packet) else {
                     continue;
                 };
-                let (file, count) = match record.place == of.to.0 {
-                    true => (&mut receiver, 1),
-                    false => (&mut sender, 0),
+                let (file, count) = if record.place == of.to.0 {
+                    (&mut receiver, 1)
+                } else {
+                    (&mut sender, 0)
                 };
                 counts[count] += 1;
                 file.add(record.at, headers, bytes, false, &[])?;

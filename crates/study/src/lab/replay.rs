@@ -262,12 +262,11 @@ impl<O: Replayed> Replay<'_, O> {
                 if connection.mss == 0 && data > 0 {
                     connection.mss = state.map_or(data, |state| state.mss.max(1));
                 }
-                let (from, until) = match header.flags.syn {
-                    true => (0, 1),
-                    false => {
-                        let last = first + u64::from(data.max(1)) - 1;
-                        (connection.segment(first), connection.segment(last) + 1)
-                    }
+                let (from, until) = if header.flags.syn {
+                    (0, 1)
+                } else {
+                    let last = first + u64::from(data.max(1)) - 1;
+                    (connection.segment(first), connection.segment(last) + 1)
                 };
                 let is_segment = header.flags.syn || (data > 0 && first > 0);
                 let again = is_segment && from < connection.max;

@@ -47,9 +47,10 @@ fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
 
 /// Path below `/proc/sys` of a setting of the kernel.
 fn path_of(name: &str) -> Result<String, LabError> {
-    let path = match name.contains('/') {
-        true => name.to_string(),
-        false => name.replace('.', "/"),
+    let path = if name.contains('/') {
+        name.to_string()
+    } else {
+        name.replace('.', "/")
     };
     let is_known = |c: char| c.is_ascii_alphanumeric() || "_-/.".contains(c);
     let is_path = !path.is_empty() && path.chars().all(is_known) && path.len() < 200;
