@@ -86,7 +86,7 @@ impl HyStart {
                 rate => (BURST_BYTES * 4 * 1_000_000 / rate).min(BURST_MOST),
             };
             // Half, as the sender does not pace.
-            if now - self.round_start > (self.delay_min + burst) / 2 {
+            if 2 * (now - self.round_start) > self.delay_min + burst {
                 self.end(window);
             }
         }

@@ -132,24 +132,22 @@ impl Linux {
                 .get(1)
                 .is_some_and(|b| b.left <= first.left && first.right <= b.right);
         let mut dsack = None;
-        if is_dsack {
-            if self.count_dsack(first, news) {
-                dsack = Some(first);
-            }
+        if is_dsack && self.count_dsack(first, news) {
+            dsack = Some(first);
         }
         let una = news.before.max(ack.ack);
         let nxt = self.board.nxt();
         blocks.retain(|b| b.left < b.right && b.right <= nxt && b.left > una);
         blocks.sort_by_key(|b| b.left);
         let known = self.known;
-        let knows = self.board.sacked_out > 0;
+        let is_kept = self.board.sacked_out > 0;
         let mut blocks_seen = [(0, 0); 4];
         for (i, block) in blocks.iter().enumerate() {
             let is_dup = dsack == Some(*block);
             let mut seq = block.left;
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
-                if let Some(&(_, right)) = skip.filter(|_| knows && dsack.is_none()) {
+                if let Some(&(_, right)) = skip.filter(|_| is_kept && dsack.is_none()) {
                     seq = right;
                     continue;
                 }
@@ -261,8 +259,7 @@ impl Linux {
             }
             if !entry.is_sacked() {
                 self.delivered += 1;
-                let is_spurious =
-                    entry.was_ever_resent() && self.echoes_before(core, news, entry.sent);
+                let is_spurious = entry.was_ever_resent() && echoes_before(core, news, entry.sent);
                 if !is_spurious {
                     let least = entry.was_ever_resent().then(|| self.min_rtt.get());
                     self.rack.advance(core.now, seq, entry.sent, least);
@@ -281,7 +278,7 @@ impl Linux {
             }
         }
         core.advance(ack.ack, log);
-        let samples = self.measure(core, news, acked_sent.filter(|_| !any_resent));
+        let samples = measure(core, news, acked_sent.filter(|_| !any_resent));
         let is_sampled = self.take_samples(core, samples, log);
         if news.advanced {
             news.set_timer = true;
@@ -299,30 +296,6 @@ impl Linux {
         }
     }
 
-    /// tcp_ack_update_rtt(), the choice.
-    fn measure(&self, core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> Samples {
-        let mut samples = Samples::default();
-        let since = |sent| micros(sent, core.now);
-        if let Some((first, last)) = acked_sent {
-            samples.rtt = Some((since(first), first));
-            samples.latest = Some(since(last));
-        }
-        if let Some((first, last)) = news.sacked_sent {
-            samples.rtt = samples.rtt.or(Some((since(first), first)));
-            samples.latest = Some(since(last));
-        }
-        if let (None, Some(echo), true) = (samples.rtt, news.echo, news.advanced) {
-            // Timestamps count milliseconds.
-            let clock = core.config.rto.clock;
-            let passed = millis(clock, core.now)
-                .saturating_sub(millis(clock, echo))
-                .max(1);
-            samples.rtt = Some((passed * 1000, echo));
-            samples.latest = Some(passed * 1000);
-        }
-        samples
-    }
-
     fn take_samples(&mut self, core: &mut Core, samples: Samples, log: &mut impl Log) -> bool {
         let (Some((rtt, sent)), Some(latest)) = (samples.rtt, samples.latest) else {
             return false;
@@ -337,13 +310,6 @@ impl Linux {
         };
         self.min_rtt.sample(tick, window, latest);
         core.take_rtt(time(rtt), sent, log)
-    }
-
-    /// Whether the ACK echoes an earlier timestamp (tcp_tsopt_ecr_before()).
-    pub(super) fn echoes_before(&self, core: &Core, news: &News, when: Instant) -> bool {
-        let clock = core.config.rto.clock;
-        let before = |echo| millis(clock, echo) < millis(clock, when);
-        news.echo.is_some_and(before)
     }
 
     /// tcp_process_tlp_ack().
@@ -386,4 +352,35 @@ impl Linux {
 fn millis(clock: Jiffies, at: Instant) -> u64 {
     let phase: Duration = clock.phase;
     (at.as_nanos() + phase.as_nanos()) / 1_000_000
+}
+
+/// tcp_ack_update_rtt(), the choice.
+fn measure(core: &Core, news: &News, acked_sent: Option<(Instant, Instant)>) -> Samples {
+    let mut samples = Samples::default();
+    let since = |sent| micros(sent, core.now);
+    if let Some((first, last)) = acked_sent {
+        samples.rtt = Some((since(first), first));
+        samples.latest = Some(since(last));
+    }
+    if let Some((first, last)) = news.sacked_sent {
+        samples.rtt = samples.rtt.or(Some((since(first), first)));
+        samples.latest = Some(since(last));
+    }
+    if let (None, Some(echo), true) = (samples.rtt, news.echo, news.advanced) {
+        // Timestamps count milliseconds.
+        let clock = core.config.rto.clock;
+        let passed = millis(clock, core.now)
+            .saturating_sub(millis(clock, echo))
+            .max(1);
+        samples.rtt = Some((passed * 1000, echo));
+        samples.latest = Some(passed * 1000);
+    }
+    samples
+}
+
+/// Whether the ACK echoes an earlier timestamp (tcp_tsopt_ecr_before()).
+pub(super) fn echoes_before(core: &Core, news: &News, when: Instant) -> bool {
+    let clock = core.config.rto.clock;
+    let before = |echo| millis(clock, echo) < millis(clock, when);
+    news.echo.is_some_and(before)
 }

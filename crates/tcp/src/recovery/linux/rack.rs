@@ -283,8 +283,10 @@ mod tests {
     /// recoveries.
     #[test]
     fn dsacks_make_the_wait_longer_for_a_while() {
-        let mut rack = Rack::default();
-        rack.dsack_seen = true;
+        let mut rack = Rack {
+            dsack_seen: true,
+            ..Rack::default()
+        };
         rack.adapt(10, 20);
         assert_eq!(rack.steps, 2);
         rack.dsack_seen = true;

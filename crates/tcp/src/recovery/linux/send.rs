@@ -118,17 +118,13 @@ impl Linux {
             return None;
         }
         let seq = self.send_new(core);
-        self.validate(core, self.board.in_flight() >= self.cwnd(core));
+        self.validate(core, self.board.in_flight() >= whole(core));
         if self.in_reduction() {
             self.prr.out += 1;
         }
         self.sending.sent = 0;
         self.probe_sent(core, false);
         Some(seq)
-    }
-
-    fn cwnd(&self, core: &Core) -> u64 {
-        core.cwnd() as u64
     }
 
     /// There is something to send and the receiver takes it.
@@ -139,7 +135,7 @@ impl Linux {
 
     /// tcp_xmit_retransmit_queue().
     fn choose_lost(&mut self, core: &mut Core) -> Option<Seq> {
-        if self.board.packets_out() == 0 || self.cwnd(core) <= self.board.in_flight() {
+        if self.board.packets_out() == 0 || whole(core) <= self.board.in_flight() {
             return None;
         }
         let seq = self.board.next_lost()?;
@@ -190,7 +186,7 @@ impl Linux {
 
     /// tcp_write_xmit(): a burst at a time.
     fn choose_new(&mut self, core: &mut Core) -> Option<Seq> {
-        let is_full = self.board.nxt() > 0 && self.board.in_flight() >= self.cwnd(core);
+        let is_full = self.board.nxt() > 0 && self.board.in_flight() >= whole(core);
         if self.sending.burst == 0 || is_full {
             self.sending.burst = self.next_burst(core)?;
         }
@@ -211,7 +207,7 @@ impl Linux {
         if self.board.una == 0 || nxt >= core.end {
             return None;
         }
-        let (cwnd, in_flight) = (self.cwnd(core), self.board.in_flight());
+        let (cwnd, in_flight) = (whole(core), self.board.in_flight());
         if in_flight >= cwnd {
             return None;
         }
@@ -244,7 +240,7 @@ impl Linux {
         if self.state >= Ca::Recovery || core.now.since(core.last_sent()).as_nanos() > DEFER_MOST {
             return false;
         }
-        let cwnd = self.cwnd(core);
+        let cwnd = whole(core);
         let of_window = cwnd - self.board.in_flight();
         let limit = window.min(of_window);
         let third = cwnd.min(core.config.receiver_window);
@@ -272,7 +268,7 @@ impl Linux {
             // There was nothing to send.
             return;
         }
-        let limited = limited || self.board.in_flight() >= self.cwnd(core);
+        let limited = limited || self.board.in_flight() >= whole(core);
         if (sent > 0 || limited) && self.board.una > 0 {
             self.validate(core, limited);
         }
@@ -290,7 +286,7 @@ impl Linux {
     /// tcp_is_cwnd_limited().
     pub(super) fn is_window_limited(&self, core: &Core) -> bool {
         let in_slow_start = core.cwnd() < core.ssthresh();
-        self.usage.limited || in_slow_start && self.cwnd(core) < 2 * self.usage.most_out
+        self.usage.limited || in_slow_start && whole(core) < 2 * self.usage.most_out
     }
 
     pub(super) fn stamp_window(&mut self, core: &Core) {
@@ -322,9 +318,9 @@ impl Linux {
     fn application_limited(&mut self, core: &Core) {
         if self.state == Ca::Open && self.board.nxt() >= core.end {
             let used = self.usage.used.max(core.config.initial_window() as u64);
-            let cwnd = self.cwnd(core);
+            let cwnd = whole(core);
             if used < cwnd {
-                self.usage.shrunk = Some(((cwnd + used) / 2, self.current_ssthresh(core)));
+                self.usage.shrunk = Some((u64::midpoint(cwnd, used), self.current_ssthresh(core)));
             }
             self.usage.used = 0;
         }
@@ -350,8 +346,13 @@ impl Linux {
         } else {
             120
         };
-        let out = self.cwnd(core).max(self.board.packets_out());
+        let out = whole(core).max(self.board.packets_out());
         let bytes = u64::from(core.config.payload_bytes());
         core.pacing_rate = bytes * 10_000 * 8 * percent * out / srtt_x8;
     }
+}
+
+/// The window in whole segments.
+fn whole(core: &Core) -> u64 {
+    core.cwnd() as u64
 }

@@ -1,6 +1,8 @@
 //! States and what undoes them: tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*().
 
+use super::ack::echoes_before;
 use super::prr::{Delivery, Prr};
+use super::timers::set_reordering_timer;
 use super::{Ca, Linux, News, Undo, REORDERING};
 use crate::event::{Author, Log, SenderEvent};
 use crate::sender::{Core, SlotKind};
@@ -90,7 +92,7 @@ impl Linux {
         let resent = self.board.retrans_out;
         let wait = self.wait(core);
         if let Some(left) = self.rack.detect(core.now, &mut self.board, wait) {
-            self.set_reordering_timer(core, left);
+            set_reordering_timer(core, left);
             news.set_timer = false;
         }
         news.lost_again |= self.board.retrans_out < resent;
@@ -255,7 +257,7 @@ impl Linux {
     /// tcp_packet_delayed().
     fn is_delayed(&self, core: &Core, news: &News) -> bool {
         match self.undo.first_resent {
-            Some(first) => self.echoes_before(core, news, first),
+            Some(first) => echoes_before(core, news, first),
             None => true,
         }
     }

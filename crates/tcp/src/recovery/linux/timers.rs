@@ -78,14 +78,6 @@ impl Linux {
         true
     }
 
-    /// What may be lost is waited for.
-    pub(super) fn set_reordering_timer(&mut self, core: &mut Core, left: u64) {
-        let after: Duration = time(left + SLACK);
-        let most = core.rto.timeout();
-        let clock = core.config.rto.clock;
-        core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
-    }
-
     /// tcp_send_loss_probe().
     pub(super) fn send_probe(&mut self, core: &mut Core) {
         core.keep_slot(SlotKind::LossProbe);
@@ -132,4 +124,12 @@ impl Linux {
         core.set_slot(SlotKind::Retransmission, core.rto.timeout());
         core.cancel_timing();
     }
+}
+
+/// What may be lost is waited for.
+pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
+    let after: Duration = time(left + SLACK);
+    let most = core.rto.timeout();
+    let clock = core.config.rto.clock;
+    core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
 }
