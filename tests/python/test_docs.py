@@ -86,9 +86,7 @@ def test_the_readme_is_short() -> None:
 
 def test_the_readme_quotes_the_speed_that_was_measured() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    ((runs, took),) = re.findall(
-        r"^- ([\d,]+) handoffs take (.*?) on one core", readme, re.MULTILINE
-    )
+    ((runs, took),) = re.findall(r"([\d,]+) handoffs take (.*?) on one core", readme)
     table = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
     (row,) = (line for line in table.splitlines() if f"grid of {runs} runs, one thread" in line)
     assert row.split("|")[3].strip() == took

@@ -130,7 +130,8 @@ def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
 def test_every_recovery_has_its_file_and_takes_part_in_the_property_tests() -> None:
     (accepted,) = (one["accepts"] for one in _core.settings() if one["name"] == "recovery")
     recoveries = set(accepted.split(", "))
-    files = {path.stem for path in (ROOT / "crates/tcp/src/recovery").glob("*.rs")}
+    folder = ROOT / "crates/tcp/src/recovery"
+    files = {path.stem for path in (*folder.glob("*.rs"), *folder.glob("*/"))}
     assert recoveries <= files
     tests = (ROOT / "crates/tcp/tests/properties.rs").read_text(encoding="utf-8")
     tested = re.search(r"const RECOVERIES: .*? = \[(.*?)\];", tests)

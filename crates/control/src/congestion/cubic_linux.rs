@@ -17,8 +17,8 @@
 
 use midflight_units::Instant;
 
-use super::hystart::HyStart;
-use super::packets::Packets;
+use super::linux::hystart::HyStart;
+use super::linux::packets::Packets;
 use super::{AckCounting, Congestion, RttNews, Window};
 use crate::jiffies::Jiffies;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};

@@ -6,8 +6,7 @@
 
 mod cubic;
 mod cubic_linux;
-mod hystart;
-mod packets;
+mod linux;
 mod reno;
 mod reno_linux;
 mod westwood;

@@ -3,7 +3,7 @@
 
 use midflight_units::Instant;
 
-use super::packets::Packets;
+use super::linux::packets::Packets;
 use super::{AckCounting, Congestion, RttNews, Window};
 use crate::part::{Part, PartInfo};
 

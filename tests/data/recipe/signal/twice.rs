@@ -1,7 +1,7 @@
-//! An example of a handover signal: two copies of the last ACK on the new link
+//! An example of a handoff signal: two copies of the last ACK on the new link
 //! (CONTRIBUTING.md, "Adding an algorithm").
 
-use super::{HandoverSignal, Signal};
+use super::{HandoffSignal, Signal};
 use crate::part::{Part, PartInfo};
 
 /// It keeps no state.
@@ -17,7 +17,7 @@ impl Part for Twice {
     };
 }
 
-impl HandoverSignal for Twice {
+impl HandoffSignal for Twice {
     fn on_attached(&mut self) -> Signal {
         Signal {
             copies: 2,

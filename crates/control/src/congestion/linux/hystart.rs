@@ -7,7 +7,7 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{RttNews, Window};
+use super::super::{RttNews, Window};
 
 /// Below this window nothing is looked at, in packets.
 const LOW_WINDOW: f64 = 16.0;
@@ -24,7 +24,7 @@ const GROWTH: (u64, u64) = (4000, 16_000);
 
 /// Times in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HyStart {
+pub(in crate::congestion) struct HyStart {
     /// The least delay; 0 if not known.
     delay_min: u64,
     found: bool,
@@ -38,7 +38,7 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    pub(super) const NEW: Self = Self {
+    pub(in crate::congestion) const NEW: Self = Self {
         delay_min: 0,
         found: false,
         samples: 0,
@@ -48,11 +48,11 @@ impl HyStart {
         delay: None,
     };
 
-    pub(super) fn delay_min(&self) -> u64 {
+    pub(in crate::congestion) fn delay_min(&self) -> u64 {
         self.delay_min
     }
 
-    pub(super) fn begin_round(&mut self, now: Instant, nxt: Seq) {
+    pub(in crate::congestion) fn begin_round(&mut self, now: Instant, nxt: Seq) {
         let now = now.as_nanos() / 1000;
         self.round_start = now;
         self.last_ack = now;
@@ -61,7 +61,12 @@ impl HyStart {
         self.samples = 0;
     }
 
-    pub(super) fn on_sample(&mut self, window: &mut Window, news: &RttNews, is_on: bool) {
+    pub(in crate::congestion) fn on_sample(
+        &mut self,
+        window: &mut Window,
+        news: &RttNews,
+        is_on: bool,
+    ) {
         let delay = news.micros().max(1);
         if self.delay_min == 0 || delay < self.delay_min {
             self.delay_min = delay;

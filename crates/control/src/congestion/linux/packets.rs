@@ -1,18 +1,18 @@
 //! Growth in whole packets, as Linux counts it (tcp_cong.c): every packet delivered counts, however
 //! many an ACK covers.
 
-use super::Window;
+use super::super::Window;
 
 /// What is left over from the last growth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Packets {
+pub(in crate::congestion) struct Packets {
     /// Packets delivered that have not yet made the window larger (snd_cwnd_cnt).
-    pub(super) count: u64,
+    pub(in crate::congestion) count: u64,
 }
 
 impl Packets {
     /// Slow start, exactly up to the threshold; returns what is left of `acked` (tcp_slow_start()).
-    pub(super) fn slow_start(window: &mut Window, acked: u64) -> u64 {
+    pub(in crate::congestion) fn slow_start(window: &mut Window, acked: u64) -> u64 {
         let before = window.cwnd.floor();
         let cwnd = (before + acked as f64).min(window.ssthresh.floor());
         window.cwnd = cwnd;
@@ -20,7 +20,7 @@ impl Packets {
     }
 
     /// A packet for each `per` packets delivered (tcp_cong_avoid_ai()).
-    pub(super) fn avoid(&mut self, window: &mut Window, per: u64, acked: u64) {
+    pub(in crate::congestion) fn avoid(&mut self, window: &mut Window, per: u64, acked: u64) {
         let per = per.max(1);
         let mut more = 0;
         if self.count >= per {

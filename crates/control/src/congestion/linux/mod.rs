@@ -1,0 +1,4 @@
+//! What the controllers of Linux share.
+
+pub(in crate::congestion) mod hystart;
+pub(in crate::congestion) mod packets;
