@@ -272,11 +272,11 @@ impl<'a> Script<'a> {
             begun: vec![0; config.settings.len()],
             crossing: config.cross.map(|of| Crossing::new(of, Instant::ZERO, 0)),
         };
-        let lines = links.iter().enumerate();
-        let lines = lines.map(|(n, config)| impairment_lines(n, 0, &config.impairments, 0));
+        let each = links.iter().enumerate();
+        let ahead = each.map(|(n, config)| impairment_lines(n, 0, &config.impairments, 0));
         Self {
             links: links.iter().map(tenures).collect(),
-            ahead: lines.collect(),
+            ahead: ahead.collect(),
             actions: Vec::new(),
             crossing: 0,
         }
