@@ -348,7 +348,8 @@ impl Linux {
         };
         let out = whole(core).max(self.board.packets_out());
         let bytes = u64::from(core.config.payload_bytes());
-        core.pacing_rate = bytes * 10_000 * 8 * percent * out / srtt_x8;
+        // A policy may lift the window altogether; such a rate limits nothing.
+        core.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 }
 
