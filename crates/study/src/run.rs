@@ -210,6 +210,8 @@ impl<M: Measure> Runner<'_, M> {
 
     /// Runs setups with one past.
     fn begin(&self, members: Vec<&(usize, &Setup)>) -> Result<Placed<M>, StudyError> {
+        // A short run is over before it asks.
+        self.progress.go_on()?;
         let mut rows = Vec::with_capacity(members.len());
         let Some(&&(place, first)) = members.first() else {
             return Ok(rows);
