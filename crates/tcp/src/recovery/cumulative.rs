@@ -25,7 +25,7 @@ impl Cumulative {
     /// Counts a duplicate ACK (RFC 5681 section 2); whether it is the one that
     /// tells of a loss. The ones before may send a new segment (RFC 3042).
     pub(super) fn duplicate(&mut self, core: &mut Core, log: &mut impl Log) -> bool {
-        core.dupacks += 1;
+        core.loss.count_duplicate();
         let news = self.is_news(core);
         let (retransmit, limited) = core.consult_duplicate(news, log);
         self.limited = limited;
@@ -34,23 +34,27 @@ impl Cumulative {
 
     /// Whether a loss of the first unacknowledged segment would be a new one.
     pub(super) fn is_news(&self, core: &Core) -> bool {
-        core.una > self.recover
+        core.books.una() > self.recover
     }
 
     /// Steps 2 and 3 of RFC 5681 section 3.2: halve, retransmit, inflate by the
     /// segments that the duplicates say have left the network.
     pub(super) fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.begin();
-        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
-        core.in_fast_recovery = true;
-        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        core.set_pipe_by_duplicates();
+        core.loss.enter_fast_recovery();
+        log.record(core.now, SenderEvent::FastRetransmit(core.books.una()));
         self.kept = core.consult_recovery(log).then(|| core.cwnd());
         let target = match self.kept {
             Some(cwnd) => cwnd,
             None => core.reduce_ssthresh(log).unwrap_or(core.ssthresh()),
         };
-        core.set_cwnd(target + f64::from(core.dupacks), Author::Recovery, log);
-        core.resend = Some(core.una);
+        core.set_cwnd(
+            target + f64::from(core.loss.dupacks()),
+            Author::Recovery,
+            log,
+        );
+        core.loss.resend(core.books.una());
         core.cancel_timing();
         core.restart_timer();
     }
@@ -64,21 +68,21 @@ impl Cumulative {
     /// A duplicate ACK in fast recovery: inflates the window by the segment
     /// that has left the network (RFC 5681 section 3.2, step 4).
     pub(super) fn inflate(core: &mut Core, log: &mut impl Log) {
-        core.dupacks += 1;
-        core.pipe -= 1;
+        core.loss.count_duplicate();
+        core.loss.pipe_left(1);
         core.set_cwnd(core.cwnd() + 1.0, Author::Recovery, log);
     }
 
     /// The timer has expired: goes back to the first unacknowledged segment.
     pub(super) fn timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         self.begin();
-        self.recover = core.max;
+        self.recover = core.books.max();
         core.go_back_from(self.target(core).min(core.cwnd()), log);
     }
 
     /// Whether the ACK is a duplicate: nothing new, while something is outstanding.
     pub(super) fn is_duplicate(core: &Core, ack: &Ack) -> bool {
-        ack.ack == core.una && core.una < core.max
+        ack.ack == core.books.una() && core.books.una() < core.books.max()
     }
 
     /// Forgets the allowance of an earlier ACK.
@@ -89,14 +93,14 @@ impl Cumulative {
     /// Orders changed the window, or what the sender thinks of a recovery.
     pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
         self.limited = match self.limited {
-            Some(_) if core.dupacks > 0 => core.limited_window(),
+            Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
         match turn {
             // Segments that arrived before may be echoed where a recovery was on.
             Turn::Again | Turn::Rewind => {}
             Turn::Forget | Turn::Count => {
-                self.recover = self.recover.min(core.una.saturating_sub(1));
+                self.recover = self.recover.min(core.books.una().saturating_sub(1));
             }
         }
     }
@@ -105,10 +109,12 @@ impl Cumulative {
     /// new data only, so that FlightSize exceeds the window by two at most.
     pub(super) fn next_segment(&self, core: &Core) -> Option<Seq> {
         let window = match self.limited {
-            Some(window) if core.nxt == core.max => window as u64 + u64::from(core.dupacks),
+            Some(window) if core.books.nxt() == core.books.max() => {
+                window as u64 + u64::from(core.loss.dupacks())
+            }
             _ => core.usable_window(),
         };
-        let edge = core.una + window.min(core.config.receiver_window);
-        (core.nxt < edge && core.nxt < core.end).then_some(core.nxt)
+        let edge = core.books.una() + window.min(core.config.receiver_window);
+        (core.books.nxt() < edge && core.books.nxt() < core.books.end()).then_some(core.books.nxt())
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct NewReno {
 
 impl NewReno {
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.cumulative.recover = core.max;
+        self.cumulative.recover = core.books.max();
         self.timer_restarted = false;
         self.cumulative.enter(core, log);
     }
@@ -30,7 +30,7 @@ impl NewReno {
         if ack.ack >= self.cumulative.recover {
             // Section 3.2 step 3, full acknowledgement, option 1.
             core.accept(ack, log);
-            core.in_fast_recovery = false;
+            core.loss.leave_fast_recovery();
             let flight = core.flight_size().max(1) as f64;
             let target = self.cumulative.target(core);
             core.set_cwnd(target.min(flight + 1.0), Author::Recovery, log);
@@ -39,17 +39,16 @@ impl NewReno {
         }
         // Partial acknowledgement: retransmit, deflate by what was
         // acknowledged, add one back; only the first restarts the timer.
-        let timer = core.timer;
-        let dupacks = core.dupacks;
-        let segments = core.accept(ack, log);
-        core.dupacks = dupacks;
+        let dupacks = core.loss.dupacks();
+        let segments = core.accept_keeping_timer(ack, log);
+        core.loss.set_dupacks(dupacks);
         let restarted = std::mem::replace(&mut self.timer_restarted, true);
-        if restarted && core.config.newreno_timer == PartialAckTimer::First {
-            core.timer = timer;
+        if !restarted || core.config.newreno_timer == PartialAckTimer::Every {
+            core.restart_timer();
         }
-        core.resend = Some(core.una);
+        core.loss.resend(core.books.una());
         core.cancel_timing();
-        core.pipe -= segments as i64;
+        core.loss.pipe_left(segments);
         let window = if core.config.newreno_deflation {
             (core.cwnd() - segments as f64).max(0.0) + 1.0
         } else {
@@ -62,14 +61,14 @@ impl NewReno {
 impl LossRecovery for NewReno {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.cumulative.begin();
-        if ack.ack > core.una && core.in_fast_recovery {
+        if ack.ack > core.books.una() && core.loss.in_fast_recovery() {
             self.on_recovery_ack(core, ack, log);
-        } else if ack.ack > core.una {
+        } else if ack.ack > core.books.una() {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
         } else if !Cumulative::is_duplicate(core, ack) {
             // Old.
-        } else if core.in_fast_recovery {
+        } else if core.loss.in_fast_recovery() {
             Cumulative::inflate(core, log);
         } else if self.cumulative.duplicate(core, log) {
             self.enter(core, log);

@@ -84,16 +84,16 @@ impl Ns2Reno {
     /// (30) Whether a loss of the first unacknowledged segment would be a new
     /// one (`bugFix_`); that of the first data segment after the SYN always is.
     fn is_news(&self, core: &Core) -> bool {
-        last(core.una) > self.recover || core.una == 1
+        last(core.books.una()) > self.recover || core.books.una() == 1
     }
 
     /// What may go beside a segment of limited transmit.
     fn open(&mut self, core: &Core) {
         self.open = match self.agent {
             Agent::Tahoe => u32::MAX,
-            _ if core.dupacks == 0 => u32::MAX,
+            _ if core.loss.dupacks() == 0 => u32::MAX,
             // (29) While the first duplicates count, only they release segments.
-            _ if core.dupacks < core.config.dup_threshold => 0,
+            _ if core.loss.dupacks() < core.config.dup_threshold => 0,
             Agent::Reno => u32::MAX,
             Agent::NewReno => NEWRENO_BURST,
         };
@@ -101,12 +101,14 @@ impl Ns2Reno {
 
     /// (28) Fast retransmit.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.recover = last(core.max);
+        self.recover = last(core.books.max());
         self.limited = None;
         self.last_reduction = Reduction::Duplicates;
-        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
-        core.in_fast_recovery = self.agent != Agent::Tahoe;
-        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        core.set_pipe_by_duplicates();
+        if self.agent != Agent::Tahoe {
+            core.loss.enter_fast_recovery();
+        }
+        log.record(core.now, SenderEvent::FastRetransmit(core.books.una()));
         if !core.consult_recovery(log) {
             let half = core.usable_window() / 2;
             let window = core.reduce_ssthresh(log);
@@ -119,20 +121,20 @@ impl Ns2Reno {
         core.cancel_timing();
         core.restart_timer();
         if self.agent == Agent::Tahoe {
-            core.nxt = core.una;
+            core.books.go_back();
         } else {
             // Duplicates may be answered before anything new is acknowledged (30).
-            core.stalled = false;
-            core.resend = Some(core.una);
-            self.inflation = u64::from(core.dupacks);
+            core.loss.end_timeout();
+            core.loss.resend(core.books.una());
+            self.inflation = u64::from(core.loss.dupacks());
         }
     }
 
     fn on_duplicate(&mut self, core: &mut Core, log: &mut impl Log) {
-        core.dupacks += 1;
-        if core.in_fast_recovery {
+        core.loss.count_duplicate();
+        if core.loss.in_fast_recovery() {
             self.inflation += 1;
-            core.pipe -= 1;
+            core.loss.pipe_left(1);
             return;
         }
         let news = self.is_news(core);
@@ -145,7 +147,7 @@ impl Ns2Reno {
         // (30) What is not answered inflates nevertheless if duplicates were last answered.
         if self.agent != Agent::Tahoe
             && self.last_reduction == Reduction::Duplicates
-            && core.dupacks > core.config.dup_threshold
+            && core.loss.dupacks() > core.config.dup_threshold
         {
             self.inflation += 1;
         }
@@ -154,8 +156,7 @@ impl Ns2Reno {
     /// (31) NewReno: an ACK of new data below the recovery point.
     fn on_partial_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         let segments = core.advance(ack.ack, log);
-        core.nxt = core.nxt.max(core.una);
-        core.pipe -= segments as i64;
+        core.loss.pipe_left(segments);
         let restarted = std::mem::replace(&mut self.timer_restarted, true);
         if !restarted || core.config.newreno_timer == PartialAckTimer::Every {
             core.restart_timer();
@@ -171,7 +172,7 @@ impl Ns2Reno {
             self.inflation = 1;
             core.set_cwnd(deflated.max(1.0), Author::Recovery, log);
         }
-        core.resend = Some(core.una);
+        core.loss.resend(core.books.una());
     }
 
     /// (32) Any other ACK of new data ends a recovery, and the window grows as ever.
@@ -181,7 +182,7 @@ impl Ns2Reno {
         }
         self.inflation = 0;
         self.timer_restarted = false;
-        let recovered = std::mem::replace(&mut core.in_fast_recovery, false);
+        let recovered = core.loss.leave_fast_recovery();
         let segments = core.accept(ack, log);
         core.grow(segments, log);
         if recovered {
@@ -193,50 +194,50 @@ impl Ns2Reno {
 impl LossRecovery for Ns2Reno {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.limited = None;
-        if ack.ack > core.una {
+        if ack.ack > core.books.una() {
             let partial = self.agent == Agent::NewReno && last(ack.ack) < self.recover;
-            if partial && core.in_fast_recovery {
+            if partial && core.loss.in_fast_recovery() {
                 self.on_partial_ack(core, ack, log);
             } else {
                 self.on_advance(core, ack, log);
             }
-        } else if ack.ack == core.una && core.una < core.max {
+        } else if ack.ack == core.books.una() && core.books.una() < core.books.max() {
             self.on_duplicate(core, log);
         }
         self.open(core);
-        self.counted = core.dupacks;
+        self.counted = core.loss.dupacks();
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.recover = last(core.max);
+        self.recover = last(core.books.max());
         self.inflation = 0;
         self.last_reduction = Reduction::Other;
         self.limited = None;
         core.go_back(log);
         if self.agent == Agent::Tahoe {
-            core.dupacks = self.counted;
+            core.loss.set_dupacks(self.counted);
         }
         self.open = u32::MAX;
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        if core.nxt >= core.end {
+        if core.books.nxt() >= core.books.end() {
             return None;
         }
         let most = core.config.receiver_window;
         if let Some(window) = self.limited.take() {
             // (29) Compared as doubles; after a timeout it is old data that goes.
-            let edge = last(core.una) as f64 + window + f64::from(core.dupacks);
-            if core.nxt as f64 <= edge && core.nxt < core.una + most {
-                return Some(core.nxt);
+            let edge = last(core.books.una()) as f64 + window + f64::from(core.loss.dupacks());
+            if core.books.nxt() as f64 <= edge && core.books.nxt() < core.books.una() + most {
+                return Some(core.books.nxt());
             }
         }
         let window = core.usable_window() + self.inflation;
-        if self.open == 0 || core.nxt >= core.una + window.min(most) {
+        if self.open == 0 || core.books.nxt() >= core.books.una() + window.min(most) {
             return None;
         }
         self.open -= 1;
-        Some(core.nxt)
+        Some(core.books.nxt())
     }
 
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
@@ -248,10 +249,10 @@ impl LossRecovery for Ns2Reno {
 
     fn on_turn(&mut self, core: &Core, turn: Turn) {
         self.limited = match self.limited {
-            Some(_) if core.dupacks > 0 => core.limited_window(),
+            Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
-        if !core.in_fast_recovery {
+        if !core.loss.in_fast_recovery() {
             self.inflation = 0;
         }
         match turn {
@@ -260,10 +261,10 @@ impl LossRecovery for Ns2Reno {
             Turn::Rewind => self.last_reduction = Reduction::Other,
             Turn::Forget | Turn::Count => {
                 self.last_reduction = Reduction::Other;
-                self.recover = self.recover.min(last(core.una) - 1);
+                self.recover = self.recover.min(last(core.books.una()) - 1);
             }
         }
         self.open(core);
-        self.counted = core.dupacks;
+        self.counted = core.loss.dupacks();
     }
 }

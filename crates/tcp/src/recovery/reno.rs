@@ -24,11 +24,10 @@ impl Reno {
 impl LossRecovery for Reno {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.cumulative.begin();
-        if ack.ack > core.una {
+        if ack.ack > core.books.una() {
             let segments = core.accept(ack, log);
-            if core.in_fast_recovery {
+            if core.loss.leave_fast_recovery() {
                 // Step 6: deflate.
-                core.in_fast_recovery = false;
                 let target = self.cumulative.target(core);
                 core.set_cwnd(target.min(core.cwnd()), Author::Recovery, log);
                 log.record(core.now, SenderEvent::RecoveryExit);
@@ -37,7 +36,7 @@ impl LossRecovery for Reno {
             }
         } else if !Cumulative::is_duplicate(core, ack) {
             // Old.
-        } else if core.in_fast_recovery {
+        } else if core.loss.in_fast_recovery() {
             Cumulative::inflate(core, log);
         } else if self.cumulative.duplicate(core, log) {
             self.enter(core, log);

@@ -239,7 +239,10 @@ impl Sack {
         let mut news = false;
         for block in ack.sack.iter(ack.ack) {
             // Not above the cumulative ACK (DSACK) or beyond what was sent: says nothing.
-            if block.left > core.una && block.right <= core.max && block.left < block.right {
+            if block.left > core.books.una()
+                && block.right <= core.books.max()
+                && block.left < block.right
+            {
                 if core.is_going_back() {
                     news |= self.note_gone_again(core, block);
                     self.blocks.add(block);
@@ -256,10 +259,10 @@ impl Sack {
     fn note_gone_again(&mut self, core: &Core, block: SackBlock) -> bool {
         let mut news = false;
         let mut left = self.blocks.first_without(block.left);
-        while left < block.right.min(core.nxt) {
+        while left < block.right.min(core.books.nxt()) {
             let known = self.blocks.first_above(left);
             let right = known.map_or(block.right, |b| b.left.min(block.right));
-            let right = right.min(core.nxt);
+            let right = right.min(core.books.nxt());
             news |= self.gone_again.add(SackBlock { left, right });
             left = self.blocks.first_without(right);
         }
@@ -290,9 +293,9 @@ impl Sack {
     fn lost_edge(&mut self, core: &Core) -> Seq {
         let edge = self.witnesses(core).edge(core.dup_threshold);
         if core.in_order_below.is_some() {
-            return edge.max(self.edge_among(core)).unwrap_or(core.una);
+            return edge.max(self.edge_among(core)).unwrap_or(core.books.una());
         }
-        edge.unwrap_or(core.una)
+        edge.unwrap_or(core.books.una())
     }
 
     /// The same where reordering is expected: the usual DupThresh holds for segments
@@ -310,19 +313,23 @@ impl Sack {
 
     /// SetPipe().
     fn set_pipe(&mut self, core: &mut Core) {
-        let lost = self.lost_edge(core).clamp(core.una, core.nxt);
-        let resent = self.high_rxt.clamp(core.una, core.nxt);
-        let not_lost = core.nxt - lost;
-        let sacked = self.blocks.below(NEXT, core.nxt) - self.blocks.below(LOST, lost);
-        let sent_again = resent - core.una - self.blocks.below(RESENT, resent);
-        core.pipe = (not_lost - sacked + sent_again) as i64;
+        let lost = self
+            .lost_edge(core)
+            .clamp(core.books.una(), core.books.nxt());
+        let resent = self.high_rxt.clamp(core.books.una(), core.books.nxt());
+        let not_lost = core.books.nxt() - lost;
+        let sacked = self.blocks.below(NEXT, core.books.nxt()) - self.blocks.below(LOST, lost);
+        let sent_again = resent - core.books.una() - self.blocks.below(RESENT, resent);
+        core.loss.set_pipe((not_lost - sacked + sent_again) as i64);
     }
 
     /// NextSeg().
     fn next_seg(&mut self, core: &Core) -> Option<Seq> {
         let last = self.blocks.blocks.last();
-        let highest_sacked = last.map_or(core.una, |b| b.right.min(core.nxt));
-        let hole = self.blocks.first_without(self.high_rxt.max(core.una));
+        let highest_sacked = last.map_or(core.books.una(), |b| b.right.min(core.books.nxt()));
+        let hole = self
+            .blocks
+            .first_without(self.high_rxt.max(core.books.una()));
         let is_hole = hole < highest_sacked;
         // (1)
         if is_hole && hole < self.lost_edge(core) {
@@ -330,8 +337,11 @@ impl Sack {
             return Some(hole);
         }
         // (2)
-        let next = self.blocks.first_without(core.nxt).min(core.max);
-        if next < core.end && next < core.una + core.config.receiver_window {
+        let next = self
+            .blocks
+            .first_without(core.books.nxt())
+            .min(core.books.max());
+        if next < core.books.end() && next < core.books.una() + core.config.receiver_window {
             return Some(next);
         }
         // (3)
@@ -340,10 +350,16 @@ impl Sack {
             return Some(hole);
         }
         // (4) One rescue retransmission of the highest segment in a recovery.
-        if self.rescue_rxt.is_none_or(|r| core.una > r) && core.una < core.nxt {
-            let top = self.blocks.blocks.last().filter(|b| b.right >= core.nxt);
-            let highest = top.map_or(core.nxt, |b| b.left) - 1;
-            if highest >= core.una {
+        if self.rescue_rxt.is_none_or(|r| core.books.una() > r)
+            && core.books.una() < core.books.nxt()
+        {
+            let top = self
+                .blocks
+                .blocks
+                .last()
+                .filter(|b| b.right >= core.books.nxt());
+            let highest = top.map_or(core.books.nxt(), |b| b.left) - 1;
+            if highest >= core.books.una() {
                 self.rescue_rxt = Some(self.recovery_point);
                 return Some(highest);
             }
@@ -353,20 +369,20 @@ impl Sack {
 
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.recovery_point = core.nxt;
+        self.recovery_point = core.books.nxt();
         // (4.3): the retransmission below counts as the rescue's predecessor.
-        self.rescue_rxt = Some(core.una + 1);
-        self.high_rxt = core.una + 1;
+        self.rescue_rxt = Some(core.books.una() + 1);
+        self.high_rxt = core.books.una() + 1;
         self.set_pipe(core);
-        core.in_fast_recovery = true;
-        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        core.loss.enter_fast_recovery();
+        log.record(core.now, SenderEvent::FastRetransmit(core.books.una()));
         if !core.consult_recovery(log) {
             let window = core.reduce_ssthresh(log);
             core.set_cwnd(window.unwrap_or(core.ssthresh()), Author::Recovery, log);
         }
         // With the threshold that is in force from here on.
         self.set_pipe(core);
-        core.resend = Some(core.una);
+        core.loss.resend(core.books.una());
         core.cancel_timing();
         core.restart_timer();
     }
@@ -375,16 +391,16 @@ impl Sack {
 impl LossRecovery for Sack {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.limited = None;
-        let segments = if ack.ack > core.una {
+        let segments = if ack.ack > core.books.una() {
             core.accept(ack, log)
         } else {
             0
         };
-        self.forget_below(core.una);
-        let news = ack.ack >= core.una && self.update(core, ack);
-        if core.in_fast_recovery {
-            if core.una >= self.recovery_point {
-                core.in_fast_recovery = false;
+        self.forget_below(core.books.una());
+        let news = ack.ack >= core.books.una() && self.update(core, ack);
+        if core.loss.in_fast_recovery() {
+            if core.books.una() >= self.recovery_point {
+                core.loss.leave_fast_recovery();
                 self.rescue_rxt = None;
                 log.record(core.now, SenderEvent::RecoveryExit);
             } else {
@@ -399,22 +415,27 @@ impl LossRecovery for Sack {
         // While a probe asks whether a timeout was spurious, the scoreboard is
         // kept and no recovery starts (RFC 5682 section 3.1, step 2).
         // An ACK of new data counts as one where the response goes on.
-        let again = segments > 0 && core.dupacks > 0;
+        let again = segments > 0 && core.loss.dupacks() > 0;
         let sackless = core.config.count_sackless_dupacks
             && segments == 0
-            && ack.ack == core.una
-            && core.una < core.max;
-        if !(news || again || sackless) || core.una < self.recovery_point || core.probe.is_some() {
+            && ack.ack == core.books.una()
+            && core.books.una() < core.books.max();
+        if !(news || again || sackless)
+            || core.books.una() < self.recovery_point
+            || core.probe.is_some()
+        {
             return;
         }
-        core.dupacks += u32::from(!again);
+        if !again {
+            core.loss.count_duplicate();
+        }
         let (retransmit, limited) = core.consult_duplicate(true, log);
-        let lost = core.una < self.lost_edge(core);
+        let lost = core.books.una() < self.lost_edge(core);
         if retransmit || lost {
             self.enter(core, log);
         } else {
             // Step 3.
-            self.high_rxt = core.una;
+            self.high_rxt = core.books.una();
             self.set_pipe(core);
             self.limited = limited;
         }
@@ -424,69 +445,73 @@ impl LossRecovery for Sack {
         self.forget_all();
         self.limited = None;
         self.rescue_rxt = None;
-        if core.in_fast_recovery {
+        if core.loss.in_fast_recovery() {
             // Section 5.1: no new recovery before everything is acknowledged.
-            self.recovery_point = core.max;
+            self.recovery_point = core.books.max();
         }
-        self.high_rxt = core.una;
+        self.high_rxt = core.books.una();
         core.go_back(log);
     }
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let cwnd = core.usable_window() as i64;
-        if core.in_fast_recovery {
-            let next = if core.pipe < cwnd {
+        if core.loss.in_fast_recovery() {
+            let next = if core.loss.pipe() < cwnd {
                 self.next_seg(core)
             } else {
                 None
             };
-            core.pipe += i64::from(next.is_some());
+            if next.is_some() {
+                core.loss.pipe_sent();
+            }
             return next;
         }
-        if core.nxt < core.max {
+        if core.books.nxt() < core.books.max() {
             // Going back: what the receiver has is skipped.
-            core.nxt = self.blocks.first_without(core.nxt).min(core.max);
+            core.books
+                .skip_to(self.blocks.first_without(core.books.nxt()));
         }
         let room = match self.limited {
             // Asked again: what has been sent since may count (RFC 4653 (E.4)).
             Some(_) => {
                 let window = core.limited_window().unwrap_or(0.0);
-                core.pipe < window as i64 && core.nxt < core.una + core.config.receiver_window
+                core.loss.pipe() < window as i64
+                    && core.books.nxt() < core.books.una() + core.config.receiver_window
             }
-            None => core.nxt < core.una + core.usable_window(),
+            None => core.books.nxt() < core.books.una() + core.usable_window(),
         };
-        if !room || core.nxt >= core.end {
+        if !room || core.books.nxt() >= core.books.end() {
             return None;
         }
-        core.pipe += 1;
-        Some(core.nxt)
+        core.loss.pipe_sent();
+        Some(core.books.nxt())
     }
 
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
-        if core.una >= self.recovery_point {
+        if core.books.una() >= self.recovery_point {
             self.enter(core, log);
         }
     }
 
     fn on_patience_over(&mut self, core: &mut Core) {
-        if core.in_fast_recovery {
+        if core.loss.in_fast_recovery() {
             self.set_pipe(core);
         }
     }
 
     fn on_turn(&mut self, core: &Core, turn: Turn) {
         self.limited = match self.limited {
-            Some(_) if core.dupacks > 0 => core.limited_window(),
+            Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
         if turn == Turn::Rewind {
             self.forget_all();
-            self.high_rxt = core.una;
+            self.high_rxt = core.books.una();
         }
         if turn != Turn::Again {
             // What a recovery that was taken back has sent again is under way, and
             // does not go once more (HighRxt outlives the undo).
-            self.recovery_point = core.una.max(self.high_rxt);
+            self.recovery_point = core.books.una().max(self.high_rxt);
             self.rescue_rxt = None;
         }
     }
@@ -618,9 +643,9 @@ mod tests {
             listed(&sack.blocks)
         };
         let lost = witnesses.edge_below(Seq::MAX, core.dup_threshold);
-        let lost = lost.unwrap_or(core.una);
+        let lost = lost.unwrap_or(core.books.una());
         let mut pipe = 0;
-        for seq in (core.una..core.nxt).filter(|seq| !sacked.0.contains(seq)) {
+        for seq in (core.books.una()..core.books.nxt()).filter(|seq| !sacked.0.contains(seq)) {
             pipe += i64::from(seq >= lost) + i64::from(seq < sack.high_rxt);
         }
         pipe
@@ -658,7 +683,7 @@ mod tests {
             let mut counted = 0;
             for one in all {
                 let mut room = 200;
-                while let Some(seq) = core.resend.take().or_else(|| sack.next_segment(&mut core)) {
+                while let Some(seq) = core.loss.take_resend().or_else(|| sack.next_segment(&mut core)) {
                     core.transmit(seq);
                     room -= 1;
                     if room == 0 {
@@ -667,7 +692,7 @@ mod tests {
                 }
                 match one {
                     Turned::Ack(more, list) => {
-                        let una = (core.una + more).min(core.max);
+                        let una = (core.books.una() + more).min(core.books.max());
                         let mut ack = Ack {
                             ack: una,
                             sack: SackBlocks::default(),
@@ -686,8 +711,8 @@ mod tests {
                         sack.on_timeout(&mut core, &mut ());
                     }
                 }
-                if core.in_fast_recovery {
-                    prop_assert_eq!(core.pipe, pipe_anew(&sack, &core));
+                if core.loss.in_fast_recovery() {
+                    prop_assert_eq!(core.loss.pipe(), pipe_anew(&sack, &core));
                     counted += 1;
                 }
             }

@@ -41,45 +41,47 @@ impl Sack1 {
     /// (13) Only losses after the last recovery or timeout start a recovery; the
     /// first data segment after the SYN always counts.
     fn is_news(&self, core: &Core) -> bool {
-        last(core.una) > self.recover || core.una == 1
+        last(core.books.una()) > self.recover || core.books.una() == 1
     }
 
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         if !self.is_news(core) {
             return;
         }
-        self.recover = last(core.max);
+        self.recover = last(core.books.max());
         // What a train has held back until now.
         self.limited = None;
         // (14) The retransmission is not added to the pipe.
-        core.pipe = core.flight_size() as i64 - i64::from(core.dupacks);
+        core.set_pipe_by_duplicates();
         core.cancel_timing();
         core.restart_timer();
-        core.in_fast_recovery = true;
-        self.board.mark_retransmitted(core.una as i64);
-        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        core.loss.enter_fast_recovery();
+        self.board.mark_retransmitted(core.books.una() as i64);
+        log.record(core.now, SenderEvent::FastRetransmit(core.books.una()));
         if !core.consult_recovery(log) {
             // (14) ssthresh has a floor of two segments, cwnd has none.
             let half = core.usable_window() / 2;
             let window = core.reduce_ssthresh(log);
             core.set_cwnd(window.unwrap_or(half as f64), Author::Recovery, log);
         }
-        core.resend = Some(core.una);
+        core.loss.resend(core.books.una());
     }
 
     /// (11), (12), (13): a duplicate ACK outside recovery.
     fn on_duplicate(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         // ns-2's receiver has no news when nothing is outstanding. What another one reports then, a
         // DSACK or segments never sent, would leave holes below SND.UNA, for which sending waits.
-        if core.una >= core.max {
+        if core.books.una() >= core.books.max() {
             return;
         }
-        let news =
-            self.board.update(last(core.una), core.max, ack) || core.config.count_sackless_dupacks;
+        let news = self
+            .board
+            .update(last(core.books.una()), core.books.max(), ack)
+            || core.config.count_sackless_dupacks;
         if !news {
             return;
         }
-        core.dupacks += 1;
+        core.loss.count_duplicate();
         let (retransmit, limited) = core.consult_duplicate(self.is_news(core), log);
         if retransmit {
             self.enter(core, log);
@@ -90,59 +92,62 @@ impl Sack1 {
 
     /// (15), (18): an ACK during fast recovery.
     fn on_recovery_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        core.pipe -= 1;
+        core.loss.pipe_left(1);
         if last(ack.ack) >= self.recover {
             self.recover = 0;
-            core.in_fast_recovery = false;
+            core.loss.leave_fast_recovery();
             core.accept(ack, log);
             self.board.clear();
             log.record(core.now, SenderEvent::RecoveryExit);
-            if core.una == core.max && core.cwnd() < 1.0 {
+            if core.books.una() == core.books.max() && core.cwnd() < 1.0 {
                 // Differs from ns-2, whose flow would stand still: no ACK is
                 // due that could open the window, and no timer runs.
                 core.set_cwnd(1.0, Author::Recovery, log);
             }
-        } else if ack.ack > core.una {
+        } else if ack.ack > core.books.una() {
             core.advance(ack.ack, log);
-            // In ns-2 everything has gone out again by then. After an order to go back it has not.
-            core.nxt = core.nxt.max(core.una);
-            self.board.update(last(core.una), core.max, ack);
-            core.pipe -= 1;
+            self.board
+                .update(last(core.books.una()), core.books.max(), ack);
+            core.loss.pipe_left(1);
             core.restart_timer();
             core.end_back_off(log);
-        } else if self.board.update(last(core.una), core.max, ack) && core.dupacks > 0 {
-            core.dupacks += 1;
+        } else if self
+            .board
+            .update(last(core.books.una()), core.books.max(), ack)
+            && core.loss.dupacks() > 0
+        {
+            core.loss.count_duplicate();
         }
     }
 }
 
 impl LossRecovery for Sack1 {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        if core.in_fast_recovery {
+        if core.loss.in_fast_recovery() {
             self.on_recovery_ack(core, ack, log);
             self.open = true;
             return;
         }
-        if ack.ack > core.una {
+        if ack.ack > core.books.una() {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
             // (19)
             self.board.clear();
-            self.limited = if core.dupacks > 0 {
+            self.limited = if core.loss.dupacks() > 0 {
                 core.limited_window()
             } else {
                 None
             };
-        } else if ack.ack == core.una && !core.stalled {
+        } else if ack.ack == core.books.una() && !core.loss.timed_out() {
             self.on_duplicate(core, ack, log);
         }
         // (12) While duplicates count, only they release segments.
-        self.open = core.dupacks == 0;
+        self.open = core.loss.dupacks() == 0;
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
         // (20), (21)
-        self.recover = last(core.max);
+        self.recover = last(core.books.max());
         self.board.clear();
         self.limited = None;
         core.go_back(log);
@@ -151,30 +156,33 @@ impl LossRecovery for Sack1 {
 
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        let window_end = core.una + core.config.receiver_window;
+        let window_end = core.books.una() + core.config.receiver_window;
         if let Some(window) = self.limited.take() {
             // (12) Compared as doubles.
-            let edge = last(core.una) as f64 + window + f64::from(core.dupacks);
-            if core.nxt as f64 <= edge && core.nxt < window_end && core.nxt < core.end {
-                return Some(core.nxt);
+            let edge = last(core.books.una()) as f64 + window + f64::from(core.loss.dupacks());
+            if core.books.nxt() as f64 <= edge
+                && core.books.nxt() < window_end
+                && core.books.nxt() < core.books.end()
+            {
+                return Some(core.books.nxt());
             }
         }
         if !self.open {
             return None;
         }
         let usable = core.usable_window();
-        let room = if core.in_fast_recovery {
-            core.pipe < core.cwnd() as i64
+        let room = if core.loss.in_fast_recovery() {
+            core.loss.pipe() < core.cwnd() as i64
         } else {
-            core.nxt < core.una + usable
+            core.books.nxt() < core.books.una() + usable
         };
-        let next = if room && core.una < core.end {
+        let next = if room && core.books.una() < core.books.end() {
             self.choose(core, window_end, usable)
         } else {
             None
         };
         match next {
-            Some(_) => core.pipe += 1,
+            Some(_) => core.loss.pipe_sent(),
             None => self.open = false,
         }
         next
@@ -182,12 +190,12 @@ impl LossRecovery for Sack1 {
 
     fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
         self.enter(core, log);
-        self.open |= core.in_fast_recovery;
+        self.open |= core.loss.in_fast_recovery();
     }
 
     fn on_turn(&mut self, core: &Core, turn: Turn) {
-        self.open = core.in_fast_recovery || core.dupacks == 0;
-        if core.dupacks == 0 {
+        self.open = core.loss.in_fast_recovery() || core.loss.dupacks() == 0;
+        if core.loss.dupacks() == 0 {
             self.limited = None;
         }
         match turn {
@@ -210,12 +218,13 @@ impl Sack1 {
     fn choose(&mut self, core: &Core, window_end: Seq, usable: u64) -> Option<Seq> {
         match self.board.next_hole() {
             None => {
-                let edge = if core.in_fast_recovery {
+                let edge = if core.loss.in_fast_recovery() {
                     window_end
                 } else {
-                    core.una + usable
+                    core.books.una() + usable
                 };
-                (core.nxt < edge && core.nxt < core.end).then_some(core.nxt)
+                (core.books.nxt() < edge && core.books.nxt() < core.books.end())
+                    .then_some(core.books.nxt())
             }
             Some(hole) if self.recover > 0 && (hole as Seq) < window_end => {
                 self.board.mark_retransmitted(hole);

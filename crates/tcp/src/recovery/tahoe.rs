@@ -19,22 +19,22 @@ pub(crate) struct Tahoe {
 impl Tahoe {
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.cumulative.begin();
-        self.cumulative.recover = core.max;
-        log.record(core.now, SenderEvent::FastRetransmit(core.una));
+        self.cumulative.recover = core.books.max();
+        log.record(core.now, SenderEvent::FastRetransmit(core.books.una()));
         if !core.consult_recovery(log) {
             core.reduce_ssthresh(log);
             core.set_cwnd(1.0, Author::Recovery, log);
         }
         core.cancel_timing();
         core.restart_timer();
-        core.nxt = core.una;
+        core.books.go_back();
     }
 }
 
 impl LossRecovery for Tahoe {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.cumulative.begin();
-        if ack.ack > core.una {
+        if ack.ack > core.books.una() {
             let segments = core.accept(ack, log);
             core.grow(segments, log);
         } else if Cumulative::is_duplicate(core, ack) && self.cumulative.duplicate(core, log) {

@@ -1,9 +1,11 @@
 //! The state that every kind of recovery shares: sequence space, window, timer
 //! and RTT timing.
 
+mod books;
 mod classifier;
 mod controller;
 mod detector;
+mod loss_state;
 mod orders;
 mod persist;
 mod policies;
@@ -11,11 +13,13 @@ mod quick_start;
 mod reordering;
 mod response;
 mod slot;
+mod timers;
 mod train;
 mod view;
+mod window;
 
 use educe::Educe;
-use midflight_control::congestion::{AckCounting, AnyCongestion, Congestion, Reno, Window};
+use midflight_control::congestion::{AckCounting, AnyCongestion, Congestion, Reno};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
@@ -23,13 +27,16 @@ use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::{Rto, Sampled};
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_control::{Listens, Reordering};
-use midflight_units::{Duration, Instant, Ring, Seq};
+use midflight_units::{Duration, Instant, Seq};
 
+use self::books::Books;
 use self::detector::Watch;
-use self::persist::Persist;
+use self::loss_state::LossState;
 use self::quick_start::Asking;
-pub(crate) use self::slot::SlotKind;
+pub(crate) use self::timers::SlotKind;
+use self::timers::Timers;
 use self::train::Course;
+use self::window::WindowState;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Segment};
@@ -48,64 +55,22 @@ pub(crate) enum Turn {
     Rewind,
 }
 
-/// What is known of an outstanding segment.
-#[derive(Clone, Copy, Debug)]
-struct Outstanding {
-    /// Nanoseconds, shifted by one to make room for the other.
-    sent_and_retransmitted: u64,
-}
-
-impl Outstanding {
-    fn new(sent: Instant, retransmitted: bool) -> Self {
-        Self {
-            sent_and_retransmitted: sent.as_nanos() << 1 | u64::from(retransmitted),
-        }
-    }
-
-    fn sent(self) -> Instant {
-        Instant::from_nanos(self.sent_and_retransmitted >> 1)
-    }
-
-    fn retransmitted(self) -> bool {
-        self.sent_and_retransmitted & 1 == 1
-    }
-}
-
 /// Shared state of a sender. Sequence numbers and windows are in segments.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub(crate) struct Core {
     pub(crate) config: SenderConfig,
     pub(crate) now: Instant,
-    /// First unacknowledged segment.
-    pub(crate) una: Seq,
-    /// Next segment to send; falls back to `una` after a timeout.
-    pub(crate) nxt: Seq,
-    /// One past the highest segment ever sent.
-    pub(crate) max: Seq,
-    /// One past the last segment there is to send.
-    pub(crate) end: Seq,
-    window: Window,
-    /// The whole segments of `cwnd`, at most the receiver's window.
-    usable_window: u64,
+    pub(crate) books: Books,
+    window: WindowState,
+    pub(crate) timers: Timers,
+    pub(crate) loss: LossState,
     congestion: AnyCongestion,
     /// The controller is Reno: the way of most packets, without a detour to ask it.
     reno: bool,
-    /// The window that the controller does not let a fast recovery end above.
-    recovery_limit: Option<f64>,
     /// Bytes a second at which the kind of recovery lets bursts leave; 0 if it has no such rate.
     pub(crate) pacing_rate: u64,
     pub(crate) rto: Rto,
-    /// Deadline of the retransmission timer and when it was armed; while the
-    /// window is closed, of the persist timer.
-    pub(crate) timer: Option<(Instant, Instant)>,
-    /// What that timer is for, where the kind of recovery has more than one.
-    slot: Option<SlotKind>,
-    /// The tick at which it was to expire, and when it does by the wheel's buckets.
-    wheel: Option<(u64, Instant)>,
-    /// The receiver advertises a zero window (persist mode, RFC 9293 section
-    /// 3.8.6.1).
-    closed: Option<Persist>,
     /// The train under way.
     train: Option<Course>,
     /// A rate asked for, and one to report.
@@ -118,28 +83,11 @@ pub(crate) struct Core {
     pub(crate) held: bool,
     /// The segment being timed and when it was sent.
     timed: Option<(Seq, Instant)>,
-    outstanding: Ring<Outstanding>,
-    pub(crate) dupacks: u32,
-    /// Recovery's estimate of the segments in flight; may pass below zero as in ns-2.
-    pub(crate) pipe: i64,
-    pub(crate) in_fast_recovery: bool,
-    /// The timer has expired and no ACK for new data has come since.
-    pub(crate) stalled: bool,
-    /// The last expiry was not the first since an ACK for new data.
-    repeated_timeout: bool,
-    /// One past the highest segment sent when the timer last expired.
-    timeout_point: Seq,
     /// The slow start under way follows a timeout (RFC 3465 section 2.2).
     slow_start_after_timeout: bool,
-    /// When a segment last went.
-    last_sent: Instant,
-    /// A segment to send before anything else.
-    pub(crate) resend: Option<Seq>,
     syn_timeouts: u32,
     /// The segment for which the timer last expired, and the threshold after the first expiry for it.
     first_timeout: Option<(Seq, f64)>,
-    /// New segments that limited transmit has sent since the last advance.
-    limited_sent: u64,
     rtt_sampled: bool,
     /// After an order to restart: take a sample of any segment sent from here on.
     sample_since: Option<Instant>,
@@ -154,17 +102,12 @@ pub(crate) struct Core {
     /// What any part listens to.
     listens: Listens,
     response: AnyDupackResponse,
-    /// The response's deadline, and when it was set.
-    delay: Option<(Instant, Instant)>,
     /// What an order says of reordering to come, and when it was given.
     reordering: Option<(Reordering, Instant)>,
     /// Duplicates that usually tell of a loss are taken for reordering so far.
     patient: bool,
     /// Segments below this do not overtake each other; while reordering is expected.
     pub(crate) in_order_below: Option<Seq>,
-    /// When that ends or the response's deadline comes, whichever is first, and
-    /// when that was decided.
-    wake: Option<(Instant, Instant)>,
     /// Duplicate ACKs after which a segment counts as lost.
     pub(crate) dup_threshold: u32,
     /// FlightSize before limited transmit, where the response keeps it.
@@ -189,43 +132,23 @@ impl Core {
     pub(crate) fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
         let mut core = Self {
             now: Instant::ZERO,
-            una: 0,
-            nxt: 0,
-            max: 0,
-            end: Seq::MAX,
-            window: Window {
-                cwnd: 0.0,
-                ssthresh: config.initial_ssthresh,
-            },
-            usable_window: 0,
+            books: Books::default(),
+            window: WindowState::new(config.initial_ssthresh, config.receiver_window),
+            timers: Timers::default(),
+            loss: LossState::default(),
             congestion: config.congestion,
             reno: config.congestion.is_reno(),
-            recovery_limit: None,
             pacing_rate: 0,
             rto: Rto::new(config.rto),
-            timer: None,
-            slot: None,
-            wheel: None,
-            closed: None,
             train: None,
             asking: None,
             report: None,
             last_nonce: Nonce::default(),
             held: true,
             timed: None,
-            outstanding: Ring::default(),
-            dupacks: 0,
-            pipe: 0,
-            in_fast_recovery: false,
-            stalled: false,
-            repeated_timeout: false,
-            timeout_point: 0,
             slow_start_after_timeout: false,
-            last_sent: Instant::ZERO,
-            resend: None,
             syn_timeouts: 0,
             first_timeout: None,
-            limited_sent: 0,
             rtt_sampled: false,
             sample_since: None,
             sample_retransmitted: false,
@@ -235,11 +158,9 @@ impl Core {
             policies: policies.into_iter().collect(),
             listens: config.loss_classifier.listens(),
             response: config.dupack_response,
-            delay: None,
             reordering: None,
             patient: false,
             in_order_below: None,
-            wake: None,
             dup_threshold: config.dup_threshold,
             flight_before: None,
             classifier: config.loss_classifier,
@@ -277,7 +198,7 @@ impl Core {
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         log.record(now, SenderEvent::Backoff(1));
-        let (to, by) = (self.window.ssthresh, Author::Handshake);
+        let (to, by) = (self.window.ssthresh(), Author::Handshake);
         log.record(now, SenderEvent::Ssthresh { to, by });
         // The SYN goes alone.
         self.set_cwnd(1.0, by, log);
@@ -286,72 +207,59 @@ impl Core {
     // ---- windows -------------------------------------------------------
 
     pub(crate) fn cwnd(&self) -> f64 {
-        self.window.cwnd
+        self.window.cwnd()
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
+        self.window.ssthresh()
     }
 
     /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
     pub(crate) fn usable_window(&self) -> u64 {
-        self.usable_window
+        self.window.usable()
     }
 
     pub(crate) fn flight_size(&self) -> u64 {
-        self.max - self.una
+        self.books.flight_size()
+    }
+
+    /// What is in flight, when each duplicate ACK has told of a segment that has left the network.
+    pub(crate) fn set_pipe_by_duplicates(&mut self) {
+        let pipe = self.flight_size() as i64 - i64::from(self.loss.dupacks());
+        self.loss.set_pipe(pipe);
     }
 
     pub(crate) fn set_cwnd(&mut self, cwnd: f64, by: Author, log: &mut impl Log) {
-        if self.window.cwnd != cwnd {
-            self.window.cwnd = cwnd;
-            self.window_changed(by, log);
-        }
-    }
-
-    fn window_changed(&mut self, by: Author, log: &mut impl Log) {
-        self.usable_window = (self.window.cwnd as u64).min(self.config.receiver_window);
-        let to = self.window.cwnd;
-        log.record(self.now, SenderEvent::Cwnd { to, by });
+        self.window.set_cwnd(cwnd, by, self.now, log);
     }
 
     pub(crate) fn set_ssthresh(&mut self, to: f64, by: Author, log: &mut impl Log) {
-        self.recovery_limit = None;
-        self.set_ssthresh_kept(to, by, log);
-    }
-
-    /// The same, where a recovery under way goes on as it was.
-    fn set_ssthresh_kept(&mut self, to: f64, by: Author, log: &mut impl Log) {
-        if self.window.ssthresh != to {
-            self.window.ssthresh = to;
-            log.record(self.now, SenderEvent::Ssthresh { to, by });
-        }
+        self.window.set_ssthresh(to, by, self.now, log);
     }
 
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
         if self.hold_growth.is_none() && !self.window_answered {
-            let before = self.window.cwnd;
             let counting = if self.slow_start_after_timeout {
                 self.counting_after_timeout()
             } else {
                 self.config.ack_counting
             };
-            if self.reno {
-                Reno.on_ack(&mut self.window, segments, counting);
-            } else {
-                self.grow_as_told(segments, counting);
-            }
-            if self.window.cwnd != before {
-                let by = match self.una {
-                    1 => Author::Handshake,
-                    _ => Author::Controller,
-                };
-                self.window_changed(by, log);
-            }
+            let by = match self.books.una() {
+                1 => Author::Handshake,
+                _ => Author::Controller,
+            };
+            let (reno, controller) = (self.reno, &mut self.congestion);
+            self.window.grow(by, self.now, log, |window| {
+                if reno {
+                    Reno.on_ack(window, segments, counting);
+                } else {
+                    controller::grow(controller, window, segments, counting);
+                }
+            });
         }
-        if self.una == 1 {
+        if self.books.una() == 1 {
             // The SYN is acknowledged: the initial window replaces what the ACK opened.
             let small = self.syn_timeouts >= self.config.syn_timeouts_for_small_window;
             let initial = if small {
@@ -371,7 +279,7 @@ impl Core {
     /// start is over when the window has reached the threshold.
     #[cold]
     fn counting_after_timeout(&mut self) -> AckCounting {
-        self.slow_start_after_timeout = self.window.cwnd < self.window.ssthresh;
+        self.slow_start_after_timeout = self.cwnd() < self.ssthresh();
         match self.config.ack_counting {
             AckCounting::AppropriateBytes { .. } if self.slow_start_after_timeout => {
                 AckCounting::AppropriateBytes { limit: 1 }
@@ -388,18 +296,21 @@ impl Core {
     /// There is more to send. After an idle time longer than the RTO the window is at most the
     /// restart window (RFC 5681 section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Instant, log: &mut impl Log) {
-        if self.una == 0 || self.una < self.max || self.max < self.end {
+        if self.books.una() == 0
+            || self.books.is_outstanding()
+            || self.books.max() < self.books.end()
+        {
             return;
         }
         self.now = now;
         if !self.reno && !self.recovery_tells_idle() {
-            self.congestion.on_idle_end(now, self.last_sent);
+            self.congestion.on_idle_end(now, self.books.last_sent());
         }
         if self.restarts_by_halves() {
             self.restart_by_halves(log);
             return;
         }
-        let idle = now.since(self.last_sent);
+        let idle = now.since(self.books.last_sent());
         let restarts = self.config.restart_after_idle == RestartAfterIdle::On;
         if restarts && idle > self.rto.timeout() {
             let restart = self.config.initial_window();
@@ -415,8 +326,8 @@ impl Core {
         match self.config.response_load {
             ResponseLoad::Window => self.usable_window() as f64,
             ResponseLoad::FlightSize => {
-                let flight = self.nxt.saturating_sub(self.una);
-                let before = flight.saturating_sub(self.limited_sent);
+                let flight = self.books.sent_since_rewind();
+                let before = flight.saturating_sub(self.books.limited_sent());
                 self.flight_before.unwrap_or(before) as f64
             }
         }
@@ -429,16 +340,15 @@ impl Core {
         let load = self.load();
         let ssthresh = self.congestion.ssthresh_after_loss(self.now, load);
         self.set_ssthresh(ssthresh, Author::Recovery, log);
-        self.recovery_limit = self.congestion.recovery_window(self.window);
-        self.recovery_limit
+        let window = self.congestion.recovery_window(self.window.both());
+        self.window.limit_recovery(window);
+        window
     }
 
     /// The window that a fast recovery which inflates it ends with: the
     /// threshold, unless the controller keeps a smaller window as it is.
     pub(crate) fn recovery_target(&self) -> f64 {
-        let ssthresh = self.window.ssthresh;
-        self.recovery_limit
-            .map_or(ssthresh, |limit| limit.min(ssthresh))
+        self.window.recovery_target()
     }
 
     /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
@@ -448,9 +358,9 @@ impl Core {
     /// what duplicates have added, which is `deflated`.
     fn reduce_after_timeout(&mut self, deflated: f64, log: &mut impl Log) {
         let mut load = self.load();
-        if self.in_fast_recovery {
+        if self.loss.in_fast_recovery() {
             load = load.min(match self.config.response_load {
-                ResponseLoad::FlightSize => self.window.ssthresh,
+                ResponseLoad::FlightSize => self.ssthresh(),
                 ResponseLoad::Window => deflated.trunc(),
             });
         }
@@ -463,13 +373,9 @@ impl Core {
     /// Arms the timer from now, or stops it when nothing is in flight. It is
     /// frozen while the window is closed, and starts from there when it opens.
     pub(crate) fn restart_timer(&mut self) {
-        if let Some(persist) = &mut self.closed {
-            persist.frozen = (self.una < self.max).then(|| self.rto.timeout());
-            return;
-        }
-        self.slot = None;
-        let due = self.config.rto.clock.rings(self.now, self.rto.timeout());
-        self.timer = (self.una < self.max).then_some((due, self.now));
+        let (clock, timeout) = (self.config.rto.clock, self.rto.timeout());
+        let outstanding = self.books.is_outstanding();
+        self.timers.restart(self.now, clock, timeout, outstanding);
     }
 
     /// Forgets which segment was being timed.
@@ -498,7 +404,7 @@ impl Core {
             // RFC 7323 appendix G: FlightSize / (2 SMSS), rounded up. While going back, what was
             // outstanding before the timeout brings no samples.
             RttSampling::Timestamps => {
-                let flight = self.nxt.saturating_sub(self.una);
+                let flight = self.books.sent_since_rewind();
                 flight.div_ceil(2).max(1) as u32
             }
         };
@@ -512,8 +418,8 @@ impl Core {
                 rtt,
                 sent,
                 per_window,
-                una: self.una,
-                nxt: self.max,
+                una: self.books.una(),
+                nxt: self.books.max(),
             }),
         }
         self.rtt_sampled = true;
@@ -529,41 +435,38 @@ impl Core {
 
     /// Whether the retransmission timer has expired.
     pub(crate) fn timer_is_due(&self, now: Instant) -> bool {
-        self.timer.is_some_and(|(deadline, _)| deadline <= now)
+        self.timers.is_due(now)
     }
 
     /// The timer has expired: the stall begins.
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
-        self.timer = None;
-        self.repeated_timeout = self.stalled;
-        self.stalled = true;
-        self.timeout_point = self.max;
+        self.timers.expire();
+        self.loss.begin_timeout(self.books.max());
         // A probe that was not answered is over; the detector may start another.
         self.probe = None;
         self.end_train();
         self.end_duplicates();
         self.flight_before = None;
-        self.dupacks = 0;
-        self.syn_timeouts += u32::from(self.una == 0);
-        log.record(now, SenderEvent::Timeout(self.una));
+        self.syn_timeouts += u32::from(self.books.una() == 0);
+        log.record(now, SenderEvent::Timeout(self.books.una()));
     }
 
     /// Whether something is outstanding that was when the timer last expired.
     pub(crate) fn is_going_back(&self) -> bool {
-        self.una < self.timeout_point
+        self.books.una() < self.loss.timeout_point()
     }
 
     /// The common response to a timeout (RFC 5681 section 3.1, RFC 6298 (5.4)
     /// to (5.6)): reduce, back off, re-arm, go back to the first unacknowledged segment.
     pub(crate) fn go_back(&mut self, log: &mut impl Log) {
-        self.go_back_from(self.window.cwnd, log);
+        self.go_back_from(self.cwnd(), log);
     }
 
     /// The same where fast recovery adds to `cwnd` for duplicates: `deflated` is
     /// the window without that.
     pub(crate) fn go_back_from(&mut self, deflated: f64, log: &mut impl Log) {
-        if !(self.config.hold_ssthresh_on_repeat && self.repeated_timeout) {
+        if !(self.config.hold_ssthresh_on_repeat && self.loss.timed_out_again()) {
             self.reduce_after_timeout(deflated, log);
         }
         self.tell_timeout();
@@ -573,8 +476,8 @@ impl Core {
         log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));
         self.restart_timer();
         self.cancel_timing();
-        self.in_fast_recovery = false;
-        self.nxt = self.una;
+        self.loss.leave_fast_recovery();
+        self.books.go_back();
     }
 
     // ---- acknowledgements -------------------------------------------------
@@ -584,7 +487,7 @@ impl Core {
         self.now = now;
         self.rtt_sampled = false;
         self.window_answered = false;
-        let sent = ack.ack <= self.max;
+        let sent = ack.ack <= self.books.max();
         if !self.reno && sent {
             self.gauge(ack.ack);
         }
@@ -594,13 +497,10 @@ impl Core {
     /// Moves `una` to the ACK and takes the sample that a restart is waiting for.
     #[inline(always)]
     pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
-        let segments = ack.saturating_sub(self.una);
-        if segments > 0 {
-            self.limited_sent = 0;
-        }
+        let segments = ack.saturating_sub(self.books.una());
         let mut fresh = None;
         if self.hold_growth.is_some() || self.sample_since.is_some() {
-            for o in self.outstanding.iter().take(segments as usize) {
+            for o in self.books.outstanding().take(segments as usize) {
                 if self.hold_growth.is_some_and(|since| o.sent() >= since) {
                     self.hold_growth = None;
                 }
@@ -612,10 +512,8 @@ impl Core {
         if segments > 0 && self.listens.to(Listens::SAMPLES) {
             self.measure(ack, log);
         }
-        self.outstanding.drop_front(segments as usize);
-        self.una = self.una.max(ack);
-        self.resend = self.resend.filter(|&seq| seq >= self.una);
-        self.stalled &= segments == 0;
+        self.books.acknowledge(ack);
+        self.loss.acknowledge(self.books.una(), segments);
         let timestamps = self.config.rtt_sampling == RttSampling::Timestamps;
         if let (Some(since), Some(sent), false) = (self.sample_since, fresh, timestamps) {
             if sent >= since {
@@ -633,13 +531,20 @@ impl Core {
     /// The normal course of an ACK of new data: advance, sample, re-arm.
     /// Returns how many segments it covers.
     pub(crate) fn accept(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
-        let first = self.una;
+        let segments = self.accept_keeping_timer(ack, log);
+        self.restart_timer();
+        segments
+    }
+
+    /// The same without setting the timer anew.
+    #[inline(always)]
+    pub(crate) fn accept_keeping_timer(&mut self, ack: &Ack, log: &mut impl Log) -> u64 {
+        let first = self.books.una();
         let segments = self.advance(ack.ack, log);
-        if self.dupacks > 0 {
-            self.dupacks = 0;
+        if self.loss.dupacks() > 0 {
+            self.loss.set_dupacks(0);
             self.duplicates_explained(first, ack, log);
         }
-        self.nxt = self.nxt.max(self.una);
         match (self.config.rtt_sampling, ack.echo) {
             (RttSampling::Timestamps, Some(echo)) => {
                 if echo >= self.rtt_epoch {
@@ -655,7 +560,6 @@ impl Core {
                 }
             }
         }
-        self.restart_timer();
         segments
     }
 
@@ -664,15 +568,10 @@ impl Core {
     /// Hands out segment `seq` and keeps the books of it.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, seq: Seq) -> Segment {
-        let idle = self.una >= self.max;
-        let retransmission = seq < self.max;
+        let idle = !self.books.is_outstanding();
+        let retransmission = seq < self.books.max();
         if retransmission {
-            // ns-2's scoreboard may hand out what has been acknowledged, after SACK
-            // blocks that came late: no books are kept of that.
-            let index = seq.checked_sub(self.una);
-            if let Some(o) = index.and_then(|i| self.outstanding.get_mut(i as usize)) {
-                *o = Outstanding::new(self.now, true);
-            }
+            self.books.sent_again(seq, self.now);
             if self.listens.to(Listens::RETRANSMISSIONS) {
                 self.note_retransmission(seq);
             }
@@ -683,16 +582,13 @@ impl Core {
                 self.timed = None;
             }
         } else {
-            self.outstanding.push(Outstanding::new(self.now, false));
-            self.max = seq + 1;
-            self.limited_sent += u64::from(self.dupacks > 0 && !self.in_fast_recovery);
+            let limited = self.loss.dupacks() > 0 && !self.loss.in_fast_recovery();
+            self.books.sent_new(seq, self.now, limited);
             if self.timed.is_none() {
                 self.timed = Some((seq, self.now));
             }
         }
-        self.nxt = self.nxt.max(seq + 1);
-        self.last_sent = self.now;
-        if self.timer.is_none() || idle {
+        if !self.timers.is_armed() || idle {
             self.restart_timer();
         }
         let bytes = if seq == 0 {

@@ -52,8 +52,8 @@ impl Sender {
     /// Limits the flow to segments below `end` (the SYN counts). What a higher
     /// end allows may go at once.
     pub fn set_end(&mut self, end: Seq) {
-        let more = end > self.core.end;
-        self.core.end = end;
+        let more = end > self.core.books.end();
+        self.core.books.set_end(end);
         if more {
             self.recovery.on_turn(&self.core, Turn::Again);
         }
@@ -62,7 +62,7 @@ impl Sender {
     /// The application has written: the flow is now limited to segments below `end`. Unlike
     /// [`Self::set_end`] this is an event in time, so that an idle time ends with it.
     pub fn write_until(&mut self, now: Instant, end: Seq, log: &mut impl Log) {
-        if end > self.core.end {
+        if end > self.core.books.end() {
             self.core.restart_after_idle(now, log);
         }
         self.set_end(end);
@@ -151,7 +151,7 @@ impl Sender {
             self.core.end_delay(now);
             if self.core.is_closed() {
                 // The sender probes and does not retransmit.
-                self.core.dupacks = 0;
+                self.core.loss.set_dupacks(0);
             } else {
                 self.recovery.retransmit(&mut self.core, log);
             }
@@ -166,7 +166,7 @@ impl Sender {
         if !self.core.timer_is_due(now) {
             return false;
         }
-        let set = self.core.timer.map(|(_, set)| set);
+        let set = self.core.timers.set_at();
         if let Some(kind) = self.core.take_slot(now) {
             let states = States::before::<L>(self);
             tell_wake(now, Wake::of(kind), set, log);
@@ -200,7 +200,7 @@ impl Sender {
         if self.core.held {
             return self.transmit_held();
         }
-        if let Some(seq) = self.core.resend.take() {
+        if let Some(seq) = self.core.loss.take_resend() {
             self.recovery.on_resend(&mut self.core, seq);
             return Some(self.core.transmit(seq));
         }
@@ -227,7 +227,7 @@ impl Sender {
         if core.is_closed() {
             return core.window_probe();
         }
-        if let Some(seq) = core.resend.take() {
+        if let Some(seq) = core.loss.take_resend() {
             self.recovery.on_resend(core, seq);
             return Some(core.transmit(seq));
         }
@@ -236,7 +236,7 @@ impl Sender {
             return Some(core.transmit(seq));
         }
         let of_train = core.train_allows();
-        if of_train == Some(false) || core.una == 0 && core.nxt > 0 {
+        if of_train == Some(false) || core.books.una() == 0 && core.books.nxt() > 0 {
             return None;
         }
         let next = self.recovery.next_segment(core);
@@ -302,14 +302,14 @@ impl Sender {
 
     /// Whether everything up to the end is acknowledged.
     pub fn is_done(&self) -> bool {
-        self.core.una >= self.core.end
+        self.core.books.una() >= self.core.books.end()
     }
 
     /// Whether it has opened and has something to send or to get acknowledged, but will never act
     /// again by itself. Ask when [`Self::poll_transmit`] has nothing; true is a bug of a part.
     #[cold]
     pub fn is_stuck(&self) -> bool {
-        self.core.max > 0 && !self.is_done() && self.poll_timer().is_none()
+        self.core.books.max() > 0 && !self.is_done() && self.poll_timer().is_none()
     }
 
     /// The state as a policy sees it.
@@ -324,7 +324,7 @@ impl Sender {
 
     /// Duplicate ACKs counted since the last advance.
     pub fn dupacks(&self) -> u32 {
-        self.core.dupacks
+        self.core.loss.dupacks()
     }
 
     /// Whether the receiver advertises a zero window.
@@ -364,7 +364,7 @@ impl Before {
     fn of(core: &Core) -> Self {
         Self {
             state: core.state(),
-            duplicates: core.dupacks,
+            duplicates: core.loss.dupacks(),
             srtt: core.rto.srtt(),
             rto: core.rto.timeout(),
         }

@@ -91,14 +91,14 @@ impl Linux {
         let is_dubious = !news.advanced || news.sacked || news.dsack || self.state != Ca::Open;
         if is_dubious {
             let duplicates = u64::from(!news.advanced && !news.dsack);
-            core.dupacks = if news.advanced {
+            core.loss.set_dupacks(if news.advanced {
                 0
             } else {
-                core.dupacks + duplicates as u32
-            };
+                core.loss.dupacks() + duplicates as u32
+            });
             self.alert(core, duplicates, &mut news, log);
         } else {
-            core.dupacks = 0;
+            core.loss.set_dupacks(0);
         }
         if news.set_timer {
             self.set_timer(core);

@@ -141,10 +141,18 @@ impl Linux {
     /// Tells the shared state where this one is.
     fn show(&self, core: &mut Core) {
         // The SYN goes again from the start.
-        let syn_again = core.una == 0 && self.sending.once.is_some();
-        core.nxt = if syn_again { 0 } else { core.max };
-        core.in_fast_recovery = self.state == Ca::Recovery;
-        core.pipe = self.board.in_flight() as i64;
+        let syn_again = core.books.una() == 0 && self.sending.once.is_some();
+        if syn_again {
+            core.books.go_back();
+        } else {
+            core.books.resume();
+        }
+        if self.state == Ca::Recovery {
+            core.loss.enter_fast_recovery();
+        } else {
+            core.loss.leave_fast_recovery();
+        }
+        core.loss.set_pipe(self.board.in_flight() as i64);
     }
 }
 
@@ -176,7 +184,7 @@ impl LossRecovery for Linux {
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let next = self.choose(core);
-        core.pipe = self.board.in_flight() as i64;
+        core.loss.set_pipe(self.board.in_flight() as i64);
         next
     }
 

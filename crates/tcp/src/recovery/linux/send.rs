@@ -98,7 +98,7 @@ impl Linux {
         }
         if self.sending.rearm {
             self.sending.rearm = false;
-            core.keep_slot(SlotKind::Reordering);
+            core.timers.keep_slot(SlotKind::Reordering);
             self.rearm(core);
         }
         if self.sending.new {
@@ -130,7 +130,7 @@ impl Linux {
     /// There is something to send and the receiver takes it.
     pub(super) fn may_send_new(&self, core: &Core) -> bool {
         let nxt = self.board.nxt();
-        nxt < core.end && nxt < self.board.una + core.config.receiver_window
+        nxt < core.books.end() && nxt < self.board.una + core.config.receiver_window
     }
 
     /// tcp_xmit_retransmit_queue().
@@ -143,7 +143,7 @@ impl Linux {
         if self.in_reduction() {
             self.prr.out += 1;
         }
-        let by_timer = self.sending.rearm || core.slot() == Some(SlotKind::Reordering);
+        let by_timer = self.sending.rearm || core.timers.slot() == Some(SlotKind::Reordering);
         if seq == self.board.una && !by_timer {
             self.sending.head_resent = true;
         }
@@ -204,7 +204,7 @@ impl Linux {
             // The SYN.
             return Some(1);
         }
-        if self.board.una == 0 || nxt >= core.end {
+        if self.board.una == 0 || nxt >= core.books.end() {
             return None;
         }
         let (cwnd, in_flight) = (whole(core), self.board.in_flight());
@@ -217,7 +217,7 @@ impl Linux {
         if window == 0 {
             return None;
         }
-        let unsent = core.end - nxt;
+        let unsent = core.books.end() - nxt;
         if unsent > 1 && self.defers(core, burst, window, unsent) {
             return None;
         }
@@ -237,7 +237,9 @@ impl Linux {
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
     fn defers(&mut self, core: &Core, burst: u64, window: u64, unsent: u64) -> bool {
-        if self.state >= Ca::Recovery || core.now.since(core.last_sent()).as_nanos() > DEFER_MOST {
+        if self.state >= Ca::Recovery
+            || core.now.since(core.books.last_sent()).as_nanos() > DEFER_MOST
+        {
             return false;
         }
         let cwnd = whole(core);
@@ -264,7 +266,7 @@ impl Linux {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);
         let limited = std::mem::take(&mut self.sending.limited);
-        if sent == 0 && self.board.nxt() >= core.end {
+        if sent == 0 && self.board.nxt() >= core.books.end() {
             // There was nothing to send.
             return;
         }
@@ -276,7 +278,7 @@ impl Linux {
             if self.in_reduction() {
                 self.prr.out += sent;
             }
-            if self.sending.was_empty || core.slot() == Some(SlotKind::LossProbe) {
+            if self.sending.was_empty || core.timers.slot() == Some(SlotKind::LossProbe) {
                 self.rearm(core);
             }
             self.schedule_probe(core, false);
@@ -316,7 +318,7 @@ impl Linux {
 
     /// tcp_cwnd_application_limited(), where the application has no more to send.
     fn application_limited(&mut self, core: &Core) {
-        if self.state == Ca::Open && self.board.nxt() >= core.end {
+        if self.state == Ca::Open && self.board.nxt() >= core.books.end() {
             let used = self.usage.used.max(core.config.initial_window() as u64);
             let cwnd = whole(core);
             if used < cwnd {

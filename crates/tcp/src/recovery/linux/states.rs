@@ -107,8 +107,8 @@ impl Linux {
         self.begin_undo();
         let was_reducing = self.in_reduction();
         let before = self.current_ssthresh(core);
-        core.in_fast_recovery = true;
-        core.pipe = self.board.in_flight() as i64;
+        core.loss.enter_fast_recovery();
+        core.loss.set_pipe(self.board.in_flight() as i64);
         log.record(core.now, SenderEvent::FastRetransmit(self.board.una));
         self.keeps_window = core.consult_recovery(log);
         if !was_reducing {
@@ -384,7 +384,7 @@ impl Linux {
             self.sending.lost = true;
         }
         // Until what is lost has gone.
-        core.keep_slot(SlotKind::Reordering);
+        core.timers.keep_slot(SlotKind::Reordering);
         self.rearm(core);
         self.sending.rearm = true;
     }

@@ -25,10 +25,10 @@ impl Linux {
     /// tcp_rearm_rto().
     pub(super) fn rearm(&mut self, core: &mut Core) {
         if self.board.packets_out() == 0 {
-            core.clear_slot();
+            core.timers.clear_slot();
             return;
         }
-        let after = match core.slot() {
+        let after = match core.timers.slot() {
             Some(SlotKind::Reordering | SlotKind::LossProbe) => {
                 time(self.until_timeout(core).max(1) as u64)
             }
@@ -80,9 +80,9 @@ impl Linux {
 
     /// tcp_send_loss_probe().
     pub(super) fn send_probe(&mut self, core: &mut Core) {
-        core.keep_slot(SlotKind::LossProbe);
+        core.timers.keep_slot(SlotKind::LossProbe);
         if self.board.packets_out() == 0 {
-            core.clear_slot();
+            core.timers.clear_slot();
             return;
         }
         if self.probe.is_some() {
@@ -103,7 +103,7 @@ impl Linux {
     pub(super) fn probe_sent(&mut self, core: &mut Core, is_resent: bool) {
         let high = self.board.nxt();
         self.probe = Some(Probe { high, is_resent });
-        core.clear_slot();
+        core.timers.clear_slot();
         self.rearm(core);
     }
 

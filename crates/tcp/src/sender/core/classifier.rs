@@ -4,6 +4,7 @@ use midflight_control::loss::{LossCause, RttSample};
 use midflight_control::SenderView;
 use midflight_units::Seq;
 
+use super::books::Outstanding;
 use super::Core;
 use crate::event::{Log, SenderEvent};
 use crate::state::Trigger;
@@ -20,8 +21,8 @@ impl Core {
             LossCause::Congestion => Trigger::Congestion,
             LossCause::Wireless => Trigger::Wireless,
         });
-        log.record(self.now, SenderEvent::LossSuspected(self.una));
-        let segment = self.una;
+        log.record(self.now, SenderEvent::LossSuspected(self.books.una()));
+        let segment = self.books.una();
         log.record(self.now, SenderEvent::LossJudged { segment, cause });
         cause
     }
@@ -30,19 +31,19 @@ impl Core {
     /// first it covers, unless that was resent.
     #[cold]
     pub(super) fn measure(&mut self, ack: Seq, log: &mut impl Log) {
-        if self.una == 0 {
+        if self.books.una() == 0 {
             // The SYN is too small for its RTT to compare with that of data.
             return;
         }
-        let answered = self.outstanding.front().filter(|o| !o.retransmitted());
-        let Some(sent) = answered.map(|o| o.sent()) else {
+        let answered = self.books.first().filter(|o| !o.retransmitted());
+        let Some(sent) = answered.map(Outstanding::sent) else {
             return;
         };
         self.classifier.on_sample(&RttSample {
             rtt: self.now.since(sent),
             sent,
             snd_una: ack,
-            snd_max: self.max,
+            snd_max: self.books.max(),
         });
         self.tell_indicators(log);
     }

@@ -1,25 +1,30 @@
 //! Controllers other than Reno are told here of what Reno does not ask for.
 
-use midflight_control::congestion::{AckCounting, RttNews};
+use midflight_control::congestion::{AckCounting, AnyCongestion, RttNews, Window};
 use midflight_units::{Duration, Seq};
 
 use super::Core;
 use crate::event::{Author, Log};
 
+/// Growth by a controller other than Reno.
+#[cold]
+pub(super) fn grow(
+    controller: &mut AnyCongestion,
+    window: &mut Window,
+    segments: u64,
+    counting: AckCounting,
+) {
+    controller.on_ack(window, segments, counting);
+}
+
 impl Core {
     /// Lets the congestion controller see an ACK before anything acts on it.
     #[cold]
     pub(super) fn gauge(&mut self, ack: Seq) {
-        let duplicate = ack == self.una && self.una < self.max;
-        if duplicate || ack > self.una {
-            self.congestion.on_arrival(self.now, ack - self.una);
+        let duplicate = ack == self.books.una() && self.books.una() < self.books.max();
+        if duplicate || ack > self.books.una() {
+            self.congestion.on_arrival(self.now, ack - self.books.una());
         }
-    }
-
-    /// Growth by a controller other than Reno.
-    #[cold]
-    pub(super) fn grow_as_told(&mut self, segments: u64, counting: AckCounting) {
-        self.congestion.on_ack(&mut self.window, segments, counting);
     }
 
     fn rtt_news(&self, rtt: Duration) -> RttNews {
@@ -27,8 +32,8 @@ impl Core {
             now: self.now,
             clock: self.config.rto.clock,
             rtt,
-            una: self.una,
-            nxt: self.max,
+            una: self.books.una(),
+            nxt: self.books.max(),
             pacing_rate: self.pacing_rate,
         }
     }
@@ -37,9 +42,10 @@ impl Core {
     #[cold]
     pub(crate) fn tell_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         let news = self.rtt_news(rtt);
-        let mut window = self.window;
+        let mut window = self.window.both();
         self.congestion.on_rtt_sample(&mut window, &news);
-        self.set_ssthresh_kept(window.ssthresh, Author::Controller, log);
+        self.window
+            .set_ssthresh_kept(window.ssthresh, Author::Controller, self.now, log);
     }
 
     /// Tells it that the timer has expired and the threshold is set.

@@ -59,10 +59,10 @@ impl Core {
                 }
                 Order::SetSsthresh(ssthresh) => self.set_ssthresh(ssthresh, by, log),
                 Order::RetransmitNow => {
-                    if self.una < self.max {
+                    if self.books.is_outstanding() {
                         self.interrupt_train();
                         self.end_back_off(log);
-                        self.resend = Some(self.una);
+                        self.loss.resend(self.books.una());
                         self.cancel_timing();
                         self.restart_timer();
                     }
@@ -91,15 +91,21 @@ impl Core {
                     self.end_train();
                     self.probe = Some(segments);
                     if segments == 0 {
-                        self.resend = Some(self.una);
+                        self.loss.resend(self.books.una());
                     }
                 }
                 Order::GoBack => {
                     // What went again at the timeout need not go once more.
-                    let resent = self.first_timeout.is_some_and(|(seq, _)| seq == self.una);
+                    let resent = self
+                        .first_timeout
+                        .is_some_and(|(seq, _)| seq == self.books.una());
                     self.end_train();
                     self.probe = None;
-                    self.nxt = self.una + u64::from(resent);
+                    if resent {
+                        self.books.go_back_past_first();
+                    } else {
+                        self.books.go_back();
+                    }
                     self.turn_to(Turn::Again);
                 }
                 Order::Rewind => self.rewind(by, log),
@@ -129,11 +135,11 @@ impl Core {
     /// for may be over: then the duplicates at hand are not its echoes, and count on.
     fn take_back(&mut self, counting: bool) {
         self.noted = Some(Trigger::Spurious);
-        let recovering = self.in_fast_recovery
-            || self.stalled
+        let recovering = self.loss.in_fast_recovery()
+            || self.loss.timed_out()
             || self.probe.is_some()
-            || self.nxt < self.max
-            || self.resend.is_some();
+            || self.books.nxt() < self.books.max()
+            || self.loss.has_resend();
         if !recovering {
             return;
         }
@@ -141,10 +147,8 @@ impl Core {
         self.no_timeout();
         self.end_train();
         self.probe = None;
-        self.resend = None;
-        self.nxt = self.max;
-        self.stalled = false;
-        self.in_fast_recovery = false;
+        self.books.resume();
+        self.loss.reset();
         if counting {
             self.turn = Some(Turn::Count);
         } else {
@@ -164,10 +168,8 @@ impl Core {
         self.end_back_off(log);
         self.end_train();
         self.probe = None;
-        self.resend = None;
-        self.nxt = self.una;
-        self.stalled = false;
-        self.in_fast_recovery = false;
+        self.books.go_back();
+        self.loss.reset();
         self.flight_before = None;
         if self.cwnd() < 1.0 {
             // Sack1's window has no floor. With none a flow that gets marks more often than its
@@ -182,6 +184,6 @@ impl Core {
     fn turn_to(&mut self, turn: Turn) {
         self.turn = Some(turn);
         self.end_duplicates();
-        self.dupacks = 0;
+        self.loss.set_dupacks(0);
     }
 }

@@ -10,25 +10,14 @@
 //! meanwhile is dropped, the duplicates were of before.
 
 use midflight_control::Listens;
-use midflight_units::{Duration, Instant};
+use midflight_units::Instant;
 
 use super::Core;
 use crate::segment::{Ack, Says, Segment, ACK_HEADER_BYTES};
 
-/// What a sender keeps while the window is closed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Persist {
-    /// After how long the next probe goes.
-    wait: Duration,
-    /// A probe may go now.
-    due: bool,
-    /// What is left of the retransmission timer, if it was armed.
-    pub(super) frozen: Option<Duration>,
-}
-
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.is_some()
+        self.timers.in_persist()
     }
 
     /// Looks at an ACK that closes or opens the window, that comes while it is
@@ -36,47 +25,38 @@ impl Core {
     /// one that repeats the last ACK and says something else by it.
     #[cold]
     pub(crate) fn on_special_ack(&mut self, ack: &Ack) -> bool {
-        let (old, again) = (ack.ack < self.una, ack.ack == self.una);
-        if old || self.una == 0 {
+        let (old, again) = (ack.ack < self.books.una(), ack.ack == self.books.una());
+        if old || self.books.una() == 0 {
             return true;
         }
         if matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS) && again {
             return false;
         }
-        match (self.closed, ack.says == Says::ZeroWindow) {
-            (None, true) => {
+        match (self.is_closed(), ack.says == Says::ZeroWindow) {
+            (false, true) => {
                 self.close_window();
                 !again
             }
             // Answers to probes tell of no loss.
-            (Some(_), true) => !again,
-            (Some(persist), false) => {
-                self.closed = None;
-                // It goes on where it stood: started afresh at each opening, a timer with a long
-                // back-off would never expire between two handoffs.
-                self.timer = persist.frozen.map(|left| (self.now + left, self.now));
+            (true, true) => !again,
+            (true, false) => {
+                self.timers.end_persist(self.now);
                 !again || self.config.count_window_updates
             }
-            (None, false) => true,
+            (false, false) => true,
         }
     }
 
     fn close_window(&mut self) {
         self.end_train();
-        let wait = self.rto.timeout();
-        self.closed = Some(Persist {
-            wait,
-            due: false,
-            frozen: self.timer.map(|(due, _)| due.since(self.now)),
-        });
-        self.timer = Some((self.now + wait, self.now));
+        self.timers.begin_persist(self.now, self.rto.timeout());
     }
 
     /// After an ACK: whether the usual course goes on. The ACK of the SYN may
     /// have closed the window.
     pub(crate) fn release(&mut self, ack: &Ack) {
-        let closes = ack.says == Says::ZeroWindow && ack.ack == self.una;
-        if closes && self.una > 0 && !self.is_closed() {
+        let closes = ack.says == Says::ZeroWindow && ack.ack == self.books.una();
+        if closes && self.books.una() > 0 && !self.is_closed() {
             self.close_window();
         }
         self.follow_train();
@@ -86,25 +66,20 @@ impl Core {
     /// Notes whether the usual course of sending is suspended.
     pub(super) fn hold(&mut self) {
         let carries = self.asking.is_some() || self.report.is_some();
-        self.held = self.una == 0 || self.is_closed() || self.train.is_some() || carries;
+        self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
     pub(crate) fn probe_window(&mut self, now: Instant) {
         self.now = now;
-        if let Some(persist) = &mut self.closed {
-            persist.wait = (persist.wait * 2).min(self.config.rto.max);
-            persist.due = true;
-            self.timer = Some((now + persist.wait, now));
-        }
+        self.timers.persist_expired(now, self.config.rto.max);
     }
 
     /// The probe, if one is due: the last acknowledged segment's number with no
     /// data, which every receiver answers with its window.
     pub(crate) fn window_probe(&mut self) -> Option<Segment> {
-        let persist = self.closed.as_mut()?;
-        std::mem::take(&mut persist.due).then(|| Segment {
-            seq: self.una - 1,
+        self.timers.take_probe().then(|| Segment {
+            seq: self.books.una() - 1,
             bytes: ACK_HEADER_BYTES,
             retransmission: true,
             sent: self.now,

@@ -88,7 +88,7 @@ impl Core {
         if self.listens.to(Listens::RETRANSMISSIONS) {
             let (una, max) = stood;
             let duplicate = ack.ack == una && una < max;
-            self.consult_detector(ack, duplicate, self.una - una, log);
+            self.consult_detector(ack, duplicate, self.books.una() - una, log);
         }
         if self.listens.to(Listens::ACKS) {
             let state = self.state();
@@ -117,14 +117,17 @@ impl Core {
         self.classifier.on_timeout(before);
         self.rate_timed_out(log);
         // A SYN is alone: nothing sent before could tell that its timeout was spurious.
-        if self.una > 0 {
+        if self.books.una() > 0 {
             let orders = self.detector.on_timeout(before);
             self.apply(self.detector.info().name, &orders, log);
             self.begin_watch(before, true);
             self.note_detecting();
         }
-        if self.first_timeout.is_none_or(|(seq, _)| seq != self.una) {
-            self.first_timeout = Some((self.una, self.window.ssthresh));
+        if self
+            .first_timeout
+            .is_none_or(|(seq, _)| seq != self.books.una())
+        {
+            self.first_timeout = Some((self.books.una(), self.ssthresh()));
         }
         self.ask(None, log, |p, view| p.on_timeout(before, view));
     }

@@ -114,7 +114,7 @@ impl Core {
         let verdict = approved(&request, answer.as_ref());
         // What answers nothing, or an earlier request, is not the answer to this one.
         let other = answer.is_none() || verdict == Err(Denial::Nonce);
-        if other && self.una <= seq {
+        if other && self.books.una() <= seq {
             return;
         }
         if self.ask_anew(next) {
@@ -157,7 +157,7 @@ impl Core {
         else {
             return;
         };
-        if seq != self.una || self.ask_anew(next) {
+        if seq != self.books.una() || self.ask_anew(next) {
             return;
         }
         let answer = RateAnswer {

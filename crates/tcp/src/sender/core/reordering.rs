@@ -3,6 +3,7 @@
 use midflight_control::Reordering;
 use midflight_units::{Instant, Seq};
 
+use super::books::Outstanding;
 use super::Core;
 use crate::config::RecoveryKind;
 
@@ -12,10 +13,10 @@ impl Core {
     /// waits for, or of all.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let (told, _) = self.reordering?;
-        let mut sent = self.outstanding.iter();
+        let mut sent = self.books.outstanding();
         let next = if self.patient {
             sent.next()
-        } else if self.in_fast_recovery && self.config.recovery == RecoveryKind::Sack {
+        } else if self.loss.in_fast_recovery() && self.config.recovery == RecoveryKind::Sack {
             let waits = |after| {
                 let due = move |sent: Instant| sent + after > self.now;
                 sent.find(|o| !o.retransmitted() && due(o.sent()))
@@ -34,7 +35,7 @@ impl Core {
         let Some((told, _)) = self.reordering else {
             return usual;
         };
-        let sent = self.outstanding.front().map(|o| o.sent());
+        let sent = self.books.first().map(Outstanding::sent);
         let overdue = told.overdue.zip(sent);
         if overdue.is_some_and(|(after, sent)| sent + after <= self.now) {
             usual
@@ -51,12 +52,12 @@ impl Core {
         let sent_by = overdue.map(|after| self.now.saturating_sub(after));
         let old = |by: Instant| {
             // What was sent again was sent before what follows it, the first time.
-            let sent = self.outstanding.iter();
+            let sent = self.books.outstanding();
             sent.take_while(|o| o.retransmitted() || o.sent() <= by)
                 .count() as Seq
         };
-        let in_order = self.in_order_below.unwrap_or(self.una);
-        (in_order, self.una + sent_by.map_or(0, old))
+        let in_order = self.in_order_below.unwrap_or(self.books.una());
+        (in_order, self.books.una() + sent_by.map_or(0, old))
     }
 
     /// Sets what to expect from here on, or that nothing unusual is.
@@ -65,18 +66,18 @@ impl Core {
         self.patient &= reordering.is_some();
         let before = reordering.filter(|_| self.response.waits_as_told());
         self.in_order_below = before.map(|r| {
-            let sent = self.outstanding.iter();
+            let sent = self.books.outstanding();
             let early = sent.take_while(|o| o.retransmitted() || o.sent() < r.in_order_before);
-            self.una + early.count() as Seq
+            self.books.una() + early.count() as Seq
         });
         self.dup_threshold = self.response.dup_threshold(&self.view());
-        self.set_delay(self.delay);
+        self.set_delay(self.timers.delay());
     }
 
     /// Whether patience may be at an end, and the timer was not due before.
     pub(crate) fn patience_is_over(&self, now: Instant) -> bool {
-        let wake = self.wake.filter(|_| self.reordering.is_some());
-        wake.is_some_and(|(end, _)| end <= now && self.is_before_timer(end))
+        let wake = self.timers.wake().filter(|_| self.reordering.is_some());
+        wake.is_some_and(|(end, _)| end <= now && self.timers.is_before(end))
     }
 
     /// The wait for reordered segments ends, for some segments or for all, and its timer is set again.
@@ -89,9 +90,12 @@ impl Core {
         if self.reordering.as_ref().is_some_and(over) {
             self.expect_reordering(None);
         }
-        self.set_delay(self.delay);
-        self.dupacks >= self.duplicates_wanted()
+        self.set_delay(self.timers.delay());
+        self.loss.dupacks() >= self.duplicates_wanted()
             && self.response.waits_as_told()
-            && !(self.in_fast_recovery || self.stalled || self.probe.is_some() || self.is_closed())
+            && !(self.loss.in_fast_recovery()
+                || self.loss.timed_out()
+                || self.probe.is_some()
+                || self.is_closed())
     }
 }

@@ -19,7 +19,7 @@ impl Core {
     ) -> (bool, Option<f64>) {
         let view = self.view();
         let answer = self.response.on_duplicate(&view);
-        if self.dupacks == view.dup_threshold && news {
+        if self.loss.dupacks() == view.dup_threshold && news {
             self.judge(&view, log);
         }
         let window = self.response.limited_window(&view);
@@ -31,7 +31,7 @@ impl Core {
         self.patient = news
             && answer == Answer::Wait
             && self.reordering.is_some()
-            && self.dupacks >= self.config.dup_threshold;
+            && self.loss.dupacks() >= self.config.dup_threshold;
         self.set_delay(self.response.deadline());
         (answer == Answer::Retransmit, window)
     }
@@ -58,7 +58,8 @@ impl Core {
         self.set_delay(self.response.deadline());
         self.dup_threshold = self.response.dup_threshold(&view);
         if self.response.flight_before().is_some() {
-            self.dupacks = above.min(self.flight_size()) as u32;
+            let dupacks = above.min(self.flight_size()) as u32;
+            self.loss.set_dupacks(dupacks);
         }
     }
 
@@ -72,28 +73,19 @@ impl Core {
 
     /// The deadline of the response; what wakes the sender first follows.
     pub(super) fn set_delay(&mut self, delay: Option<(Instant, Instant)>) {
-        self.delay = delay;
-        self.wake = delay;
-        if let (Some(end), Some((_, set))) = (self.patience_ends(), self.reordering) {
-            if delay.is_none_or(|(due, _)| end < due) {
-                self.wake = Some((end, set));
-            }
-        }
-    }
-
-    pub(super) fn is_before_timer(&self, due: Instant) -> bool {
-        self.timer.is_none_or(|(timer, _)| due <= timer)
+        let set = self.reordering.map(|(_, set)| set);
+        self.timers.set_delay(delay, self.patience_ends().zip(set));
     }
 
     /// Whether the response has waited long enough, and the timer was not due before.
     pub(crate) fn delay_is_over(&self, now: Instant) -> bool {
-        self.delay
-            .is_some_and(|(due, _)| due <= now && self.is_before_timer(due))
+        let delay = self.timers.delay();
+        delay.is_some_and(|(due, _)| due <= now && self.timers.is_before(due))
     }
 
     /// When what may wake the sender besides the timer was decided.
     pub(crate) fn wake_set(&self) -> Option<Instant> {
-        self.wake.map(|(_, set)| set)
+        self.timers.wake().map(|(_, set)| set)
     }
 
     /// The wait is over now.
@@ -107,11 +99,7 @@ impl Core {
     /// response, or at the end of expected reordering.
     #[inline(always)]
     pub(crate) fn deadline(&self) -> Option<(Instant, Instant)> {
-        match (self.timer, self.wake) {
-            (timer, None) => timer,
-            (Some(timer), Some(wake)) if timer.0 < wake.0 => Some(timer),
-            (_, wake) => wake,
-        }
+        self.timers.deadline()
     }
 
     /// The same while sending does not take its usual course: a segment of a train may wait for its time.

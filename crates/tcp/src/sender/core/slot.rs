@@ -1,47 +1,18 @@
-//! One slot for the timers of a loss recovery: only one of them runs at a time. Those that have only
-//! a retransmission timer know nothing of it.
+//! What only the recovery of Linux asks of the shared state: its timers, which take turns in one
+//! slot, and the windows it sets by itself.
 
 use midflight_units::{Duration, Instant};
 
-use super::Core;
+use super::{Core, SlotKind};
 use crate::config::{RecoveryKind, RestartAfterIdle};
 use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
-/// What the timer in the slot is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotKind {
-    /// The retransmission timer.
-    Retransmission,
-    /// A probe of the tail (RFC 8985 section 7).
-    LossProbe,
-    /// What may be reordered has been waited for (RFC 8985 section 6.3).
-    Reordering,
-}
-
 impl Core {
-    /// What is in the slot, or was until it expired just now.
-    pub(crate) fn slot(&self) -> Option<SlotKind> {
-        self.slot
-    }
-
     /// Sets the timer to expire after so long; in a closed window, once that is open.
     pub(crate) fn set_slot(&mut self, kind: SlotKind, after: Duration) {
-        self.slot = Some(kind);
-        if let Some(persist) = &mut self.closed {
-            persist.frozen = Some(after);
-            self.slot = Some(SlotKind::Retransmission);
-            return;
-        }
         let clock = self.config.rto.clock;
-        let tick = clock.count(self.now) + clock.of_micros(after.as_nanos() / 1000);
-        let due = match self.wheel {
-            // It stays in its bucket.
-            Some((same, due)) if same == tick && due > self.now && clock.hz > 0 => due,
-            _ => clock.rings(self.now, after),
-        };
-        self.wheel = Some((tick, due));
-        self.timer = Some((due, self.now));
+        self.timers.set_slot(kind, self.now, clock, after);
     }
 
     /// The SYN has not been lost.
@@ -49,32 +20,12 @@ impl Core {
         self.syn_timeouts = 0;
     }
 
-    /// The timer that has expired is looked at.
-    pub(crate) fn keep_slot(&mut self, kind: SlotKind) {
-        self.slot = Some(kind);
-    }
-
-    /// Stops the timer.
-    pub(crate) fn clear_slot(&mut self) {
-        self.slot = None;
-        match &mut self.closed {
-            Some(persist) => persist.frozen = None,
-            None => self.timer = None,
-        }
-    }
-
     /// Takes the timer that is due out of the slot, if it is not the retransmission timer.
     #[inline]
     pub(crate) fn take_slot(&mut self, now: Instant) -> Option<SlotKind> {
-        let is_other = |kind: &SlotKind| *kind != SlotKind::Retransmission;
-        let kind = self.slot.filter(is_other)?;
-        if self.closed.is_some() {
-            return None;
-        }
+        let kind = self.timers.take_slot()?;
         self.now = now;
         self.rtt_sampled = false;
-        self.timer = None;
-        self.slot = None;
         Some(kind)
     }
 
@@ -94,21 +45,17 @@ impl Core {
         }
     }
 
-    /// When a segment last went.
-    pub(crate) fn last_sent(&self) -> Instant {
-        self.last_sent
-    }
-
     /// Nothing was in flight, and a segment goes.
     pub(crate) fn tell_idle_end(&mut self) {
         if !self.reno {
-            self.congestion.on_idle_end(self.now, self.last_sent);
+            self.congestion
+                .on_idle_end(self.now, self.books.last_sent());
         }
     }
 
     /// Sets the threshold by the window, whole segments of it, and not by what is in flight.
     pub(crate) fn reduce_from_window(&mut self, timeout: bool, by: Author, log: &mut impl Log) {
-        let load = self.window.cwnd.trunc();
+        let load = self.cwnd().trunc();
         let ssthresh = if timeout {
             self.congestion.ssthresh_after_timeout(self.now, load)
         } else {
@@ -120,7 +67,7 @@ impl Core {
     /// The recovery has found out that it, or the timeout, was not needed.
     pub(crate) fn note_spurious(&mut self, timeout: bool, log: &mut impl Log) {
         self.noted = Some(Trigger::Spurious);
-        self.stalled = false;
+        self.loss.end_timeout();
         if timeout {
             log.record(self.now, SenderEvent::SpuriousTimeout);
             let view = self.view();
@@ -135,14 +82,14 @@ impl Core {
     #[cold]
     pub(super) fn restart_by_halves(&mut self, log: &mut impl Log) {
         let clock = self.config.rto.clock;
-        let idle = clock.length(clock.count(self.now) - clock.count(self.last_sent));
+        let idle = clock.length(clock.count(self.now) - clock.count(self.books.last_sent()));
         let rto = self.rto.timeout();
         if idle <= rto {
             return;
         }
-        let mut cwnd = self.window.cwnd as u64;
+        let mut cwnd = self.cwnd() as u64;
         let least = cwnd.min(self.config.initial_window() as u64);
-        let threshold = self.window.ssthresh.max((cwnd / 2 + cwnd / 4) as f64);
+        let threshold = self.ssthresh().max((cwnd / 2 + cwnd / 4) as f64);
         let halvings = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
         for _ in 0..halvings.min(64) {
             if cwnd > least {

@@ -77,20 +77,20 @@ impl Course {
 impl Core {
     /// Number of the train under way. One that goes on is not while there is nothing to send.
     pub(super) fn train(&self) -> Option<u16> {
-        let waits = |course: &Course| course.goes_on() && self.nxt >= self.end;
+        let waits = |course: &Course| course.goes_on() && self.books.nxt() >= self.books.end();
         let course = self.train.filter(|course| !waits(course))?;
         Some(course.train.number)
     }
 
     /// Whether a train that is measured can be taken up: of segments never sent before.
     pub(super) fn may_train(&self) -> bool {
-        self.may_pace() && !self.stalled && self.nxt >= self.max
+        self.may_pace() && !self.loss.timed_out() && self.books.nxt() >= self.books.max()
     }
 
     /// Whether one that only paces can be, of what a timeout resends as well.
     pub(super) fn may_pace(&self) -> bool {
-        let busy = self.in_fast_recovery || self.probe.is_some() || self.resend.is_some();
-        !busy && self.una > 0 && !self.is_closed()
+        let busy = self.loss.in_fast_recovery() || self.probe.is_some() || self.loss.has_resend();
+        !busy && self.books.una() > 0 && !self.is_closed()
     }
 
     /// Takes up a train in place of the one under way.
@@ -112,7 +112,7 @@ impl Core {
             gone: 0,
             due: (self.now, self.now),
             left: self.now,
-            edge: self.nxt,
+            edge: self.books.nxt(),
             refused: false,
         });
         self.hold();
@@ -134,8 +134,11 @@ impl Core {
 
     /// Segments that the window and what there is to send allow now.
     fn room(&self) -> u64 {
-        let edge = self.end.min(self.una + self.usable_window());
-        edge.saturating_sub(self.nxt)
+        let edge = self
+            .books
+            .end()
+            .min(self.books.una() + self.usable_window());
+        edge.saturating_sub(self.books.nxt())
     }
 
     /// Whether the next segment has to wait for nothing but its time.
@@ -146,13 +149,13 @@ impl Core {
         if course.gone > 0 {
             return self.room() > 0;
         }
-        let clear = self.dupacks == 0 || course.goes_on();
+        let clear = self.loss.dupacks() == 0 || course.goes_on();
         clear && self.room() > 0 && self.room() >= self.length(course)
     }
 
     /// How many segments a train that has not begun will have.
     fn length(&self, course: &Course) -> u64 {
-        let unsent = self.end.saturating_sub(self.nxt);
+        let unsent = self.books.end().saturating_sub(self.books.nxt());
         let most = unsent.min(self.usable_window());
         most.min(u64::from(course.train.segments))
     }
@@ -166,7 +169,7 @@ impl Core {
 
     /// Whether the next train waits for nothing but its time.
     fn awaits_next(&self, course: &Course) -> bool {
-        course.goes_on() && course.all_gone() && self.nxt < self.end
+        course.goes_on() && course.all_gone() && self.books.nxt() < self.books.end()
     }
 
     /// Whether it is time for the next train, and not for a timeout.
@@ -189,13 +192,13 @@ impl Core {
     /// go; none where sending takes its usual course.
     pub(crate) fn train_allows(&mut self) -> Option<bool> {
         let mut course = self.train.filter(|course| !course.is_past())?;
-        if self.nxt >= self.end && !course.all_gone() && !course.goes_on() {
+        if self.books.nxt() >= self.books.end() && !course.all_gone() && !course.goes_on() {
             // There is nothing more to send.
             self.end_train();
             return None;
         }
         let between = course.gone == 0 || course.all_gone();
-        if self.dupacks > 0 && between && !course.goes_on() {
+        if self.loss.dupacks() > 0 && between && !course.goes_on() {
             return None;
         }
         if course.due.0 > self.now || !self.may_go(&course) {
@@ -253,7 +256,7 @@ impl Core {
     pub(super) fn follow_train(&mut self) {
         if let Some(course) = &mut self.train {
             course.refused = false;
-            if course.all_gone() && self.una >= course.edge && !course.goes_on() {
+            if course.all_gone() && self.books.una() >= course.edge && !course.goes_on() {
                 self.end_train();
             }
         }

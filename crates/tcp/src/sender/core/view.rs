@@ -3,6 +3,7 @@
 use midflight_control::SenderView;
 use midflight_units::{Duration, Seq};
 
+use super::books::Outstanding;
 use super::{Core, Turn};
 use crate::config::{RecoveryKind, RtoRecoveryEnd};
 use crate::state::{State, Trigger};
@@ -14,7 +15,7 @@ impl Core {
     /// What the ACK was before it was processed, for [`Self::consult_after_ack`].
     #[inline(always)]
     pub(crate) fn standing(&self) -> (Seq, Seq) {
-        (self.una, self.max)
+        (self.books.una(), self.books.max())
     }
 
     /// What applied orders ask of the recovery, once.
@@ -31,32 +32,33 @@ impl Core {
             return None;
         }
         self.probe = Some(left - 1);
-        Some(self.max)
+        Some(self.books.max())
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        self.max < self.end && self.max < self.una + self.config.receiver_window
+        self.books.max() < self.books.end()
+            && self.books.max() < self.books.una() + self.config.receiver_window
     }
 
     pub(crate) fn view(&self) -> SenderView {
         SenderView {
             now: self.now,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
-            snd_max: self.max,
-            una_sent: self.outstanding.front().map(|o| o.sent()),
-            cwnd: self.window.cwnd,
-            ssthresh: self.window.ssthresh,
+            snd_una: self.books.una(),
+            snd_nxt: self.books.nxt(),
+            snd_max: self.books.max(),
+            una_sent: self.books.first().map(Outstanding::sent),
+            cwnd: self.cwnd(),
+            ssthresh: self.ssthresh(),
             initial_window: self.config.initial_window(),
             initial_ssthresh: self.config.initial_ssthresh,
-            pipe: if self.in_fast_recovery || self.config.recovery == RecoveryKind::Linux {
-                self.pipe.max(0) as u64
+            pipe: if self.loss.in_fast_recovery() || self.config.recovery == RecoveryKind::Linux {
+                self.loss.pipe().max(0) as u64
             } else {
                 self.flight_size()
             },
-            in_fast_recovery: self.in_fast_recovery,
+            in_fast_recovery: self.loss.in_fast_recovery(),
             in_rto_recovery: match self.config.rto_recovery_end {
-                RtoRecoveryEnd::NewAck => self.stalled,
+                RtoRecoveryEnd::NewAck => self.loss.timed_out(),
                 RtoRecoveryEnd::RecoveryPoint => self.is_going_back(),
             },
             first_timeout: self.first_timeout,
@@ -71,10 +73,10 @@ impl Core {
             } else {
                 self.congestion.bandwidth(self.now)
             },
-            dupacks: self.dupacks,
-            limited_sent: self.limited_sent,
+            dupacks: self.loss.dupacks(),
+            limited_sent: self.books.limited_sent(),
             new_data: self.may_send_new(),
-            unsent: self.end.saturating_sub(self.max),
+            unsent: self.books.end().saturating_sub(self.books.max()),
             train: self.train(),
             may_train: self.may_train(),
             may_pace: self.may_pace(),
@@ -96,13 +98,13 @@ impl Core {
     pub(crate) fn state(&self) -> State {
         if self.probe.is_some() {
             State::Probe
-        } else if self.stalled {
+        } else if self.loss.timed_out() {
             State::Reset
-        } else if self.in_fast_recovery {
+        } else if self.loss.in_fast_recovery() {
             State::FastRecovery
-        } else if self.delay.is_some() || self.patient {
+        } else if self.timers.delay().is_some() || self.patient {
             State::Delay
-        } else if self.window.cwnd < self.window.ssthresh {
+        } else if self.cwnd() < self.ssthresh() {
             State::SlowStart
         } else {
             State::CongestionAvoidance

@@ -1,0 +1,185 @@
+//! The sequence space of a sender: what is sent, what is acknowledged, and when each outstanding
+//! segment was sent. Sequence numbers are in segments.
+
+use educe::Educe;
+use midflight_units::{Instant, Ring, Seq};
+
+/// What is known of an outstanding segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outstanding {
+    /// Nanoseconds, shifted by one to make room for the other.
+    sent_and_retransmitted: u64,
+}
+
+impl Outstanding {
+    fn new(sent: Instant, retransmitted: bool) -> Self {
+        Self {
+            sent_and_retransmitted: sent.as_nanos() << 1 | u64::from(retransmitted),
+        }
+    }
+
+    /// When it was sent last.
+    pub(crate) fn sent(self) -> Instant {
+        Instant::from_nanos(self.sent_and_retransmitted >> 1)
+    }
+
+    /// It was sent more than once.
+    pub(crate) fn retransmitted(self) -> bool {
+        self.sent_and_retransmitted & 1 == 1
+    }
+}
+
+/// The sequence space (RFC 9293 section 3.4). The SYN is segment 0.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Books {
+    una: Seq,
+    nxt: Seq,
+    max: Seq,
+    end: Seq,
+    outstanding: Ring<Outstanding>,
+    last_sent: Instant,
+    limited_sent: u64,
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            end: Seq::MAX,
+            outstanding: Ring::default(),
+            last_sent: Instant::ZERO,
+            limited_sent: 0,
+        }
+    }
+}
+
+impl Books {
+    /// SND.UNA: the first unacknowledged segment.
+    #[inline(always)]
+    pub(crate) fn una(&self) -> Seq {
+        self.una
+    }
+
+    /// SND.NXT: the next segment to send; falls back to SND.UNA after a timeout.
+    #[inline(always)]
+    pub(crate) fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    /// One past the highest segment ever sent.
+    #[inline(always)]
+    pub(crate) fn max(&self) -> Seq {
+        self.max
+    }
+
+    /// One past the last segment there is to send.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> Seq {
+        self.end
+    }
+
+    /// FlightSize (RFC 5681 section 2): segments sent and not acknowledged.
+    #[inline(always)]
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.max - self.una
+    }
+
+    /// Segments sent since SND.NXT last fell back.
+    #[inline(always)]
+    pub(crate) fn sent_since_rewind(&self) -> u64 {
+        self.nxt.saturating_sub(self.una)
+    }
+
+    /// Whether anything is sent and not acknowledged.
+    #[inline(always)]
+    pub(crate) fn is_outstanding(&self) -> bool {
+        self.una < self.max
+    }
+
+    /// When a segment last went.
+    #[inline(always)]
+    pub(crate) fn last_sent(&self) -> Instant {
+        self.last_sent
+    }
+
+    /// New segments that limited transmit has sent since SND.UNA last advanced.
+    #[inline(always)]
+    pub(crate) fn limited_sent(&self) -> u64 {
+        self.limited_sent
+    }
+
+    /// The first unacknowledged segment, if one is outstanding.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<Outstanding> {
+        self.outstanding.front().copied()
+    }
+
+    /// The outstanding segments, from SND.UNA on.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = Outstanding> + '_ {
+        self.outstanding.iter().copied()
+    }
+
+    /// The application has data up to this segment, which is not included.
+    pub(crate) fn set_end(&mut self, end: Seq) {
+        self.end = end;
+    }
+
+    /// An ACK of everything below `ack`; how many segments it newly covers. SND.NXT is at least
+    /// SND.UNA after it.
+    #[inline(always)]
+    pub(super) fn acknowledge(&mut self, ack: Seq) -> u64 {
+        let segments = ack.saturating_sub(self.una);
+        if segments > 0 {
+            self.limited_sent = 0;
+        }
+        self.outstanding.drop_front(segments as usize);
+        self.una = self.una.max(ack);
+        self.nxt = self.nxt.max(self.una);
+        segments
+    }
+
+    /// A segment leaves that was sent before. ns-2's scoreboard may hand out what has been
+    /// acknowledged, after SACK blocks that came late: nothing is noted of that.
+    #[inline(always)]
+    pub(super) fn sent_again(&mut self, seq: Seq, now: Instant) {
+        let index = seq.checked_sub(self.una);
+        if let Some(o) = index.and_then(|i| self.outstanding.get_mut(i as usize)) {
+            *o = Outstanding::new(now, true);
+        }
+        self.nxt = self.nxt.max(seq + 1);
+        self.last_sent = now;
+    }
+
+    /// A segment leaves for the first time, by limited transmit or not.
+    #[inline(always)]
+    pub(super) fn sent_new(&mut self, seq: Seq, now: Instant, limited: bool) {
+        self.outstanding.push(Outstanding::new(now, false));
+        self.max = seq + 1;
+        self.limited_sent += u64::from(limited);
+        self.nxt = self.nxt.max(seq + 1);
+        self.last_sent = now;
+    }
+
+    /// SND.NXT falls back to SND.UNA: everything outstanding goes again.
+    pub(crate) fn go_back(&mut self) {
+        self.nxt = self.una;
+    }
+
+    /// The same, but the first segment has gone again already.
+    pub(super) fn go_back_past_first(&mut self) {
+        self.nxt = self.una + 1;
+    }
+
+    /// SND.NXT is one past the highest segment sent: nothing goes again.
+    pub(crate) fn resume(&mut self) {
+        self.nxt = self.max;
+    }
+
+    /// SND.NXT passes over what need not go again, up to `seq`.
+    pub(crate) fn skip_to(&mut self, seq: Seq) {
+        self.nxt = seq.min(self.max);
+    }
+}
