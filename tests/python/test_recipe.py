@@ -3,12 +3,10 @@
 One test adds an example of each kind (`tests/data/recipe`) to a copy of the crates. The copy
 compiles, finds each by its name, and puts each to the property tests of the sender. The others read
 the sources: each file of a kind's folder is in the registry, the program lists what the registry
-has, and what it lists is a scheme.
+has, and what it lists is a scheme. A loss recovery is no scheme but a setting.
 
 They do not show that parts which cannot work together are refused: such a rule is the author's
-(`crates/tcp/src/config/check.rs`). Nor that a part is of any use. Nor the recipe for loss recovery,
-which has no registry. Of that, the last test shows that a recovery which can be chosen has its file
-and takes part in the property tests.
+(`crates/tcp/src/config/check.rs`, or the part's own). Nor that a part is of any use.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from midflight import _core
 
 ROOT = Path(__file__).parents[2]
 CONTROL = ROOT / "crates" / "control" / "src"
+RECOVERY = ROOT / "crates" / "tcp" / "src" / "recovery"
 EXAMPLES = ROOT / "tests" / "data" / "recipe"
 
 
@@ -45,13 +44,15 @@ KINDS = {
     "signal": Kind("twice", "signals"),
 }
 REGISTRY = re.compile(r"registry! \{.*? listed in \w+:\n(?P<parts>.*?)\n\}", re.DOTALL)
+RECOVERIES = re.compile(r"^recoveries! \{\n(?P<parts>.*?)\n\}", re.DOTALL | re.MULTILINE)
 
 
 def test_every_kind_has_an_example() -> None:
     folders = {path.parent.name for path in CONTROL.glob("*/mod.rs") if has_registry(path)}
     assert folders == set(KINDS)
     assert {path.parent.name: path.stem for path in EXAMPLES.glob("*/*.rs")} == {
-        folder: kind.example for folder, kind in KINDS.items()
+        **{folder: kind.example for folder, kind in KINDS.items()},
+        "recovery": "timeouts",
     }
 
 
@@ -59,13 +60,18 @@ def has_registry(module: Path) -> bool:
     return REGISTRY.search(module.read_text(encoding="utf-8")) is not None
 
 
-def add_example(crates: Path, folder: str, example: str) -> None:
+def add_example(folder: Path, example: str) -> None:
     """Do what the recipe says: copy the file, add the two lines."""
-    shutil.copy(EXAMPLES / folder / f"{example}.rs", crates / "control/src" / folder)
-    module = crates / "control/src" / folder / "mod.rs"
+    shutil.copy(EXAMPLES / folder.name / f"{example}.rs", folder)
+    module = folder / "mod.rs"
     text, name = module.read_text(encoding="utf-8"), example.title().replace("_", "")
     with_mod = re.sub(r"^mod ", f"mod {example};\nmod ", text, count=1, flags=re.MULTILINE)
-    with_line = re.sub(r"( listed in \w+:\n)", rf"\1    {name}: {example}::{name},\n", with_mod)
+    with_line = re.sub(
+        r"( listed in \w+:\n|^recoveries! \{\n)",
+        rf"\1    {name}: {example}::{name},\n",
+        with_mod,
+        flags=re.MULTILINE,
+    )
     assert len(with_line.splitlines()) == len(text.splitlines()) + 2
     module.write_text(with_line, encoding="utf-8")
 
@@ -77,11 +83,13 @@ def test_a_part_of_any_kind_is_one_file_and_two_lines(tmp_path: Path) -> None:
     crates = tmp_path / "crates"
     shutil.copytree(ROOT / "crates", crates)
     for folder, kind in KINDS.items():
-        add_example(crates, folder, kind.example)
+        add_example(crates / "control/src" / folder, kind.example)
+    add_example(crates / "tcp/src/recovery", "timeouts")
     # What is built for the project itself is built anew only where it changed.
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     for package, tests, only, passed in (
         ("midflight-control", "--lib", "is_found_by_name", len(KINDS)),
+        ("midflight-tcp", "--lib", "can_be_set_and_is_named", 1),
         ("midflight-tcp", "--test=properties", "ends_its_flow", 4),
     ):
         done = subprocess.run(
@@ -127,13 +135,14 @@ def test_the_files_of_a_folder_are_what_the_program_lists(folder: str) -> None:
     assert set(listed) - schemes <= {"reno", "immediate", "congestion", "none", "silent"}
 
 
-def test_every_recovery_has_its_file_and_takes_part_in_the_property_tests() -> None:
+def test_the_files_of_recovery_are_what_can_be_chosen() -> None:
     (accepted,) = (one["accepts"] for one in _core.settings() if one["name"] == "recovery")
-    recoveries = set(accepted.split(", "))
-    folder = ROOT / "crates/tcp/src/recovery"
-    files = {path.stem for path in (*folder.glob("*.rs"), *folder.glob("*/"))}
-    assert recoveries <= files
-    tests = (ROOT / "crates/tcp/tests/properties.rs").read_text(encoding="utf-8")
-    tested = re.search(r"const RECOVERIES: .*? = \[(.*?)\];", tests)
-    assert tested is not None
-    assert set(re.findall(r"\w+", tested[1])) == recoveries
+    module = (RECOVERY / "mod.rs").read_text(encoding="utf-8")
+    found = RECOVERIES.search(module)
+    assert found is not None
+    types = re.findall(r"^    \w+: (?:Box<)?(\w+)::\w+>?,$", found["parts"], re.MULTILINE)
+    assert types == accepted.split(", ")
+    for name in types:
+        path = RECOVERY / f"{name}.rs"
+        file = path if path.exists() else RECOVERY / name / "mod.rs"
+        assert "const INFO: RecoveryInfo" in file.read_text(encoding="utf-8"), file

@@ -128,6 +128,46 @@ macro_rules! registry {
 
 pub(crate) use registry;
 
+const SEPARATOR: &[u8] = b", ";
+
+/// The length of [`joined`], in bytes.
+pub const fn joined_length(parts: &[PartInfo]) -> usize {
+    let (mut length, mut rest) = (0, parts);
+    while let [part, others @ ..] = rest {
+        length += part.name.len();
+        if !others.is_empty() {
+            length += SEPARATOR.len();
+        }
+        rest = others;
+    }
+    length
+}
+
+/// Writes `bytes` into `text` at `at`; where they end.
+const fn written(text: &mut [u8], mut at: usize, mut bytes: &[u8]) -> usize {
+    while let [byte, rest @ ..] = bytes {
+        text[at] = *byte;
+        at += 1;
+        bytes = rest;
+    }
+    at
+}
+
+/// The names of parts, with a comma and a space between them, as a constant: what a setting
+/// accepts. `N` is their [`joined_length`].
+pub const fn joined<const N: usize>(parts: &[PartInfo]) -> [u8; N] {
+    let mut text = [0; N];
+    let (mut at, mut rest) = (0, parts);
+    while let [part, others @ ..] = rest {
+        at = written(&mut text, at, part.name.as_bytes());
+        if !others.is_empty() {
+            at = written(&mut text, at, SEPARATOR);
+        }
+        rest = others;
+    }
+    text
+}
+
 /// The value among `choices` that `text` names.
 pub(crate) fn choose<T: Copy>(
     info: &PartInfo,

@@ -15,13 +15,17 @@ use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
     profile, Ack, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock, SackBlocks, Says,
-    Segment, Sender, SenderEvent, State, PROFILES, TRANSITIONS,
+    Segment, Sender, SenderEvent, State, PROFILES, RECOVERIES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
 
-const RECOVERIES: [&str; 6] = ["tahoe", "reno", "newreno", "sack1", "sack", "linux"];
 const FLOW_END: Seq = 400;
+
+/// The name of every kind of recovery.
+fn recoveries() -> impl Iterator<Item = &'static str> {
+    RECOVERIES.iter().map(|info| info.name)
+}
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -661,7 +665,7 @@ fn with_parts(p: &Profile, check: impl FnOnce()) {
 #[test]
 fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders() {
     for (profile_index, turned) in [(0, false), (1, false), (1, true), (2, false)] {
-        for (r, recovery) in RECOVERIES.into_iter().enumerate() {
+        for (r, recovery) in recoveries().enumerate() {
             for (s, seed) in [1, 0x9E37_79B9_7F4A_7C15].into_iter().enumerate() {
                 let (good, _) = combinations(profile_index, recovery, turned, r + s);
                 for p in good {
@@ -676,7 +680,7 @@ fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders(
 #[test]
 fn every_signal_of_a_node_that_moves_ends_its_flow() {
     for profile_index in 0..PROFILES.len() {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let mut p = configured(profile_index, recovery);
             for signal in HANDOVER_SIGNALS {
                 let signalling = AnyHandoffSignal::named(signal.name);
@@ -700,7 +704,7 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
 #[test]
 fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
     for profile_index in 0..PROFILES.len() {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let p = configured(profile_index, recovery);
             for info in POLICIES {
                 for turned in [false, true] {
@@ -724,7 +728,7 @@ fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
 fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
     for turned in [false, true] {
         for profile_index in 0..PROFILES.len() {
-            for recovery in RECOVERIES {
+            for recovery in recoveries() {
                 for controller in controllers(0, turned).take(CONGESTION_CONTROLLERS.len()) {
                     let mut p = configured(profile_index, recovery);
                     p.sender.congestion = controller;
@@ -760,7 +764,7 @@ proptest! {
         with_policies in prop_oneof![Just(None), any::<bool>().prop_map(Some)],
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let (good, _) = combinations(profile_index, recovery, turned, controller);
             for mut p in good {
                 if let Some(window) = receiver_window {
@@ -789,7 +793,7 @@ proptest! {
         controller in 0..CONGESTION_CONTROLLERS.len(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let mut p = configured(profile_index, recovery);
             if let Some(window) = receiver_window {
                 p.sender.receiver_window = window;
@@ -819,7 +823,7 @@ proptest! {
         other_rules in any::<bool>(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let mut p = configured(profile_index, recovery);
             if other_rules {
                 p.sender.recovery_rules = match p.sender.recovery_rules {
@@ -846,7 +850,7 @@ proptest! {
     /// Karn: no sample of a retransmitted segment, and the back-off stays until a valid sample.
     #[test]
     fn back_off_ends_only_with_a_valid_sample(delay_ms in 20u64..5000, losses in 1usize..6) {
-        for recovery in RECOVERIES {
+        for recovery in recoveries() {
             let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
             prop_assert!(p.set("recovery", recovery).is_ok());
             prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());

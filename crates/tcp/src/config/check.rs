@@ -4,7 +4,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::AnyLossClassifier;
 use midflight_control::spurious::AnySpuriousDetector;
 
-use super::{ConfigError, Profile, RecoveryKind};
+use super::{ConfigError, Profile};
 
 impl Profile {
     /// Whether the parts can do what they are for with these settings.
@@ -13,7 +13,8 @@ impl Profile {
     /// [`ConfigError::Combination`] says what is missing.
     pub fn check(&self) -> Result<(), ConfigError> {
         let (tx, rx) = (&self.sender, &self.receiver);
-        let sack = tx.recovery.uses_sack();
+        let recovery = tx.recovery.about();
+        let sack = recovery.uses_sack;
         let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
         let tells_handoffs = matches!(
             tx.spurious_detector,
@@ -31,28 +32,19 @@ impl Profile {
             }
             _ => {}
         }
-        if tx.recovery == RecoveryKind::Linux {
-            if !matches!(tx.dupack_response, AnyDupackResponse::Immediate(_)) {
-                return refuse(
-                    tx.dupack_response.info().name,
-                    "recovery linux tells losses by time (RACK) and does not count duplicates; choose another recovery",
-                );
-            }
-            if !matches!(tx.spurious_detector, AnySpuriousDetector::None(_)) {
-                return refuse(
-                    tx.spurious_detector.info().name,
-                    "recovery linux has F-RTO, Eifel and DSACK undo of its own; choose another recovery",
-                );
-            }
+        match (tx.dupack_response, recovery.refuses_responses) {
+            (AnyDupackResponse::Immediate(_), _) | (_, None) => {}
+            (response, Some(reason)) => return refuse(response.info().name, reason),
+        }
+        match (tx.spurious_detector, recovery.refuses_detectors) {
+            (AnySpuriousDetector::None(_), _) | (_, None) => {}
+            (detector, Some(reason)) => return refuse(detector.info().name, reason),
+        }
+        match (tx.loss_classifier, recovery.refuses_classifiers) {
+            (AnyLossClassifier::Congestion(_), _) | (_, None) => {}
+            (classifier, Some(reason)) => return refuse(classifier.info().name, reason),
         }
         match tx.loss_classifier {
-            AnyLossClassifier::Congestion(_) => {}
-            _ if tx.recovery == RecoveryKind::Tahoe => {
-                return refuse(
-                    tx.loss_classifier.info().name,
-                    "recovery tahoe answers every loss by sending the whole window again, and has no way to keep it; choose reno, newreno, sack1 or sack",
-                );
-            }
             AnyLossClassifier::LdHandover(_) if !tells_handoffs => {
                 return refuse(
                     "ld-handover",

@@ -17,29 +17,7 @@ use midflight_units::{Duration, UnitError};
 pub use profiles::{profile, PROFILES};
 pub use settings::SETTINGS;
 
-/// How lost segments are found and resent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryKind {
-    /// Fast retransmit, then slow start (Jacobson 1988).
-    Tahoe,
-    /// Fast recovery until the first ACK of new data (RFC 2581).
-    Reno,
-    /// Fast recovery until the recovery point, on partial ACKs (RFC 6582).
-    NewReno,
-    /// SACK as in ns-2's Sack1.
-    Sack1,
-    /// SACK with the pipe algorithm of RFC 6675.
-    Sack,
-    /// That of Linux 6.12: RACK, tail loss probes, PRR, F-RTO and undo.
-    Linux,
-}
-
-impl RecoveryKind {
-    /// Whether it needs a receiver that reports what it has above the cumulative ACK.
-    pub fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack1 | Self::Sack | Self::Linux)
-    }
-}
+pub use crate::recovery::RecoveryKind;
 
 /// What an idle time longer than the RTO does to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Settings that can be changed one at a time: their names, and how they are read and written.
 
-use midflight_control::congestion::{AckCounting, AnyCongestion};
+use midflight_control::congestion::{AckCounting, AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::estimate::{ChirpRule, CleanChirp};
-use midflight_control::part::Knob;
+use midflight_control::part::{joined, joined_length, Knob};
 use midflight_control::rtt::EstimatorKind;
 use midflight_units::Duration;
 
@@ -10,6 +10,18 @@ use super::{
     ConfigError, InitialWindow, PartialAckTimer, Profile, RecoveryKind, RecoveryRules,
     RestartAfterIdle, RtoRecoveryEnd, RttSampling,
 };
+use crate::recovery::RECOVERIES;
+
+/// The names of a registry as one text, for what a setting accepts.
+macro_rules! names {
+    ($list:expr) => {{
+        const BYTES: [u8; joined_length($list)] = joined($list);
+        match std::str::from_utf8(&BYTES) {
+            Ok(names) => names,
+            Err(_) => "",
+        }
+    }};
+}
 
 /// Settings of a sender or receiver that can be changed one at a time. The
 /// default is the profile's.
@@ -17,7 +29,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "recovery",
         default: "",
-        accepts: "tahoe, reno, newreno, sack1, sack, linux",
+        accepts: names!(RECOVERIES),
         summary: "loss recovery",
     },
     Knob {
@@ -41,7 +53,7 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "congestion",
         default: "",
-        accepts: "reno, westwood, westwood-plus, cubic, cubic-linux, reno-linux",
+        accepts: names!(CONGESTION_CONTROLLERS),
         summary: "congestion controller, where the scheme names none",
     },
     Knob {
@@ -243,15 +255,7 @@ impl Profile {
         let switch = |on| if on { "on" } else { "off" }.to_string();
         let (tx, rx) = (&self.sender, &self.receiver);
         match name {
-            "recovery" => match tx.recovery {
-                RecoveryKind::Tahoe => "tahoe",
-                RecoveryKind::Reno => "reno",
-                RecoveryKind::NewReno => "newreno",
-                RecoveryKind::Sack1 => "sack1",
-                RecoveryKind::Sack => "sack",
-                RecoveryKind::Linux => "linux",
-            }
-            .into(),
+            "recovery" => tx.recovery.info().name.into(),
             "recovery_rules" => match tx.recovery_rules {
                 RecoveryRules::Rfc => "rfc",
                 RecoveryRules::Ns2 => "ns2",
@@ -379,15 +383,7 @@ impl Profile {
         let (tx, rx) = (&mut self.sender, &mut self.receiver);
         match name {
             "recovery" => {
-                tx.recovery = match value {
-                    "tahoe" => RecoveryKind::Tahoe,
-                    "reno" => RecoveryKind::Reno,
-                    "newreno" => RecoveryKind::NewReno,
-                    "sack1" => RecoveryKind::Sack1,
-                    "sack" => RecoveryKind::Sack,
-                    "linux" => RecoveryKind::Linux,
-                    _ => return Err(refuse()),
-                };
+                tx.recovery = RecoveryKind::named(value).ok_or_else(refuse)?;
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
             }
             "recovery_rules" => {
@@ -512,8 +508,6 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use midflight_control::congestion::CONGESTION_CONTROLLERS;
-
     use super::super::profiles::{profile, NS2, PROFILES};
     use super::*;
 
@@ -532,14 +526,19 @@ mod tests {
     }
 
     #[test]
-    fn every_registered_controller_can_be_set_and_is_named() {
-        let names: Vec<_> = CONGESTION_CONTROLLERS.iter().map(|c| c.name).collect();
-        let setting = SETTINGS.iter().find(|k| k.name == "congestion");
-        assert_eq!(setting.map(|k| k.accepts), Some(names.join(", ").as_str()));
-        for name in names {
-            let mut p = NS2;
-            assert_eq!(p.set("congestion", name), Ok(()));
-            assert_eq!(p.get("congestion"), name);
+    fn every_registered_controller_and_recovery_can_be_set_and_is_named() {
+        for (kind, list) in [
+            ("congestion", CONGESTION_CONTROLLERS),
+            ("recovery", RECOVERIES),
+        ] {
+            let names: Vec<_> = list.iter().map(|part| part.name).collect();
+            let setting = SETTINGS.iter().find(|k| k.name == kind);
+            assert_eq!(setting.map(|k| k.accepts), Some(names.join(", ").as_str()));
+            for name in names {
+                let mut p = NS2;
+                assert_eq!(p.set(kind, name), Ok(()));
+                assert_eq!(p.get(kind), name);
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! Loss recovery: which ACKs mean loss, what is resent when, and when new
-//! segments may go. One file a kind.
+//! segments may go. A kind of recovery is one file here and one line in the registry below.
 
 mod cumulative;
 mod linux;
@@ -12,9 +12,10 @@ mod sack1;
 mod tahoe;
 
 use educe::Educe;
+use midflight_control::part::PartInfo;
 use midflight_units::Seq;
 
-use crate::config::{RecoveryKind, RecoveryRules, SenderConfig};
+use crate::config::{RecoveryRules, SenderConfig};
 use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, SlotKind, Turn};
@@ -44,90 +45,216 @@ pub(crate) trait LossRecovery {
     fn on_turn(&mut self, core: &Core, turn: Turn);
 }
 
-/// Any kind of recovery.
-#[derive(Educe, Debug)]
-#[educe(Clone)]
-pub(crate) enum Recovery {
-    Tahoe(tahoe::Tahoe),
-    Reno(reno::Reno),
-    NewReno(newreno::NewReno),
-    Ns2Reno(ns2_reno::Ns2Reno),
-    Sack1(sack1::Sack1),
-    Sack(sack::Sack),
-    Linux(Box<linux::Linux>),
+/// What a kind of recovery is called, and what goes with it.
+pub(crate) struct RecoveryInfo {
+    /// Name, source and what it does.
+    pub(crate) part: PartInfo,
+    /// It needs a receiver that reports what it has above the cumulative ACK.
+    pub(crate) uses_sack: bool,
+    /// Why no response to duplicate ACKs but the immediate one goes with it, if so.
+    pub(crate) refuses_responses: Option<&'static str>,
+    /// Why no detector of spurious retransmissions goes with it, if so.
+    pub(crate) refuses_detectors: Option<&'static str>,
+    /// Why no loss classifier goes with it, if so.
+    pub(crate) refuses_classifiers: Option<&'static str>,
+    /// It keeps its estimate of what is in flight outside fast recovery too.
+    pub(crate) always_has_pipe: bool,
+    /// It tells the congestion controller itself when an idle time ends.
+    pub(crate) tells_idle_end: bool,
+    /// In fast recovery it looks again when a segment that was expected late is overdue.
+    pub(crate) waits_for_overdue: bool,
 }
 
-macro_rules! each {
-    ($self:expr, $r:ident => $body:expr) => {
-        match $self {
-            Recovery::Tahoe($r) => $body,
-            Recovery::Reno($r) => $body,
-            Recovery::NewReno($r) => $body,
-            Recovery::Ns2Reno($r) => $body,
-            Recovery::Sack1($r) => $body,
-            Recovery::Sack($r) => $body,
-            Recovery::Linux($r) => $body,
+impl RecoveryInfo {
+    /// One by the cumulative ACK, with which every part goes.
+    const fn new(name: &'static str, summary: &'static str, source: &'static str) -> Self {
+        Self {
+            part: PartInfo {
+                name,
+                summary,
+                source,
+                knobs: &[],
+            },
+            uses_sack: false,
+            refuses_responses: None,
+            refuses_detectors: None,
+            refuses_classifiers: None,
+            always_has_pipe: false,
+            tells_idle_end: false,
+            waits_for_overdue: false,
+        }
+    }
+
+    /// The same by SACK.
+    const fn with_sack(name: &'static str, summary: &'static str, source: &'static str) -> Self {
+        Self {
+            uses_sack: true,
+            ..Self::new(name, summary, source)
+        }
+    }
+}
+
+/// A kind of recovery that can be chosen by its name.
+pub(crate) trait RecoveryPart: Default {
+    /// What it is called, and what goes with it.
+    const INFO: RecoveryInfo;
+}
+
+impl<R: RecoveryPart> RecoveryPart for Box<R> {
+    const INFO: RecoveryInfo = R::INFO;
+}
+
+/// Builds from the list of all kinds of recovery the enum that names one of them, the enum that
+/// holds one of them and dispatches to it, and the list of what they are called. One `beside` the
+/// list has no name there.
+///
+/// It is not the `registry!` of the other parts, whose enum stands for a trait object: the methods
+/// here are generic over the log, and are compiled in place for it.
+macro_rules! recoveries {
+    ($($variant:ident: $part:ty),+ $(,)? ; beside $other:ident: $agents:ty) => {
+        /// How lost segments are found and resent.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum RecoveryKind {
+            $(#[doc = concat!("`", stringify!($part), "`.")] $variant,)+
+        }
+
+        /// All kinds of recovery, in the order of the registry.
+        pub const RECOVERIES: &[PartInfo] = &[$(<$part as RecoveryPart>::INFO.part),+];
+
+        impl RecoveryKind {
+            /// The one of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                $(if name == <$part as RecoveryPart>::INFO.part.name {
+                    return Some(Self::$variant);
+                })+
+                None
+            }
+
+            pub(crate) fn about(self) -> &'static RecoveryInfo {
+                match self {
+                    $(Self::$variant => const { &<$part as RecoveryPart>::INFO },)+
+                }
+            }
+        }
+
+        /// Any kind of recovery.
+        #[derive(Educe, Debug)]
+        #[educe(Clone)]
+        pub(crate) enum Recovery {
+            $($variant($part),)+
+            $other($agents),
+        }
+
+        impl Recovery {
+            pub(crate) fn new(config: &SenderConfig) -> Self {
+                if config.recovery_rules == RecoveryRules::Ns2 {
+                    if let Some(agent) = <$agents>::of(config.recovery) {
+                        return Self::$other(agent);
+                    }
+                }
+                match config.recovery {
+                    $(RecoveryKind::$variant => Self::$variant(<$part>::default()),)+
+                }
+            }
+
+            pub(crate) fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.on_ack(core, ack, log),)+
+                    Self::$other(r) => r.on_ack(core, ack, log),
+                }
+            }
+
+            pub(crate) fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.on_timeout(core, log),)+
+                    Self::$other(r) => r.on_timeout(core, log),
+                }
+            }
+
+            #[inline(always)]
+            pub(crate) fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
+                match self {
+                    $(Self::$variant(r) => r.next_segment(core),)+
+                    Self::$other(r) => r.next_segment(core),
+                }
+            }
+
+            pub(crate) fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.retransmit(core, log),)+
+                    Self::$other(r) => r.retransmit(core, log),
+                }
+            }
+
+            pub(crate) fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
+                match self {
+                    $(Self::$variant(r) => r.on_slot(core, kind, log),)+
+                    Self::$other(r) => r.on_slot(core, kind, log),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_resend(&mut self, core: &mut Core, seq: Seq) {
+                match self {
+                    $(Self::$variant(r) => r.on_resend(core, seq),)+
+                    Self::$other(r) => r.on_resend(core, seq),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_window_open(&mut self) {
+                match self {
+                    $(Self::$variant(r) => r.on_window_open(),)+
+                    Self::$other(r) => r.on_window_open(),
+                }
+            }
+
+            pub(crate) fn on_patience_over(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$variant(r) => r.on_patience_over(core),)+
+                    Self::$other(r) => r.on_patience_over(core),
+                }
+            }
+
+            pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
+                match self {
+                    $(Self::$variant(r) => r.on_turn(core, turn),)+
+                    Self::$other(r) => r.on_turn(core, turn),
+                }
+            }
         }
     };
 }
 
-impl Recovery {
-    pub(crate) fn new(config: &SenderConfig) -> Self {
-        match config.recovery {
-            kind @ (RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno)
-                if config.recovery_rules == RecoveryRules::Ns2 =>
-            {
-                Self::Ns2Reno(ns2_reno::Ns2Reno::new(kind))
-            }
-            RecoveryKind::Tahoe => Self::Tahoe(tahoe::Tahoe::default()),
-            RecoveryKind::Reno => Self::Reno(reno::Reno::default()),
-            RecoveryKind::NewReno => Self::NewReno(newreno::NewReno::default()),
-            RecoveryKind::Sack1 => Self::Sack1(sack1::Sack1::default()),
-            RecoveryKind::Sack => Self::Sack(sack::Sack::default()),
-            RecoveryKind::Linux => Self::Linux(Box::default()),
-        }
+recoveries! {
+    Tahoe: tahoe::Tahoe,
+    Reno: reno::Reno,
+    NewReno: newreno::NewReno,
+    Sack1: sack1::Sack1,
+    Sack: sack::Sack,
+    Linux: Box<linux::Linux>,
+    ; beside Ns2Reno: ns2_reno::Ns2Reno
+}
+
+impl RecoveryKind {
+    /// All of them, in the order of the registry.
+    pub fn all() -> impl Iterator<Item = Self> {
+        RECOVERIES.iter().filter_map(|info| Self::named(info.name))
     }
 
+    /// Name, source and what it does.
+    pub fn info(self) -> PartInfo {
+        self.about().part
+    }
+
+    /// Whether it needs a receiver that reports what it has above the cumulative ACK.
+    pub fn uses_sack(self) -> bool {
+        self.about().uses_sack
+    }
+}
+
+impl Recovery {
     pub(crate) fn on_open(&mut self, core: &Core) {
         self.on_turn(core, Turn::Again);
-    }
-
-    pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
-        each!(self, r => r.on_turn(core, turn));
-    }
-
-    pub(crate) fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
-        each!(self, r => r.on_slot(core, kind, log));
-    }
-
-    #[cold]
-    pub(crate) fn on_resend(&mut self, core: &mut Core, seq: Seq) {
-        each!(self, r => r.on_resend(core, seq));
-    }
-
-    #[cold]
-    pub(crate) fn on_window_open(&mut self) {
-        each!(self, r => r.on_window_open());
-    }
-
-    pub(crate) fn on_patience_over(&mut self, core: &mut Core) {
-        each!(self, r => r.on_patience_over(core));
-    }
-
-    pub(crate) fn retransmit(&mut self, core: &mut Core, log: &mut impl Log) {
-        each!(self, r => r.retransmit(core, log));
-    }
-
-    pub(crate) fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        each!(self, r => r.on_ack(core, ack, log));
-    }
-
-    pub(crate) fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        each!(self, r => r.on_timeout(core, log));
-    }
-
-    #[inline(always)]
-    pub(crate) fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        each!(self, r => r.next_segment(core))
     }
 }

@@ -5,7 +5,7 @@
 use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::config::PartialAckTimer;
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
@@ -56,6 +56,14 @@ impl NewReno {
         };
         core.set_cwnd(window, Author::Recovery, log);
     }
+}
+
+impl RecoveryPart for NewReno {
+    const INFO: RecoveryInfo = RecoveryInfo::new(
+        "newreno",
+        "fast recovery until the recovery point; each partial ACK tells of one more loss",
+        "RFC 6582",
+    );
 }
 
 impl LossRecovery for NewReno {

@@ -11,8 +11,8 @@
 
 use midflight_units::Seq;
 
-use super::LossRecovery;
-use crate::config::{PartialAckTimer, RecoveryKind};
+use super::{LossRecovery, RecoveryKind};
+use crate::config::PartialAckTimer;
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -63,13 +63,15 @@ fn last(una: Seq) -> i64 {
 }
 
 impl Ns2Reno {
-    pub(super) fn new(kind: RecoveryKind) -> Self {
+    /// That of the same name as the kind of recovery, if there is one.
+    pub(super) fn of(kind: RecoveryKind) -> Option<Self> {
         let agent = match kind {
             RecoveryKind::Tahoe => Agent::Tahoe,
             RecoveryKind::Reno => Agent::Reno,
-            _ => Agent::NewReno,
+            RecoveryKind::NewReno => Agent::NewReno,
+            _ => return None,
         };
-        Self {
+        Some(Self {
             agent,
             recover: 0,
             inflation: 0,
@@ -78,7 +80,7 @@ impl Ns2Reno {
             open: 0,
             timer_restarted: false,
             counted: 0,
-        }
+        })
     }
 
     /// (30) Whether a loss of the first unacknowledged segment would be a new

@@ -4,7 +4,7 @@
 use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -19,6 +19,14 @@ impl Reno {
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
         self.cumulative.enter(core, log);
     }
+}
+
+impl RecoveryPart for Reno {
+    const INFO: RecoveryInfo = RecoveryInfo::new(
+        "reno",
+        "fast recovery until the first ACK of new data",
+        "RFC 5681, section 3.2",
+    );
 }
 
 impl LossRecovery for Reno {

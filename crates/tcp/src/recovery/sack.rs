@@ -10,7 +10,7 @@
 use educe::Educe;
 use midflight_units::{Ring, Seq};
 
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
 use crate::sender::{Core, Turn};
@@ -386,6 +386,13 @@ impl Sack {
         core.cancel_timing();
         core.restart_timer();
     }
+}
+
+impl RecoveryPart for Sack {
+    const INFO: RecoveryInfo = RecoveryInfo {
+        waits_for_overdue: true,
+        ..RecoveryInfo::with_sack("sack", "SACK with the pipe algorithm", "RFC 6675")
+    };
 }
 
 impl LossRecovery for Sack {

@@ -11,7 +11,7 @@ use educe::Educe;
 use midflight_units::Seq;
 
 use super::ns2_scoreboard::Ns2Scoreboard;
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -119,6 +119,14 @@ impl Sack1 {
             core.loss.count_duplicate();
         }
     }
+}
+
+impl RecoveryPart for Sack1 {
+    const INFO: RecoveryInfo = RecoveryInfo::with_sack(
+        "sack1",
+        "SACK as in ns-2's Sack1",
+        "Fall & Floyd 1996; ns-2.35",
+    );
 }
 
 impl LossRecovery for Sack1 {

@@ -5,7 +5,7 @@
 use midflight_units::Seq;
 
 use super::cumulative::Cumulative;
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
 use crate::sender::{Core, Turn};
@@ -29,6 +29,15 @@ impl Tahoe {
         core.restart_timer();
         core.books.go_back();
     }
+}
+
+impl RecoveryPart for Tahoe {
+    const INFO: RecoveryInfo = RecoveryInfo {
+        refuses_classifiers: Some(
+            "recovery tahoe answers every loss by sending the whole window again, and has no way to keep it; choose reno, newreno, sack1 or sack",
+        ),
+        ..RecoveryInfo::new("tahoe", "fast retransmit, then slow start", "Jacobson 1988")
+    };
 }
 
 impl LossRecovery for Tahoe {

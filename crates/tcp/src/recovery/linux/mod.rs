@@ -30,7 +30,7 @@ use self::board::Board;
 use self::prr::Prr;
 use self::rack::{Rack, Wait, WindowedMin};
 use self::send::{Sending, Usage};
-use super::LossRecovery;
+use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, SlotKind, Turn};
@@ -154,6 +154,24 @@ impl Linux {
         }
         core.loss.set_pipe(self.board.in_flight() as i64);
     }
+}
+
+impl RecoveryPart for Linux {
+    const INFO: RecoveryInfo = RecoveryInfo {
+        refuses_responses: Some(
+            "recovery linux tells losses by time (RACK) and does not count duplicates; choose another recovery",
+        ),
+        refuses_detectors: Some(
+            "recovery linux has F-RTO, Eifel and DSACK undo of its own; choose another recovery",
+        ),
+        always_has_pipe: true,
+        tells_idle_end: true,
+        ..RecoveryInfo::with_sack(
+            "linux",
+            "RACK, tail loss probes, proportional rate reduction, F-RTO and undo",
+            "Linux 6.12; RFC 8985, RFC 6937",
+        )
+    };
 }
 
 impl LossRecovery for Linux {

@@ -5,7 +5,6 @@ use midflight_units::{Instant, Seq};
 
 use super::books::Outstanding;
 use super::Core;
-use crate::config::RecoveryKind;
 
 impl Core {
     /// When duplicates mean again what they usually do: of the first unacknowledged
@@ -16,7 +15,7 @@ impl Core {
         let mut sent = self.books.outstanding();
         let next = if self.patient {
             sent.next()
-        } else if self.loss.in_fast_recovery() && self.config.recovery == RecoveryKind::Sack {
+        } else if self.loss.in_fast_recovery() && self.config.recovery.about().waits_for_overdue {
             let waits = |after| {
                 let due = move |sent: Instant| sent + after > self.now;
                 sent.find(|o| !o.retransmitted() && due(o.sent()))

@@ -4,7 +4,7 @@
 use midflight_units::{Duration, Instant};
 
 use super::{Core, SlotKind};
-use crate::config::{RecoveryKind, RestartAfterIdle};
+use crate::config::RestartAfterIdle;
 use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
@@ -102,7 +102,7 @@ impl Core {
 
     /// Whether the recovery tells the controller itself when an idle time ends.
     pub(super) fn recovery_tells_idle(&self) -> bool {
-        self.config.recovery == RecoveryKind::Linux
+        self.config.recovery.about().tells_idle_end
     }
 
     pub(super) fn restarts_by_halves(&self) -> bool {

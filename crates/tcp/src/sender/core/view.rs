@@ -5,7 +5,7 @@ use midflight_units::{Duration, Seq};
 
 use super::books::Outstanding;
 use super::{Core, Turn};
-use crate::config::{RecoveryKind, RtoRecoveryEnd};
+use crate::config::RtoRecoveryEnd;
 use crate::state::{State, Trigger};
 
 /// RFC 2988 (2.1).
@@ -51,7 +51,7 @@ impl Core {
             ssthresh: self.ssthresh(),
             initial_window: self.config.initial_window(),
             initial_ssthresh: self.config.initial_ssthresh,
-            pipe: if self.loss.in_fast_recovery() || self.config.recovery == RecoveryKind::Linux {
+            pipe: if self.loss.in_fast_recovery() || self.config.recovery.about().always_has_pipe {
                 self.loss.pipe().max(0) as u64
             } else {
                 self.flight_size()
