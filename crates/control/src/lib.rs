@@ -6,6 +6,7 @@
 //! order with its author and reason, so that every change of the window, the
 //! timer or the estimate can be traced to who asked for it and why.
 
+mod ack;
 pub mod congestion;
 pub mod dupack;
 pub mod estimate;
@@ -23,6 +24,7 @@ pub mod spurious;
 mod train;
 mod view;
 
+pub use ack::AckNews;
 pub use listens::Listens;
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
 pub use order::{Order, Orders, Reordering};

@@ -598,7 +598,11 @@ impl HandoffPolicy for PythonPolicy {
         Listens::START.when(self.hooks.start) | Listens::ACKS.when(self.hooks.ack)
     }
 
-    fn on_ack(&mut self, view: &midflight_control::SenderView) -> Orders {
+    fn on_ack(
+        &mut self,
+        _ack: &midflight_control::AckNews,
+        view: &midflight_control::SenderView,
+    ) -> Orders {
         self.tell("on_ack", view)
     }
 

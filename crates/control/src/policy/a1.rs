@@ -24,7 +24,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
 /// Allowance for the path behind the access link (section 5.2: ns-2's default minimum RTO).
 const REST_OF_PATH: Duration = Duration::from_millis(200);
@@ -185,7 +185,7 @@ impl HandoffPolicy for A1 {
         }
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         let Some(active) = &mut self.active else {
             return Orders::none();
         };
@@ -226,6 +226,7 @@ impl HandoffPolicy for A1 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{notice, view};
 
     fn set_to(orders: &Orders) -> Option<Duration> {
@@ -284,18 +285,21 @@ mod tests {
         let mut sender = view(21, 200);
         let _ = a1.on_notice(&notice((6400, 9), (200, 300)), &sender);
         sender.snd_una = 120;
-        assert!(a1.on_ack(&sender).is_empty());
+        assert!(a1.on_ack(&duplicate(100), &sender).is_empty());
         sender.snd_una = 121;
-        let orders = a1.on_ack(&sender);
+        let orders = a1.on_ack(&duplicate(100), &sender);
         assert!(orders.contains(&Order::RestartRtt {
             initial_rto: Duration::from_secs(3),
             sample_since: sender.now,
             sample_retransmitted: false,
         }));
-        assert!(a1.on_ack(&sender).is_empty(), "no sample yet");
+        assert!(
+            a1.on_ack(&duplicate(100), &sender).is_empty(),
+            "no sample yet"
+        );
         sender.rtt_sampled = true;
         sender.min_rto = Duration::from_micros(551_850);
-        let orders = a1.on_ack(&sender);
+        let orders = a1.on_ack(&duplicate(100), &sender);
         assert!(orders.contains(&Order::SetMinRto(Duration::from_millis(200))));
         assert!(!a1.listens().to(Listens::ACKS));
     }
@@ -309,7 +313,7 @@ mod tests {
         let mut sender = view(12, 10);
         assert!(!a1.on_notice(&n, &sender).is_empty());
         sender.snd_una = sender.snd_max;
-        let orders = a1.on_ack(&sender);
+        let orders = a1.on_ack(&duplicate(100), &sender);
         assert!(orders.contains(&Order::SetMinRto(Duration::from_millis(200))));
     }
 

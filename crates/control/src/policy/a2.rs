@@ -16,7 +16,7 @@ use midflight_units::Seq;
 
 use super::HandoffPolicy;
 use crate::part::{choose, refuse, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
 /// Smallest window that A2 sets, in segments (figure 13).
 const LEAST_WINDOW: u64 = 2;
@@ -122,7 +122,7 @@ impl HandoffPolicy for A2 {
         self.reduction.on_recovery(view)
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         self.reduction.on_ack(view);
         Orders::none()
     }
@@ -192,7 +192,7 @@ impl HandoffPolicy for A5 {
         self.reduction.on_recovery(view)
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         self.reduction.on_ack(view);
         Orders::none()
     }
@@ -205,6 +205,7 @@ impl HandoffPolicy for A5 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{notice, view};
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
         let _ = a2.on_notice(&notice((1600, 75), (400, 150)), &sender);
         assert!(a2.on_recovery(&sender).contains(&Order::KeepWindow));
         sender.snd_una = sender.snd_max;
-        let _ = a2.on_ack(&sender);
+        let _ = a2.on_ack(&duplicate(100), &sender);
         assert!(!a2.listens().to(Listens::ACKS) && a2.on_recovery(&sender).is_empty());
     }
 

@@ -9,7 +9,7 @@ use midflight_units::{Instant, Seq};
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
 /// State of A4.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,7 @@ impl HandoffPolicy for A4 {
         Orders::none()
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         match self.handoff {
             Some((at, edge)) if view.snd_una >= edge => {
                 self.handoff = None;
@@ -60,6 +60,7 @@ impl HandoffPolicy for A4 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{notice, view};
 
     #[test]
@@ -70,10 +71,10 @@ mod tests {
             .on_notice(&notice((1600, 300), (1600, 1)), &sender)
             .is_empty());
         sender.snd_una = 119;
-        assert!(a4.on_ack(&sender).is_empty());
+        assert!(a4.on_ack(&duplicate(100), &sender).is_empty());
         sender.snd_una = 120;
-        assert!(!a4.on_ack(&sender).is_empty());
-        assert!(a4.on_ack(&sender).is_empty() && !a4.listens().to(Listens::ACKS));
+        assert!(!a4.on_ack(&duplicate(100), &sender).is_empty());
+        assert!(a4.on_ack(&duplicate(100), &sender).is_empty() && !a4.listens().to(Listens::ACKS));
     }
 
     #[test]

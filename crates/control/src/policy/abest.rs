@@ -50,8 +50,8 @@ use midflight_units::{Duration, Rate, Seq};
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
 use crate::{
-    LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
-    DATA_BYTES,
+    AckNews, LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
+    Train, DATA_BYTES,
 };
 
 /// Most segments of the first train: the largest initial window of RFC 3390.
@@ -375,28 +375,9 @@ impl Abest {
         }
         orders
     }
-}
 
-impl HandoffPolicy for Abest {
-    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        self.begin(notice.new, notice.flows, view.snd_max, Phase::Waiting);
-        if self.pairs() <= 1 {
-            self.phase = Phase::Idle;
-            return Orders::none();
-        }
-        self.measure_capacity(view)
-    }
-
-    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.begin(notice.link, notice.flows, 0, Phase::Opening);
-        Orders::none()
-    }
-
-    fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(!matches!(self.phase, Phase::Idle))
-    }
-
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    /// What follows an ACK in the present phase.
+    fn go_on(&mut self, view: &SenderView) -> Orders {
         match self.phase {
             Phase::Idle => {}
             Phase::Opening if view.snd_una == 0 => {}
@@ -405,7 +386,7 @@ impl HandoffPolicy for Abest {
                 let pairs = self.pairs();
                 // After a lost SYN the window is smaller, and stays so.
                 if view.cwnd < view.initial_window {
-                    return self.on_ack(view);
+                    return self.go_on(view);
                 }
                 let why = self.holds();
                 if pairs <= 1 {
@@ -430,6 +411,30 @@ impl HandoffPolicy for Abest {
             }
         }
         Orders::none()
+    }
+}
+
+impl HandoffPolicy for Abest {
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        self.begin(notice.new, notice.flows, view.snd_max, Phase::Waiting);
+        if self.pairs() <= 1 {
+            self.phase = Phase::Idle;
+            return Orders::none();
+        }
+        self.measure_capacity(view)
+    }
+
+    fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
+        self.begin(notice.link, notice.flows, 0, Phase::Opening);
+        Orders::none()
+    }
+
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(!matches!(self.phase, Phase::Idle))
+    }
+
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
+        self.go_on(view)
     }
 
     fn on_estimate(&mut self, report: &TrainReport, view: &SenderView) -> Orders {
@@ -462,6 +467,7 @@ impl HandoffPolicy for Abest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::estimate::Estimate;
     use crate::policy::testing::{link, notice, view};
 
@@ -542,8 +548,10 @@ mod tests {
         let mut sender = open(1.0);
         sender.snd_una = 0;
         assert!(abest.on_start(&notice, &sender).is_empty());
-        assert!(abest.listens().to(Listens::ACKS) && abest.on_ack(&sender).is_empty());
-        let orders = abest.on_ack(&open(3.0));
+        assert!(
+            abest.listens().to(Listens::ACKS) && abest.on_ack(&duplicate(100), &sender).is_empty()
+        );
+        let orders = abest.on_ack(&duplicate(100), &open(3.0));
         (abest, all(&orders))
     }
 
@@ -665,9 +673,13 @@ mod tests {
         let mut lost = begun();
         let mut sender = open(5.0);
         sender.train = Some(1);
-        assert!(lost.on_ack(&sender).is_empty() && lost.listens().to(Listens::ACKS));
+        assert!(
+            lost.on_ack(&duplicate(100), &sender).is_empty() && lost.listens().to(Listens::ACKS)
+        );
         sender.train = None;
-        assert!(lost.on_ack(&sender).is_empty() && !lost.listens().to(Listens::ACKS));
+        assert!(
+            lost.on_ack(&duplicate(100), &sender).is_empty() && !lost.listens().to(Listens::ACKS)
+        );
         // What comes too late, or is of another train, is not heeded.
         assert!(lost
             .on_estimate(&told(1, Some(50.0), 120), &open(6.0))
@@ -688,9 +700,15 @@ mod tests {
             ..open(10.0)
         };
         assert!(abest.on_notice(&handoff, &recovering).is_empty());
-        assert!(abest.on_ack(&recovering).is_empty() && abest.listens().to(Listens::ACKS));
-        assert!(abest.on_ack(&open(3.0)).is_empty());
-        assert_eq!(all(&abest.on_ack(&open(4.0))), [pairs(1, 4)]);
+        assert!(
+            abest.on_ack(&duplicate(100), &recovering).is_empty()
+                && abest.listens().to(Listens::ACKS)
+        );
+        assert!(abest.on_ack(&duplicate(100), &open(3.0)).is_empty());
+        assert_eq!(
+            all(&abest.on_ack(&duplicate(100), &open(4.0))),
+            [pairs(1, 4)]
+        );
         // A second notice in the middle begins anew, with a number of its own.
         assert_eq!(all(&abest.on_notice(&handoff, &open(20.0))), [pairs(2, 4)]);
         assert!(abest
@@ -728,7 +746,7 @@ mod tests {
                 let report = told(1, Some(50.0), 120);
                 assert!(abest.on_estimate(&report, &open(20.0)).is_empty());
                 let again = if deferred { vec![pairs(2, 4)] } else { vec![] };
-                assert_eq!(all(&abest.on_ack(&open(20.0))), again);
+                assert_eq!(all(&abest.on_ack(&duplicate(100), &open(20.0))), again);
             }
         }
     }

@@ -18,9 +18,10 @@
 
 use midflight_units::{Duration, Instant, Seq};
 
-use super::{HandoffPolicy, MarkSeen};
+use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView};
+use crate::signal::HandoffMark;
+use crate::{AckNews, Listens, Notice, Order, Orders, SenderView};
 
 /// The window with which a sender goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +114,11 @@ impl Part for Ehn {
 }
 
 impl Ehn {
-    fn is_news(&self, seen: &MarkSeen, view: &SenderView) -> bool {
+    fn is_news(&self, mark: &HandoffMark, view: &SenderView) -> bool {
         let nothing = view.snd_una == view.snd_max;
         let again = self.last.is_some_and(|(number, at)| {
             let recent = view.now < at + view.srtt.unwrap_or(Duration::ZERO);
-            seen.mark.number <= number || recent
+            mark.number <= number || recent
         });
         !nothing && !again
     }
@@ -125,17 +126,22 @@ impl Ehn {
     /// The pair before a reduction since SND.UNA last advanced that the handoff
     /// caused: a fast recovery for what was sent within a round-trip time before
     /// the mark, else a timeout.
-    fn restored(&self, seen: &MarkSeen, view: &SenderView) -> Option<(f64, f64)> {
+    fn restored(
+        &self,
+        mark: &HandoffMark,
+        una_before: Seq,
+        view: &SenderView,
+    ) -> Option<(f64, f64)> {
         let rtt = view.srtt.unwrap_or(Duration::ZERO);
         let of_handoff = |&(sent, _): &(Option<Instant>, Stored)| {
-            sent.is_none_or(|sent| seen.mark.sent <= sent + rtt)
+            sent.is_none_or(|sent| mark.sent <= sent + rtt)
         };
         let recovery = self.before_recovery.filter(of_handoff);
         let pairs = [recovery.map(|(_, pair)| pair), self.before_timeout];
         let last = pairs
             .into_iter()
             .flatten()
-            .find(|pair| pair.una == seen.una_before);
+            .find(|pair| pair.una == una_before);
         last.map(|pair| (pair.cwnd, pair.ssthresh))
     }
 }
@@ -182,16 +188,19 @@ impl HandoffPolicy for Ehn {
         Orders::none()
     }
 
-    fn on_mark(&mut self, seen: &MarkSeen, view: &SenderView) -> Orders {
-        if !self.is_news(seen, view) {
+    fn on_mark(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        let Some(mark) = ack.mark else {
+            return Orders::none();
+        };
+        if !self.is_news(&mark, view) {
             return Orders::none();
         }
-        self.last = Some((seen.mark.number, view.now));
-        let restored = self.restored(seen, view);
+        self.last = Some((mark.number, view.now));
+        let restored = self.restored(&mark, ack.una_before, view);
         self.before_recovery = None;
         self.before_timeout = None;
         let (cwnd, ssthresh) = restored.unwrap_or((deflated(view), view.ssthresh));
-        let rtt = view.now.since(seen.mark.sent) * 2;
+        let rtt = view.now.since(mark.sent) * 2;
         let mut orders = Orders::none();
         match (self.onward, view.bandwidth) {
             (ResumeWindow::SlowStart, _) => {

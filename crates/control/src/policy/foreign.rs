@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::PartInfo;
-use crate::{Listens, Notice, Orders, SenderView, StartNotice};
+use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
 
 /// What a policy from elsewhere is, besides what it does.
 pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
@@ -66,8 +66,8 @@ impl HandoffPolicy for Foreign {
             | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
-        self.policy.on_ack(view)
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        self.policy.on_ack(ack, view)
     }
 
     fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {

@@ -8,7 +8,7 @@
 
 use super::HandoffPolicy;
 use crate::part::{Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView, StartNotice};
+use crate::{AckNews, Listens, Notice, Order, Orders, SenderView, StartNotice};
 
 /// RFC 6928 section 2.
 const WINDOW: f64 = 10.0;
@@ -42,7 +42,7 @@ impl HandoffPolicy for Iw10 {
         Listens::START | Listens::ACKS.when(self.opening)
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         if view.snd_una == 0 {
             return Orders::none();
         }
@@ -57,6 +57,7 @@ impl HandoffPolicy for Iw10 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{link, view};
 
     #[test]
@@ -70,9 +71,12 @@ mod tests {
             let mut sender = view(1, 1000);
             (sender.snd_una, sender.cwnd) = (0, 1.0);
             let _ = iw10.on_start(&notice, &sender);
-            assert!(iw10.listens().to(Listens::ACKS) && iw10.on_ack(&sender).is_empty());
+            assert!(
+                iw10.listens().to(Listens::ACKS)
+                    && iw10.on_ack(&duplicate(100), &sender).is_empty()
+            );
             (sender.snd_una, sender.cwnd) = (una, cwnd);
-            let orders = iw10.on_ack(&sender);
+            let orders = iw10.on_ack(&duplicate(100), &sender);
             assert_eq!(orders.contains(&Order::SetCwnd(10.0)), expected);
             assert!(!iw10.listens().to(Listens::ACKS));
         }

@@ -31,18 +31,8 @@ use midflight_units::Duration;
 use crate::estimate::Estimate;
 use crate::part::registry;
 use crate::quick_start::{Denial, RateCode, Routers};
-use crate::signal::HandoffMark;
 use crate::spurious::Unneeded;
-use crate::{Listens, Notice, Orders, SenderView, StartNotice};
-
-/// An ACK with a handoff mark, as a policy sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MarkSeen {
-    /// The mark.
-    pub mark: HandoffMark,
-    /// SND.UNA before this ACK.
-    pub una_before: midflight_units::Seq,
-}
+use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
 
 /// The receiver's report of a train, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +67,7 @@ pub trait HandoffPolicy {
     }
 
     /// An ACK has been processed. Called only while it listens to [`Listens::ACKS`].
-    fn on_ack(&mut self, _view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
 
@@ -94,7 +84,7 @@ pub trait HandoffPolicy {
 
     /// An ACK with a handoff mark has been processed; it is neither old nor
     /// beyond what was sent. Called only if it listens to [`Listens::MARKS`].
-    fn on_mark(&mut self, _seen: &MarkSeen, _view: &SenderView) -> Orders {
+    fn on_mark(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
 

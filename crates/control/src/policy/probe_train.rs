@@ -7,7 +7,9 @@ use midflight_units::Rate;
 
 use super::{HandoffPolicy, TrainReport};
 use crate::part::{refuse, whole, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train};
+use crate::{
+    AckNews, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+};
 
 /// What to send.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +86,7 @@ impl HandoffPolicy for ProbeTrain {
         Listens::START | Listens::ACKS.when(self.opening)
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         if view.snd_una == 0 {
             return Orders::none();
         }

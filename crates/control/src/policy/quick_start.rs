@@ -26,7 +26,8 @@ use super::{HandoffPolicy, RateAnswer};
 use crate::part::{choose, refuse, whole, Knob, KnobError, Part, PartInfo};
 use crate::quick_start::{window, Denial, RateCode, Routers};
 use crate::{
-    LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then, Train,
+    AckNews, LinkInfo, Listens, Notice, Order, Orders, SenderView, Spacing, StartNotice, Then,
+    Train,
 };
 
 /// Smallest threshold, in segments (RFC 5681 (4)).
@@ -319,7 +320,7 @@ impl HandoffPolicy for QuickStart {
         self.use_grant(orders, view)
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         if self.grant.is_some() {
             return self.use_grant(Orders::none(), view);
         }
@@ -362,6 +363,7 @@ impl HandoffPolicy for QuickStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{link, notice, view};
 
     fn code(n: u8) -> RateCode {
@@ -451,14 +453,21 @@ mod tests {
         let mut waits = policy;
         let orders = waits.on_rate(&approved(), &duplicates);
         assert_eq!(orders.iter().count(), 1, "it could not be paced");
-        assert!(waits.on_ack(&duplicates).is_empty() && waits.listens().to(Listens::ACKS));
+        assert!(
+            waits.on_ack(&duplicate(100), &duplicates).is_empty()
+                && waits.listens().to(Listens::ACKS)
+        );
         let mut late = waits;
         let after = SenderView {
             now: opened().now + Duration::from_millis(72),
             ..opened()
         };
-        assert!(waits.on_ack(&opened()).contains(&Order::SetCwnd(242.0)));
-        assert!(late.on_ack(&after).is_empty() && !late.listens().to(Listens::ACKS));
+        assert!(waits
+            .on_ack(&duplicate(100), &opened())
+            .contains(&Order::SetCwnd(242.0)));
+        assert!(
+            late.on_ack(&duplicate(100), &after).is_empty() && !late.listens().to(Listens::ACKS)
+        );
         for denial in [Denial::NoResponse, Denial::TtlDiff, Denial::Nonce] {
             let denied = RateAnswer {
                 approved: Err(denial),
@@ -484,7 +493,7 @@ mod tests {
             cwnd: 243.0,
             ..opened()
         };
-        let orders = policy.on_ack(&acked);
+        let orders = policy.on_ack(&duplicate(100), &acked);
         assert!(orders.contains(&Order::SetCwnd(121.0)));
         assert!(
             policy.listens().to(Listens::ACKS),
@@ -494,7 +503,9 @@ mod tests {
             snd_una: 122,
             ..acked
         };
-        assert!(policy.on_ack(&over).is_empty() && !policy.listens().to(Listens::ACKS));
+        assert!(
+            policy.on_ack(&duplicate(100), &over).is_empty() && !policy.listens().to(Listens::ACKS)
+        );
     }
 
     /// Segments 1 to 100 were sent before an outage, 20 are acknowledged, and the first one that was
@@ -524,7 +535,7 @@ mod tests {
             snd_nxt: 101,
             ..resending
         };
-        let used = policy.on_ack(&jumped);
+        let used = policy.on_ack(&duplicate(100), &jumped);
         assert!(used.contains(&Order::SetCwnd(2.0)), "no more than it is");
         // In a fast recovery, or while something is probed, it waits.
         let mut waits = QuickStart::default();
@@ -544,7 +555,9 @@ mod tests {
             snd_nxt: 101,
             ..resending
         };
-        assert!(new.on_ack(&done).contains(&Order::SetCwnd(242.0)));
+        assert!(new
+            .on_ack(&duplicate(100), &done)
+            .contains(&Order::SetCwnd(242.0)));
     }
 
     #[test]
@@ -586,7 +599,7 @@ mod tests {
         };
         assert!(policy
             .clone()
-            .on_ack(&reduced)
+            .on_ack(&duplicate(100), &reduced)
             .contains(&Order::SetCwnd(30.0)));
         let earlier = SenderView {
             snd_una: 60,

@@ -34,7 +34,7 @@ use midflight_units::{Instant, Seq};
 use super::HandoffPolicy;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::spurious::Unneeded;
-use crate::{Listens, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
+use crate::{AckNews, Listens, Notice, Order, Orders, Reordering, SenderView, DATA_BYTES};
 
 /// Windows that extended limited transmit may have in flight.
 const WINDOWS: f64 = 2.0;
@@ -216,7 +216,7 @@ impl HandoffPolicy for ExpectReordering {
         )
     }
 
-    fn on_ack(&mut self, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
         match self.handoff {
             Some(Handoff {
                 edge, over: None, ..
@@ -258,6 +258,7 @@ mod tests {
     use midflight_units::Duration;
 
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::{notice, view};
     use crate::spurious::Before;
 
@@ -370,9 +371,11 @@ mod tests {
             snd_una: 119,
             ..view(20, 1000)
         };
-        assert!(policy.on_ack(&sender).is_empty());
+        assert!(policy.on_ack(&duplicate(100), &sender).is_empty());
         sender.snd_una = 120;
-        assert!(policy.on_ack(&sender).contains(&Order::EndReordering));
+        assert!(policy
+            .on_ack(&duplicate(100), &sender)
+            .contains(&Order::EndReordering));
         assert!(!policy.listens().to(Listens::ACKS));
     }
 
@@ -389,7 +392,7 @@ mod tests {
         assert!(at_timeout.contains(&Order::EndReordering));
         assert!(policy.on_timeout(&sender, &sender).is_empty());
         // Time was up: nothing to order.
-        assert!(other.on_ack(&view(20, 1000)).is_empty());
+        assert!(other.on_ack(&duplicate(100), &view(20, 1000)).is_empty());
         assert!(!other.listens().to(Listens::ACKS));
     }
 
@@ -445,7 +448,7 @@ mod tests {
         assert!(policy.on_unneeded(&what, &sender).is_empty(), "too early");
         let what = unneeded(sender.now, true);
         assert!(policy.on_unneeded(&what, &sender).is_empty(), "a timeout");
-        let _ = policy.on_ack(&sender);
+        let _ = policy.on_ack(&duplicate(100), &sender);
         let what = unneeded(sender.now + Duration::from_nanos(1), false);
         assert!(policy.on_unneeded(&what, &sender).is_empty(), "too late");
     }

@@ -12,9 +12,9 @@
 
 use midflight_units::Seq;
 
-use super::{AckView, Before, SpuriousDetector};
+use super::{Before, SpuriousDetector};
 use crate::part::{Part, PartInfo};
-use crate::{Listens, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// Most runs of resent segments that are remembered; a recovery with more is not undone.
 const MOST_RUNS: usize = 16;
@@ -136,7 +136,7 @@ impl UnneededTracker {
     }
 
     /// An ACK has been processed: the recovery, if it proves to have been unneeded.
-    pub fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Option<Unneeded> {
+    pub fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Option<Unneeded> {
         let episode = self.episode.as_mut()?;
         episode.sack_seen |= !ack.blocks.is_empty();
         let segment = ack.dsack?;
@@ -146,7 +146,7 @@ impl UnneededTracker {
             self.episode = None;
             return None;
         }
-        if !episode.sack_seen && segment == view.snd_una - ack.segments {
+        if !episode.sack_seen && segment == view.snd_una - ack.advanced {
             // (A.1): SND.UNA before this ACK.
             self.episode = None;
             return None;
@@ -185,12 +185,12 @@ impl SpuriousDetector for DsackUndo {
         Listens::RETRANSMISSIONS.when(self.0.is_waiting())
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         let Some(Unneeded { before, timeout }) = self.0.on_ack(ack, view) else {
             return Orders::none();
         };
         let why = "every retransmission arrived as a duplicate";
-        let orders = before.reverse(ack.segments.max(1), view, why);
+        let orders = before.reverse(ack.advanced.max(1), view, why);
         if timeout {
             orders.with(Order::Resume, why)
         } else {
@@ -202,11 +202,11 @@ impl SpuriousDetector for DsackUndo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::duplicate;
     use crate::policy::testing::view;
-    use crate::spurious::testing::duplicate;
 
-    fn report(segment: Seq) -> AckView<'static> {
-        AckView {
+    fn report(segment: Seq) -> AckNews<'static> {
+        AckNews {
             dsack: Some(segment),
             ..duplicate(110)
         }
@@ -258,8 +258,8 @@ mod tests {
         let mut undo = DsackUndo::default();
         let _ = undo.on_timeout(&view(20, 1000));
         undo.on_retransmission(100);
-        let at_una = AckView {
-            segments: 10,
+        let at_una = AckNews {
+            advanced: 10,
             duplicate: false,
             ..report(100)
         };

@@ -10,9 +10,9 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{AckView, Before, SpuriousDetector};
+use super::{Before, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// State and knobs of Eifel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,11 +92,11 @@ impl SpuriousDetector for Eifel {
         Listens::RETRANSMISSIONS.when(self.episode.is_some())
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         let had_dsack = self.dsack_seen;
         self.dsack_seen |= ack.dsack.is_some();
         // (3)
-        let Some((resent, before, timeout)) = self.episode.filter(|_| ack.segments > 0) else {
+        let Some((resent, before, timeout)) = self.episode.filter(|_| ack.advanced > 0) else {
             return Orders::none();
         };
         self.episode = None;
@@ -108,7 +108,7 @@ impl SpuriousDetector for Eifel {
         }
         self.edge = view.snd_una;
         let why = "the ACK answers a segment sent before the retransmission";
-        let mut orders = before.reverse(ack.segments, view, why);
+        let mut orders = before.reverse(ack.advanced, view, why);
         if timeout {
             before.adapt_rto(&mut orders, why);
             orders.with(Order::Resume, why)
@@ -121,11 +121,11 @@ impl SpuriousDetector for Eifel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::advance;
     use crate::policy::testing::view;
-    use crate::spurious::testing::advance;
 
-    fn ack(echo_s: u64) -> AckView<'static> {
-        AckView {
+    fn ack(echo_s: u64) -> AckNews<'static> {
+        AckNews {
             echo: Some(Instant::from_nanos(echo_s * 1_000_000_000)),
             ..advance(101, 1)
         }
@@ -168,16 +168,16 @@ mod tests {
     fn a_dsack_or_an_ack_of_everything_leaves_it_alone() {
         let mut eifel = Eifel::default();
         let _ = eifel.on_timeout(&view(20, 1000));
-        let with_dsack = AckView {
+        let with_dsack = AckNews {
             dsack: Some(100),
             ..ack(7)
         };
         assert!(eifel.on_ack(&with_dsack, &later()).is_empty());
         let mut eifel = Eifel::default();
         let _ = eifel.on_timeout(&view(20, 1000));
-        let everything = AckView {
+        let everything = AckNews {
             ack: 120,
-            segments: 20,
+            advanced: 20,
             ..ack(7)
         };
         assert!(eifel.on_ack(&everything, &later()).is_empty());

@@ -15,9 +15,9 @@
 
 use midflight_units::Seq;
 
-use super::{AckView, Before, SpuriousDetector};
+use super::{Before, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// What to do about a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             .with(Order::GoBack, why)
     }
 
-    fn on_first(&mut self, before: Before, ack: &AckView, view: &SenderView) -> Orders {
+    fn on_first(&mut self, before: Before, ack: &AckNews, view: &SenderView) -> Orders {
         self.recover = view.snd_max;
         if ack.duplicate {
             if self.uses_sack(view) {
@@ -183,7 +183,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             .with(Order::Probe(2), why)
     }
 
-    fn on_second(&mut self, before: Before, ack: &AckView, view: &SenderView) -> Orders {
+    fn on_second(&mut self, before: Before, ack: &AckNews, view: &SenderView) -> Orders {
         let genuine = if self.uses_sack(view) {
             let beyond = ack.ack > self.recover || ack.blocks.iter().any(|b| b.1 > self.recover);
             let news = self.news_below_recover(ack.blocks);
@@ -200,7 +200,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
         self.recover = view.snd_una;
         let why = "two ACKs advance: what was sent before the timeout arrives (3b)";
         let mut orders = match self.response {
-            Response::Eifel => before.reverse(ack.segments, view, why),
+            Response::Eifel => before.reverse(ack.advanced, view, why),
             Response::Retain => Orders::none()
                 .with(Order::SetCwnd(before.cwnd), why)
                 .with(Order::SetSsthresh(before.ssthresh), why),
@@ -244,9 +244,9 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
         Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
         // Neither new nor a duplicate: RFC 5682 section 2.1 says to wait.
-        if ack.segments == 0 && !ack.duplicate {
+        if ack.advanced == 0 && !ack.duplicate {
             return Orders::none();
         }
         match self.step {
@@ -260,8 +260,8 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::view;
-    use crate::spurious::testing::{advance, duplicate};
 
     /// A sender with segments 100 to 119 outstanding, `una` acknowledged.
     fn at(una: Seq) -> SenderView {
@@ -330,7 +330,7 @@ mod tests {
         let orders = started().on_ack(&advance(101, 1), &at(101));
         assert!(orders.contains(&Order::SetCwnd(21.0)) && orders.contains(&Order::Probe(2)));
         // neither new nor a duplicate
-        let old = AckView {
+        let old = AckNews {
             duplicate: false,
             ..duplicate(90)
         };
@@ -362,7 +362,7 @@ mod tests {
         let start = || {
             let mut frto = Frto::<true>::default();
             let _ = frto.on_timeout(&sack(100));
-            let reported = AckView {
+            let reported = AckNews {
                 blocks: &[(102, 103)],
                 ..duplicate(100)
             };
@@ -371,20 +371,20 @@ mod tests {
             frto
         };
         // (3b) a duplicate with news from before the timeout
-        let news = AckView {
+        let news = AckNews {
             blocks: &[(104, 105)],
             ..duplicate(101)
         };
         assert!(start().on_ack(&news, &sack(101)).contains(&Order::Resume));
         // (3a) without news, and with news of what was sent after
-        let nothing = AckView {
+        let nothing = AckNews {
             blocks: &[(102, 103)],
             ..duplicate(101)
         };
         assert!(start()
             .on_ack(&nothing, &sack(101))
             .contains(&Order::GoBack));
-        let later = AckView {
+        let later = AckNews {
             blocks: &[(120, 121), (102, 103)],
             ..duplicate(101)
         };

@@ -19,9 +19,9 @@
 
 use midflight_units::Seq;
 
-use super::{AckView, SpuriousDetector};
+use super::SpuriousDetector;
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
-use crate::{Listens, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// `spurious_response_`: the window after a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +113,8 @@ impl FrtoNs2 {
         self.sack
     }
 
-    fn on_first(&mut self, expiry: Expiry, ack: &AckView, view: &SenderView) -> Orders {
-        if ack.segments == 0 {
+    fn on_first(&mut self, expiry: Expiry, ack: &AckNews, view: &SenderView) -> Orders {
+        if ack.advanced == 0 {
             return Orders::none();
         }
         let two_may_go = view.new_data && view.snd_max + 1 < view.snd_una + view.receiver_window;
@@ -122,14 +122,14 @@ impl FrtoNs2 {
             self.step = Step::Idle;
             return Orders::none();
         }
-        self.step = Step::Second(expiry, view.snd_una - ack.segments);
+        self.step = Step::Second(expiry, view.snd_una - ack.advanced);
         let why = "the first ACK advances: is the next one for what was not resent?";
         Orders::none().with(Order::Probe(2), why)
     }
 
-    fn on_second(&mut self, expiry: Expiry, from: Seq, ack: &AckView, view: &SenderView) -> Orders {
-        if ack.segments > 0 {
-            let from = view.snd_una - ack.segments;
+    fn on_second(&mut self, expiry: Expiry, from: Seq, ack: &AckNews, view: &SenderView) -> Orders {
+        if ack.advanced > 0 {
+            let from = view.snd_una - ack.advanced;
             let why = "two ACKs advance: what was sent before the timeout arrives";
             return self.spurious(expiry, from, view, Order::Resume, why);
         }
@@ -222,8 +222,8 @@ impl SpuriousDetector for FrtoNs2 {
         Listens::RETRANSMISSIONS.when(self.step != Step::Idle)
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
-        if ack.segments == 0 && !ack.duplicate {
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        if ack.advanced == 0 && !ack.duplicate {
             return Orders::none();
         }
         match self.step {
@@ -237,8 +237,8 @@ impl SpuriousDetector for FrtoNs2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::testing::{advance, duplicate};
     use crate::policy::testing::view;
-    use crate::spurious::testing::{advance, duplicate};
 
     /// A sender that has sent segments 100 to 119, `una` acknowledged.
     fn at(una: Seq) -> SenderView {
@@ -337,7 +337,7 @@ mod tests {
                 ..probed(102)
             };
             let blocks = [block];
-            let reported = AckView {
+            let reported = AckNews {
                 blocks: &blocks,
                 ..duplicate(102)
             };

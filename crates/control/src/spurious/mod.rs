@@ -21,24 +21,7 @@ pub use frto_ns2::FrtoNs2;
 pub use none::None as NoDetector;
 
 use crate::part::registry;
-use crate::{Listens, Order, Orders, SenderView};
-
-/// An ACK as a detector sees it. Sequence numbers are in segments.
-#[derive(Clone, Copy, Debug)]
-pub struct AckView<'a> {
-    /// Next segment expected.
-    pub ack: Seq,
-    /// Segments that it newly acknowledges cumulatively.
-    pub segments: u64,
-    /// It repeats SND.UNA while data is outstanding (RFC 5681 section 2).
-    pub duplicate: bool,
-    /// Echo of the timestamp of the segment that it answers, where timestamps are in use.
-    pub echo: Option<Instant>,
-    /// Blocks above the ACK number, each up to but without its right edge.
-    pub blocks: &'a [(Seq, Seq)],
-    /// A segment that arrived twice (RFC 2883).
-    pub dsack: Option<Seq>,
-}
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// A detector of spurious retransmissions.
 pub trait SpuriousDetector {
@@ -64,7 +47,7 @@ pub trait SpuriousDetector {
     }
 
     /// An ACK has been processed. Called only while it listens.
-    fn on_ack(&mut self, _ack: &AckView, _view: &SenderView) -> Orders {
+    fn on_ack(&mut self, _ack: &AckNews, _view: &SenderView) -> Orders {
         Orders::none()
     }
 }
@@ -130,34 +113,6 @@ impl Before {
                 rttvar,
             };
             orders.push(order, why);
-        }
-    }
-}
-
-#[cfg(test)]
-mod testing {
-    use midflight_units::Seq;
-
-    use super::AckView;
-
-    /// A duplicate ACK without options.
-    pub(super) fn duplicate(ack: Seq) -> AckView<'static> {
-        AckView {
-            ack,
-            segments: 0,
-            duplicate: true,
-            echo: None,
-            blocks: &[],
-            dsack: None,
-        }
-    }
-
-    /// An ACK of so many more segments.
-    pub(super) fn advance(ack: Seq, segments: u64) -> AckView<'static> {
-        AckView {
-            segments,
-            duplicate: false,
-            ..duplicate(ack)
         }
     }
 }

@@ -87,24 +87,18 @@ impl Sender {
         if !self.core.begin_ack(now, ack) {
             return;
         }
-        let stood = self.core.standing();
+        let standing = self.core.standing();
         let special = ack.says != Says::Nothing || self.core.held;
         if !special || self.core.on_special_ack(ack) {
             self.recovery.on_ack(&mut self.core, ack, log);
         } else if !self.core.is_closed() {
             self.recovery.on_window_open();
         }
-        if special {
-            self.core.consult_mark(ack, stood.0, log);
-            self.core.consult_report(ack, log);
-            self.core.consult_rate(ack, stood.0, log);
-            self.core.release(ack);
-        }
-        self.core.consult_after_ack(ack, stood, log);
+        self.core.consult_after_ack(ack, standing, special, log);
         if let Some(turn) = self.core.take_turn() {
             self.recovery.on_turn(&self.core, turn);
         }
-        let trigger = if ack.ack > stood.0 {
+        let trigger = if ack.ack > standing.0 {
             Trigger::NewAck
         } else {
             Trigger::Duplicate

@@ -1,9 +1,9 @@
 //! An example of a detector of spurious retransmissions: an ACK that comes sooner after a timeout
 //! than half a round trip answers what was sent before it (CONTRIBUTING.md, "Adding an algorithm").
 
-use super::{AckView, Before, SpuriousDetector};
+use super::{Before, SpuriousDetector};
 use crate::part::{Part, PartInfo};
-use crate::{Listens, Order, Orders, SenderView};
+use crate::{AckNews, Listens, Order, Orders, SenderView};
 
 /// The sender before the timeout, until the next ACK of new data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,8 +34,8 @@ impl SpuriousDetector for Early {
         Listens::RETRANSMISSIONS.when(self.before.is_some())
     }
 
-    fn on_ack(&mut self, ack: &AckView, view: &SenderView) -> Orders {
-        let Some(before) = self.before.filter(|_| ack.segments > 0) else {
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        let Some(before) = self.before.filter(|_| ack.advanced > 0) else {
             return Orders::none();
         };
         self.before = None;
@@ -45,7 +45,7 @@ impl SpuriousDetector for Early {
         }
         let why = "the ACK came too soon for an answer to the retransmission";
         before
-            .reverse(ack.segments, view, why)
+            .reverse(ack.advanced, view, why)
             .with(Order::Resume, why)
     }
 }

@@ -1,14 +1,12 @@
 //! The detector of spurious retransmissions is asked here, and the watch that
 //! follows retransmissions for policies.
 
-use midflight_control::spurious::{AckView, Unneeded, UnneededTracker};
-use midflight_control::{Listens, Orders, SenderView};
+use midflight_control::spurious::{Unneeded, UnneededTracker};
+use midflight_control::{AckNews, Listens, Orders, SenderView};
 use midflight_units::Seq;
-use smallvec::SmallVec;
 
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, SackBlock};
 
 /// What is followed for policies that heed unneeded retransmissions.
 #[derive(Clone, Debug, Default)]
@@ -19,45 +17,16 @@ pub(super) struct Watch {
 }
 
 impl Core {
-    /// Lets the detector look at an ACK that has been processed; it was
-    /// `duplicate` and covered `segments`.
-    #[cold]
-    pub(super) fn consult_detector(
-        &mut self,
-        ack: &Ack,
-        duplicate: bool,
-        segments: u64,
-        log: &mut impl Log,
-    ) {
-        let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
-        // RFC 2883 section 4: the first block, if it is below the ACK or within the second.
-        let dsack = match blocks[..] {
-            [first, ..] if first.left < ack.ack => Some(first.left),
-            [first, second, ..] if second.left <= first.left && first.right <= second.right => {
-                Some(first.left)
-            }
-            _ => None,
-        };
-        if dsack.is_some() {
-            blocks.remove(0);
-        }
-        let blocks: SmallVec<[(Seq, Seq); 4]> = blocks.iter().map(|b| (b.left, b.right)).collect();
-        let seen = AckView {
-            ack: ack.ack,
-            segments,
-            duplicate,
-            echo: ack.echo,
-            blocks: &blocks,
-            dsack,
-        };
+    /// Lets the detector look at an ACK that has been processed.
+    pub(super) fn consult_detector(&mut self, ack: &AckNews, log: &mut impl Log) {
         let view = self.view();
         let orders = if self.detector.listens().to(Listens::RETRANSMISSIONS) {
-            self.detector.on_ack(&seen, &view)
+            self.detector.on_ack(ack, &view)
         } else {
             Orders::none()
         };
         let watch = self.watch.as_mut();
-        let unneeded = watch.and_then(|w| w.retransmissions.on_ack(&seen, &view));
+        let unneeded = watch.and_then(|w| w.retransmissions.on_ack(ack, &view));
         self.apply(self.detector.info().name, &orders, log);
         self.note_detecting();
         if let (Some(watch), true) = (&mut self.watch, unneeded.is_some()) {

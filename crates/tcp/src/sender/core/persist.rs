@@ -54,7 +54,7 @@ impl Core {
 
     /// After an ACK: whether the usual course goes on. The ACK of the SYN may
     /// have closed the window.
-    pub(crate) fn release(&mut self, ack: &Ack) {
+    pub(super) fn release(&mut self, ack: &Ack) {
         let closes = ack.says == Says::ZeroWindow && ack.ack == self.books.una();
         if closes && self.books.una() > 0 && !self.is_closed() {
             self.close_window();

@@ -1,14 +1,15 @@
 //! The handoff policies are asked here, at each event that concerns them.
 
 use midflight_control::loss::LossCause;
-use midflight_control::policy::{MarkSeen, Policy};
-use midflight_control::{Listens, Notice, Orders, SenderView, StartNotice};
+use midflight_control::policy::Policy;
+use midflight_control::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
 use midflight_units::{Instant, Seq};
+use smallvec::SmallVec;
 
 use super::orders::Applied;
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, Says};
+use crate::segment::{Ack, SackBlock, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
@@ -18,6 +19,23 @@ const OF_POLICIES: [Listens; 4] = [
     Listens::MARKS,
     Listens::UNNEEDED,
 ];
+
+/// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
+/// if it is below the ACK or within the second (RFC 2883 section 4).
+fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
+    let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+    let dsack = match blocks[..] {
+        [first, ..] if first.left < ack.ack => Some(first.left),
+        [first, second, ..] if second.left <= first.left && first.right <= second.right => {
+            Some(first.left)
+        }
+        _ => None,
+    };
+    if dsack.is_some() {
+        blocks.remove(0);
+    }
+    (blocks.iter().map(|b| (b.left, b.right)).collect(), dsack)
+}
 
 impl Core {
     /// Asks each policy, or each that listens to `of`, and applies its orders before the next one
@@ -74,42 +92,70 @@ impl Core {
         });
     }
 
-    /// Asks those who wait for an ACK; it found the sender standing so.
+    /// Tells those who listen of an ACK that has been processed and found the sender `standing` so.
+    /// It is `special` if it says something besides its numbers, or the usual course of sending was
+    /// suspended.
     #[inline(always)]
-    pub(crate) fn consult_after_ack(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+    pub(crate) fn consult_after_ack(
+        &mut self,
+        ack: &Ack,
+        standing: (Seq, Seq),
+        special: bool,
+        log: &mut impl Log,
+    ) {
         // One test for both: mostly nobody waits.
-        if self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
-            self.consult_waiting(ack, stood, log);
+        if special || self.listens.to(Listens::RETRANSMISSIONS | Listens::ACKS) {
+            self.consult_waiting(ack, standing, special, log);
         }
     }
 
     #[cold]
-    fn consult_waiting(&mut self, ack: &Ack, stood: (Seq, Seq), log: &mut impl Log) {
+    fn consult_waiting(
+        &mut self,
+        ack: &Ack,
+        (una, max): (Seq, Seq),
+        special: bool,
+        log: &mut impl Log,
+    ) {
+        let (blocks, dsack) = sack_and_dsack(ack);
+        let news = AckNews {
+            ack: ack.ack,
+            una_before: una,
+            in_flight_before: max - una,
+            advanced: self.books.una() - una,
+            duplicate: ack.ack == una && una < max,
+            echo: ack.echo,
+            blocks: &blocks,
+            dsack,
+            mark: match ack.says {
+                Says::Moved(mark) => Some(mark),
+                _ => None,
+            },
+        };
+        if special {
+            self.consult_mark(&news, log);
+            self.consult_report(ack, log);
+            self.consult_rate(ack, una, log);
+            self.release(ack);
+        }
         if self.listens.to(Listens::RETRANSMISSIONS) {
-            let (una, max) = stood;
-            let duplicate = ack.ack == una && una < max;
-            self.consult_detector(ack, duplicate, self.books.una() - una, log);
+            self.consult_detector(&news, log);
         }
         if self.listens.to(Listens::ACKS) {
             let state = self.state();
-            self.ask(Some(Listens::ACKS), log, |p, view| p.on_ack(view));
+            self.ask(Some(Listens::ACKS), log, |p, view| p.on_ack(&news, view));
             // What was reported before may be used at an ACK that changes nothing by itself.
-            if ack.ack <= stood.0 && self.state() != state {
+            if ack.ack <= una && self.state() != state {
                 self.noted.get_or_insert(Trigger::Report);
             }
         }
     }
 
-    /// Asks the policies that heed handoff marks about an ACK that has been
-    /// processed; SND.UNA was `una_before`.
-    #[cold]
-    pub(crate) fn consult_mark(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
-        let mark = match ack.says {
-            Says::Moved(mark) if ack.ack >= una_before && una_before > 0 => mark,
-            _ => return,
-        };
-        let seen = MarkSeen { mark, una_before };
-        self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(&seen, view));
+    /// Asks the policies that heed handoff marks about one, unless the ACK is old.
+    fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
+        if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
+            self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(ack, view));
+        }
     }
 
     /// After the sender has gone back; `before` is what it was when the timer expired.

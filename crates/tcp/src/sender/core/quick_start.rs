@@ -97,8 +97,7 @@ impl Core {
 
     /// Tells the policies of the answer to a request, or that its segment was
     /// acknowledged without one.
-    #[cold]
-    pub(crate) fn consult_rate(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
+    pub(super) fn consult_rate(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
         let Some(Asking {
             sent: Some((seq, at, request)),
             next,

@@ -263,8 +263,7 @@ impl Core {
     }
 
     /// Tells the policies what the receiver reports of a train.
-    #[cold]
-    pub(crate) fn consult_report(&mut self, ack: &Ack, log: &mut impl Log) {
+    pub(super) fn consult_report(&mut self, ack: &Ack, log: &mut impl Log) {
         let Some(estimate) = ack.says.measured() else {
             return;
         };

@@ -1,0 +1,60 @@
+use midflight_units::{Instant, Seq};
+
+use crate::signal::HandoffMark;
+
+/// What an ACK has told a sender, which has processed it. Sequence numbers are in segments.
+///
+/// A sender makes it once for an ACK, and only if a part listens to ACKs.
+#[derive(Clone, Copy, Debug)]
+pub struct AckNews<'a> {
+    /// Next segment expected.
+    pub ack: Seq,
+    /// SND.UNA before the ACK.
+    pub una_before: Seq,
+    /// FlightSize before the ACK.
+    pub in_flight_before: u64,
+    /// Segments that it newly acknowledges cumulatively.
+    pub advanced: u64,
+    /// It repeats SND.UNA while data is outstanding (RFC 5681 section 2).
+    pub duplicate: bool,
+    /// Echo of the timestamp of the segment that it answers, where timestamps are in use.
+    pub echo: Option<Instant>,
+    /// Blocks above the ACK number, each up to but without its right edge.
+    pub blocks: &'a [(Seq, Seq)],
+    /// A segment that arrived twice (RFC 2883).
+    pub dsack: Option<Seq>,
+    /// A handoff mark.
+    pub mark: Option<HandoffMark>,
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use midflight_units::Seq;
+
+    use super::AckNews;
+
+    /// A duplicate ACK without options; 20 segments are outstanding.
+    pub(crate) fn duplicate(ack: Seq) -> AckNews<'static> {
+        AckNews {
+            ack,
+            una_before: ack,
+            in_flight_before: 20,
+            advanced: 0,
+            duplicate: true,
+            echo: None,
+            blocks: &[],
+            dsack: None,
+            mark: None,
+        }
+    }
+
+    /// An ACK of so many more segments.
+    pub(crate) fn advance(ack: Seq, segments: u64) -> AckNews<'static> {
+        AckNews {
+            una_before: ack - segments,
+            advanced: segments,
+            duplicate: false,
+            ..duplicate(ack)
+        }
+    }
+}
