@@ -7,6 +7,7 @@ mod controller;
 mod detector;
 mod loss_state;
 mod orders;
+mod path;
 mod persist;
 mod policies;
 mod quick_start;
@@ -19,12 +20,12 @@ mod view;
 mod window;
 
 use educe::Educe;
-use midflight_control::congestion::{AckCounting, AnyCongestion, Congestion, Reno};
+use midflight_control::congestion::{AckCounting, Congestion, Reno};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
-use midflight_control::rtt::{Rto, Sampled};
+use midflight_control::rtt::Sampled;
 use midflight_control::spurious::AnySpuriousDetector;
 use midflight_control::{Listens, Reordering};
 use midflight_units::{Duration, Instant, Seq};
@@ -32,11 +33,11 @@ use midflight_units::{Duration, Instant, Seq};
 use self::books::Books;
 use self::detector::Watch;
 use self::loss_state::LossState;
+use self::path::Path;
 use self::quick_start::Asking;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
 use self::train::Course;
-use self::window::WindowState;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Segment};
@@ -62,15 +63,9 @@ pub(crate) struct Core {
     pub(crate) config: SenderConfig,
     pub(crate) now: Instant,
     pub(crate) books: Books,
-    window: WindowState,
+    pub(crate) path: Path,
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
-    congestion: AnyCongestion,
-    /// The controller is Reno: the way of most packets, without a detour to ask it.
-    reno: bool,
-    /// Bytes a second at which the kind of recovery lets bursts leave; 0 if it has no such rate.
-    pub(crate) pacing_rate: u64,
-    pub(crate) rto: Rto,
     /// The train under way.
     train: Option<Course>,
     /// A rate asked for, and one to report.
@@ -81,21 +76,9 @@ pub(crate) struct Core {
     /// The handshake, a train or a rate request is under way or the window closed:
     /// the usual course of sending is suspended.
     pub(crate) held: bool,
-    /// The segment being timed and when it was sent.
-    timed: Option<(Seq, Instant)>,
-    /// The slow start under way follows a timeout (RFC 3465 section 2.2).
-    slow_start_after_timeout: bool,
     syn_timeouts: u32,
     /// The segment for which the timer last expired, and the threshold after the first expiry for it.
     first_timeout: Option<(Seq, f64)>,
-    rtt_sampled: bool,
-    /// After an order to restart: take a sample of any segment sent from here on.
-    sample_since: Option<Instant>,
-    /// That sample may come from a retransmission.
-    sample_retransmitted: bool,
-    /// Segments sent before this give no sample.
-    rtt_epoch: Instant,
-    hold_growth: Option<Instant>,
     /// The response to duplicates has set the window for the ACK at hand.
     window_answered: bool,
     policies: Vec<Policy>,
@@ -124,8 +107,6 @@ pub(crate) struct Core {
     turn: Option<Turn>,
     /// What else has led to the present state, beside what happened last.
     noted: Option<Trigger>,
-    /// Lower bounds for the first RTT sample of what is sent from then on.
-    adapt_rto: Option<(Instant, Duration, Duration)>,
 }
 
 impl Core {
@@ -133,27 +114,16 @@ impl Core {
         let mut core = Self {
             now: Instant::ZERO,
             books: Books::default(),
-            window: WindowState::new(config.initial_ssthresh, config.receiver_window),
+            path: Path::new(config),
             timers: Timers::default(),
             loss: LossState::default(),
-            congestion: config.congestion,
-            reno: config.congestion.is_reno(),
-            pacing_rate: 0,
-            rto: Rto::new(config.rto),
             train: None,
             asking: None,
             report: None,
             last_nonce: Nonce::default(),
             held: true,
-            timed: None,
-            slow_start_after_timeout: false,
             syn_timeouts: 0,
             first_timeout: None,
-            rtt_sampled: false,
-            sample_since: None,
-            sample_retransmitted: false,
-            rtt_epoch: Instant::ZERO,
-            hold_growth: None,
             window_answered: false,
             policies: policies.into_iter().collect(),
             listens: config.loss_classifier.listens(),
@@ -170,7 +140,6 @@ impl Core {
             probe: None,
             turn: None,
             noted: None,
-            adapt_rto: None,
             config: *config,
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
@@ -198,7 +167,7 @@ impl Core {
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
         log.record(now, SenderEvent::Backoff(1));
-        let (to, by) = (self.window.ssthresh(), Author::Handshake);
+        let (to, by) = (self.path.window.ssthresh(), Author::Handshake);
         log.record(now, SenderEvent::Ssthresh { to, by });
         // The SYN goes alone.
         self.set_cwnd(1.0, by, log);
@@ -207,16 +176,16 @@ impl Core {
     // ---- windows -------------------------------------------------------
 
     pub(crate) fn cwnd(&self) -> f64 {
-        self.window.cwnd()
+        self.path.window.cwnd()
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
+        self.path.window.ssthresh()
     }
 
     /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
     pub(crate) fn usable_window(&self) -> u64 {
-        self.window.usable()
+        self.path.window.usable()
     }
 
     pub(crate) fn flight_size(&self) -> u64 {
@@ -230,18 +199,18 @@ impl Core {
     }
 
     pub(crate) fn set_cwnd(&mut self, cwnd: f64, by: Author, log: &mut impl Log) {
-        self.window.set_cwnd(cwnd, by, self.now, log);
+        self.path.window.set_cwnd(cwnd, by, self.now, log);
     }
 
     pub(crate) fn set_ssthresh(&mut self, to: f64, by: Author, log: &mut impl Log) {
-        self.window.set_ssthresh(to, by, self.now, log);
+        self.path.window.set_ssthresh(to, by, self.now, log);
     }
 
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if self.hold_growth.is_none() && !self.window_answered {
-            let counting = if self.slow_start_after_timeout {
+        if self.path.hold_growth.is_none() && !self.window_answered {
+            let counting = if self.path.slow_start_after_timeout {
                 self.counting_after_timeout()
             } else {
                 self.config.ack_counting
@@ -250,8 +219,8 @@ impl Core {
                 1 => Author::Handshake,
                 _ => Author::Controller,
             };
-            let (reno, controller) = (self.reno, &mut self.congestion);
-            self.window.grow(by, self.now, log, |window| {
+            let (reno, controller) = (self.path.reno, &mut self.path.congestion);
+            self.path.window.grow(by, self.now, log, |window| {
                 if reno {
                     Reno.on_ack(window, segments, counting);
                 } else {
@@ -270,7 +239,7 @@ impl Core {
             self.set_cwnd(initial, Author::Handshake, log);
             if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
                 self.end_back_off(log);
-                self.rto.restart(rto);
+                self.path.rto.restart(rto);
             }
         }
     }
@@ -279,9 +248,9 @@ impl Core {
     /// start is over when the window has reached the threshold.
     #[cold]
     fn counting_after_timeout(&mut self) -> AckCounting {
-        self.slow_start_after_timeout = self.cwnd() < self.ssthresh();
+        self.path.slow_start_after_timeout = self.cwnd() < self.ssthresh();
         match self.config.ack_counting {
-            AckCounting::AppropriateBytes { .. } if self.slow_start_after_timeout => {
+            AckCounting::AppropriateBytes { .. } if self.path.slow_start_after_timeout => {
                 AckCounting::AppropriateBytes { limit: 1 }
             }
             counting => counting,
@@ -290,7 +259,7 @@ impl Core {
 
     /// The last timeout was spurious: the slow start under way does not follow one.
     pub(crate) fn no_timeout(&mut self) {
-        self.slow_start_after_timeout = false;
+        self.path.slow_start_after_timeout = false;
     }
 
     /// There is more to send. After an idle time longer than the RTO the window is at most the
@@ -303,8 +272,10 @@ impl Core {
             return;
         }
         self.now = now;
-        if !self.reno && !self.recovery_tells_idle() {
-            self.congestion.on_idle_end(now, self.books.last_sent());
+        if !self.path.reno && !self.recovery_tells_idle() {
+            self.path
+                .congestion
+                .on_idle_end(now, self.books.last_sent());
         }
         if self.restarts_by_halves() {
             self.restart_by_halves(log);
@@ -312,7 +283,7 @@ impl Core {
         }
         let idle = now.since(self.books.last_sent());
         let restarts = self.config.restart_after_idle == RestartAfterIdle::On;
-        if restarts && idle > self.rto.timeout() {
+        if restarts && idle > self.path.rto.timeout() {
             let restart = self.config.initial_window();
             self.set_cwnd(self.cwnd().min(restart), Author::Idle, log);
         }
@@ -338,17 +309,20 @@ impl Core {
     /// kind of recovery.
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
         let load = self.load();
-        let ssthresh = self.congestion.ssthresh_after_loss(self.now, load);
+        let ssthresh = self.path.congestion.ssthresh_after_loss(self.now, load);
         self.set_ssthresh(ssthresh, Author::Recovery, log);
-        let window = self.congestion.recovery_window(self.window.both());
-        self.window.limit_recovery(window);
+        let window = self
+            .path
+            .congestion
+            .recovery_window(self.path.window.both());
+        self.path.window.limit_recovery(window);
         window
     }
 
     /// The window that a fast recovery which inflates it ends with: the
     /// threshold, unless the controller keeps a smaller window as it is.
     pub(crate) fn recovery_target(&self) -> f64 {
-        self.window.recovery_target()
+        self.path.window.recovery_target()
     }
 
     /// As [`Self::reduce_ssthresh`]. A timeout in fast recovery means that a
@@ -364,7 +338,7 @@ impl Core {
                 ResponseLoad::Window => deflated.trunc(),
             });
         }
-        let ssthresh = self.congestion.ssthresh_after_timeout(self.now, load);
+        let ssthresh = self.path.congestion.ssthresh_after_timeout(self.now, load);
         self.set_ssthresh(ssthresh, Author::Timeout, log);
     }
 
@@ -373,26 +347,26 @@ impl Core {
     /// Arms the timer from now, or stops it when nothing is in flight. It is
     /// frozen while the window is closed, and starts from there when it opens.
     pub(crate) fn restart_timer(&mut self) {
-        let (clock, timeout) = (self.config.rto.clock, self.rto.timeout());
+        let (clock, timeout) = (self.config.rto.clock, self.path.rto.timeout());
         let outstanding = self.books.is_outstanding();
         self.timers.restart(self.now, clock, timeout, outstanding);
     }
 
     /// Forgets which segment was being timed.
     pub(crate) fn cancel_timing(&mut self) {
-        self.timed = None;
+        self.path.timed = None;
     }
 
     /// Ends the timing of a segment below `ack`, and the back-off with it, without a sample.
     pub(crate) fn forget_timed_below(&mut self, ack: Seq, log: &mut impl Log) {
-        if self.timed.is_some_and(|(seq, _)| seq < ack) {
-            self.timed = None;
+        if self.path.timed.is_some_and(|(seq, _)| seq < ack) {
+            self.path.timed = None;
             self.end_back_off(log);
         }
     }
 
     fn sample(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) {
-        if !self.reno {
+        if !self.path.reno {
             self.tell_rtt(rtt, log);
         }
         self.take_sample(rtt, sent, log);
@@ -409,12 +383,12 @@ impl Core {
             }
         };
         self.end_back_off(log);
-        match self.adapt_rto {
+        match self.path.adapt_rto {
             Some((since, srtt, rttvar)) if sent >= since => {
-                self.adapt_rto = None;
-                self.rto.sample_with_at_least(rtt, sent, srtt, rttvar);
+                self.path.adapt_rto = None;
+                self.path.rto.sample_with_at_least(rtt, sent, srtt, rttvar);
             }
-            _ => self.rto.sample(&Sampled {
+            _ => self.path.rto.sample(&Sampled {
                 rtt,
                 sent,
                 per_window,
@@ -422,13 +396,13 @@ impl Core {
                 nxt: self.books.max(),
             }),
         }
-        self.rtt_sampled = true;
+        self.path.rtt_sampled = true;
         log.record(self.now, SenderEvent::RttSample(rtt));
     }
 
     pub(crate) fn end_back_off(&mut self, log: &mut impl Log) {
-        if self.rto.backoff() != 1 {
-            self.rto.end_back_off();
+        if self.path.rto.backoff() != 1 {
+            self.path.rto.end_back_off();
             log.record(self.now, SenderEvent::Backoff(1));
         }
     }
@@ -471,9 +445,9 @@ impl Core {
         }
         self.tell_timeout();
         self.set_cwnd(1.0, Author::Timeout, log);
-        self.slow_start_after_timeout = true;
-        self.rto.back_off();
-        log.record(self.now, SenderEvent::Backoff(self.rto.backoff()));
+        self.path.slow_start_after_timeout = true;
+        self.path.rto.back_off();
+        log.record(self.now, SenderEvent::Backoff(self.path.rto.backoff()));
         self.restart_timer();
         self.cancel_timing();
         self.loss.leave_fast_recovery();
@@ -485,10 +459,10 @@ impl Core {
     /// Refuses an ACK of something never sent; otherwise time moves on.
     pub(crate) fn begin_ack(&mut self, now: Instant, ack: &Ack) -> bool {
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         self.window_answered = false;
         let sent = ack.ack <= self.books.max();
-        if !self.reno && sent {
+        if !self.path.reno && sent {
             self.gauge(ack.ack);
         }
         sent
@@ -499,12 +473,12 @@ impl Core {
     pub(crate) fn advance(&mut self, ack: Seq, log: &mut impl Log) -> u64 {
         let segments = ack.saturating_sub(self.books.una());
         let mut fresh = None;
-        if self.hold_growth.is_some() || self.sample_since.is_some() {
+        if self.path.hold_growth.is_some() || self.path.sample_since.is_some() {
             for o in self.books.outstanding().take(segments as usize) {
-                if self.hold_growth.is_some_and(|since| o.sent() >= since) {
-                    self.hold_growth = None;
+                if self.path.hold_growth.is_some_and(|since| o.sent() >= since) {
+                    self.path.hold_growth = None;
                 }
-                if !o.retransmitted() || self.sample_retransmitted {
+                if !o.retransmitted() || self.path.sample_retransmitted {
                     fresh = Some(o.sent());
                 }
             }
@@ -515,12 +489,12 @@ impl Core {
         self.books.acknowledge(ack);
         self.loss.acknowledge(self.books.una(), segments);
         let timestamps = self.config.rtt_sampling == RttSampling::Timestamps;
-        if let (Some(since), Some(sent), false) = (self.sample_since, fresh, timestamps) {
+        if let (Some(since), Some(sent), false) = (self.path.sample_since, fresh, timestamps) {
             if sent >= since {
-                self.sample_since = None;
-                self.sample_retransmitted = false;
-                if self.timed.is_some_and(|(seq, _)| seq < ack) {
-                    self.timed = None;
+                self.path.sample_since = None;
+                self.path.sample_retransmitted = false;
+                if self.path.timed.is_some_and(|(seq, _)| seq < ack) {
+                    self.path.timed = None;
                 }
                 self.sample(self.now.since(sent), sent, log);
             }
@@ -547,14 +521,14 @@ impl Core {
         }
         match (self.config.rtt_sampling, ack.echo) {
             (RttSampling::Timestamps, Some(echo)) => {
-                if echo >= self.rtt_epoch {
+                if echo >= self.path.rtt_epoch {
                     self.sample(self.now.since(echo), echo, log);
                 }
             }
             _ => {
-                if let Some((seq, sent)) = self.timed {
+                if let Some((seq, sent)) = self.path.timed {
                     if ack.ack > seq {
-                        self.timed = None;
+                        self.path.timed = None;
                         self.sample(self.now.since(sent), sent, log);
                     }
                 }
@@ -576,16 +550,16 @@ impl Core {
                 self.note_retransmission(seq);
             }
             if self.config.karn_every_retransmission
-                && self.timed.is_some_and(|(timed, _)| timed == seq)
+                && self.path.timed.is_some_and(|(timed, _)| timed == seq)
             {
                 // Karn: an ACK could be for either transmission.
-                self.timed = None;
+                self.path.timed = None;
             }
         } else {
             let limited = self.loss.dupacks() > 0 && !self.loss.in_fast_recovery();
             self.books.sent_new(seq, self.now, limited);
-            if self.timed.is_none() {
-                self.timed = Some((seq, self.now));
+            if self.path.timed.is_none() {
+                self.path.timed = Some((seq, self.now));
             }
         }
         if !self.timers.is_armed() || idle {

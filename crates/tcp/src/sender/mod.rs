@@ -74,7 +74,7 @@ impl Sender {
         self.core.open(now, log);
         self.recovery.on_open(&self.core);
         if L::DETAILED {
-            log.record(now, SenderEvent::Rto(self.core.rto.timeout()));
+            log.record(now, SenderEvent::Rto(self.core.path.rto.timeout()));
             // What a notice before the opening has set.
             self.tell_transition(state, Trigger::Notice, log);
         }
@@ -328,7 +328,7 @@ impl Sender {
 
     /// The timer's back-off factor.
     pub fn backoff(&self) -> u32 {
-        self.core.rto.backoff()
+        self.core.path.rto.backoff()
     }
 
     /// The parameters.
@@ -359,8 +359,8 @@ impl Before {
         Self {
             state: core.state(),
             duplicates: core.loss.dupacks(),
-            srtt: core.rto.srtt(),
-            rto: core.rto.timeout(),
+            srtt: core.path.rto.srtt(),
+            rto: core.path.rto.timeout(),
         }
     }
 }

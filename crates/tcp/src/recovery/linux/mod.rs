@@ -119,7 +119,11 @@ impl Linux {
             in_recovery: self.state >= Ca::Recovery,
             reordering: self.reordering(),
             min_rtt: self.min_rtt.get(),
-            srtt: core.rto.srtt().map_or(0, |srtt| srtt.as_nanos() / 1000),
+            srtt: core
+                .path
+                .rto
+                .srtt()
+                .map_or(0, |srtt| srtt.as_nanos() / 1000),
         }
     }
 

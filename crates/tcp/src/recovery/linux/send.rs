@@ -153,7 +153,7 @@ impl Linux {
     fn end_retransmissions(&mut self, core: &mut Core) {
         self.sending.lost = false;
         if std::mem::take(&mut self.sending.head_resent) {
-            core.set_slot(SlotKind::Retransmission, core.rto.timeout());
+            core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         }
     }
 
@@ -226,7 +226,7 @@ impl Linux {
 
     /// tcp_tso_autosize().
     fn burst_segments(&self, core: &Core) -> u64 {
-        let mut bytes = core.pacing_rate >> BURST_RATE_SHIFT;
+        let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
         let halvings = self.min_rtt.get() >> BURST_RTT_LOG;
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
@@ -249,7 +249,7 @@ impl Linux {
         if limit >= burst || limit >= unsent || 3 * limit >= third {
             return false;
         }
-        let (Some(head), Some(srtt)) = (self.board.head(), core.rto.srtt()) else {
+        let (Some(head), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {
             return false;
         };
         let expected = head.sent + srtt;
@@ -311,7 +311,7 @@ impl Linux {
         }
         self.usage.used = self.usage.used.max(out);
         let unused = core.now.since(self.usage.since);
-        if core.config.restarts_after_idle() && unused >= core.rto.timeout() {
+        if core.config.restarts_after_idle() && unused >= core.path.rto.timeout() {
             self.application_limited(core);
         }
     }
@@ -339,7 +339,7 @@ impl Linux {
 
     /// tcp_update_pacing_rate(), in bytes a second.
     pub(super) fn update_pacing_rate(&self, core: &mut Core) {
-        let Some(srtt) = core.rto.srtt() else {
+        let Some(srtt) = core.path.rto.srtt() else {
             return;
         };
         let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
@@ -351,7 +351,7 @@ impl Linux {
         let out = whole(core).max(self.board.packets_out());
         let bytes = u64::from(core.config.payload_bytes());
         // A policy may lift the window altogether; such a rate limits nothing.
-        core.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
+        core.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 }
 

@@ -17,7 +17,7 @@ impl Linux {
     /// How long until the retransmission timeout of the head, if it was set when that was sent, in
     /// microseconds; not positive if it is past (tcp_rto_delta_us()).
     fn until_timeout(&self, core: &Core) -> i64 {
-        let rto = (core.rto.timeout().as_nanos() / 1000) as i64;
+        let rto = (core.path.rto.timeout().as_nanos() / 1000) as i64;
         let head = self.board.head();
         head.map_or(rto, |head| rto - micros(head.sent, core.now) as i64)
     }
@@ -32,7 +32,7 @@ impl Linux {
             Some(SlotKind::Reordering | SlotKind::LossProbe) => {
                 time(self.until_timeout(core).max(1) as u64)
             }
-            _ => core.rto.timeout(),
+            _ => core.path.rto.timeout(),
         };
         core.set_slot(SlotKind::Retransmission, after);
     }
@@ -51,12 +51,12 @@ impl Linux {
             return false;
         }
         let clock = core.config.rto.clock;
-        let after = match core.rto.srtt() {
+        let after = match core.path.rto.srtt() {
             Some(srtt) => {
                 // Twice the mean, of which the kernel keeps eighths.
                 let twice = srtt.as_nanos() * 2 / 1000;
                 let slack = if out == 1 {
-                    core.rto.min().as_nanos() / 1000
+                    core.path.rto.min().as_nanos() / 1000
                 } else {
                     SLACK
                 };
@@ -65,7 +65,7 @@ impl Linux {
             None => core.config.rto.initial,
         };
         let left = if is_advancing {
-            (core.rto.timeout().as_nanos() / 1000) as i64
+            (core.path.rto.timeout().as_nanos() / 1000) as i64
         } else {
             self.until_timeout(core)
         };
@@ -90,7 +90,7 @@ impl Linux {
             return;
         }
         // Until the probe has gone.
-        core.set_slot(SlotKind::Retransmission, core.rto.timeout());
+        core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         if self.may_send_new(core) {
             self.sending.probe_new = true;
             return;
@@ -118,10 +118,10 @@ impl Linux {
         self.sending.once = Some((self.board.una, false));
         // The first SYNs that are sent again do not back off (tcp_syn_linear_timeouts).
         if self.board.una > 0 || self.timeouts > LINEAR_SYNS {
-            core.rto.back_off();
+            core.path.rto.back_off();
         }
-        log.record(core.now, SenderEvent::Backoff(core.rto.backoff()));
-        core.set_slot(SlotKind::Retransmission, core.rto.timeout());
+        log.record(core.now, SenderEvent::Backoff(core.path.rto.backoff()));
+        core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         core.cancel_timing();
     }
 }
@@ -129,7 +129,7 @@ impl Linux {
 /// What may be lost is waited for.
 pub(super) fn set_reordering_timer(core: &mut Core, left: u64) {
     let after: Duration = time(left + SLACK);
-    let most = core.rto.timeout();
+    let most = core.path.rto.timeout();
     let clock = core.config.rto.clock;
     core.set_slot(SlotKind::Reordering, clock.round_up(after).min(most));
 }

@@ -23,7 +23,9 @@ impl Core {
     pub(super) fn gauge(&mut self, ack: Seq) {
         let duplicate = ack == self.books.una() && self.books.una() < self.books.max();
         if duplicate || ack > self.books.una() {
-            self.congestion.on_arrival(self.now, ack - self.books.una());
+            self.path
+                .congestion
+                .on_arrival(self.now, ack - self.books.una());
         }
     }
 
@@ -34,7 +36,7 @@ impl Core {
             rtt,
             una: self.books.una(),
             nxt: self.books.max(),
-            pacing_rate: self.pacing_rate,
+            pacing_rate: self.path.pacing_rate,
         }
     }
 
@@ -42,9 +44,10 @@ impl Core {
     #[cold]
     pub(crate) fn tell_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
         let news = self.rtt_news(rtt);
-        let mut window = self.window.both();
-        self.congestion.on_rtt_sample(&mut window, &news);
-        self.window
+        let mut window = self.path.window.both();
+        self.path.congestion.on_rtt_sample(&mut window, &news);
+        self.path
+            .window
             .set_ssthresh_kept(window.ssthresh, Author::Controller, self.now, log);
     }
 
@@ -52,6 +55,6 @@ impl Core {
     #[cold]
     pub(crate) fn tell_timeout(&mut self) {
         let news = self.rtt_news(Duration::ZERO);
-        self.congestion.on_timeout(&news);
+        self.path.congestion.on_timeout(&news);
     }
 }

@@ -48,7 +48,7 @@ impl Core {
             );
             match order {
                 Order::SetMinRto(min) => {
-                    self.rto.set_min(min);
+                    self.path.rto.set_min(min);
                     log.record(self.now, SenderEvent::MinRto(min));
                 }
                 Order::RestartTimer => self.restart_timer(),
@@ -72,18 +72,15 @@ impl Core {
                     sample_since,
                     sample_retransmitted,
                 } => {
-                    if self.rto.backoff() != 1 {
+                    if self.path.rto.backoff() != 1 {
                         log.record(self.now, SenderEvent::Backoff(1));
                     }
-                    self.rto.restart(initial_rto);
-                    self.rtt_epoch = sample_since;
-                    self.timed = self.timed.filter(|(_, sent)| *sent >= sample_since);
-                    self.sample_since = Some(sample_since);
-                    self.sample_retransmitted = sample_retransmitted;
+                    self.path
+                        .restart_rtt(initial_rto, sample_since, sample_retransmitted);
                     self.restart_timer();
                 }
                 Order::KeepWindow => applied.keep_window = true,
-                Order::HoldGrowth(since) => self.hold_growth = Some(since),
+                Order::HoldGrowth(since) => self.path.hold_growth = Some(since),
                 Order::SendTrain(train) => self.start_train(train),
                 Order::AskForRate(rate) => self.ask_for_rate(rate),
                 Order::ReportRate(rate) => self.report_rate(rate),
@@ -123,7 +120,7 @@ impl Core {
                     since,
                     srtt,
                     rttvar,
-                } => self.adapt_rto = Some((since, srtt, rttvar)),
+                } => self.path.adapt_rto = Some((since, srtt, rttvar)),
                 Order::ExpectReordering(reordering) => self.expect_reordering(Some(reordering)),
                 Order::EndReordering => self.expect_reordering(None),
             }

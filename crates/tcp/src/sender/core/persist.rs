@@ -49,7 +49,7 @@ impl Core {
 
     fn close_window(&mut self) {
         self.end_train();
-        self.timers.begin_persist(self.now, self.rto.timeout());
+        self.timers.begin_persist(self.now, self.path.rto.timeout());
     }
 
     /// After an ACK: whether the usual course goes on. The ACK of the SYN may

@@ -75,7 +75,7 @@ impl Core {
         log: &mut impl Log,
     ) -> bool {
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         let mut applied = self.interrupt_train();
         applied |= self.ask(None, log, |p, view| p.on_notice(notice, view)).any;
         if self.watch.is_some() {

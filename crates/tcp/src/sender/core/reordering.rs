@@ -83,7 +83,7 @@ impl Core {
     /// Whether as many duplicates have come as indicate that the first segment is lost.
     pub(crate) fn end_patience(&mut self, now: Instant) -> bool {
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         self.patient = false;
         let over = |(told, _): &(Reordering, _)| told.until.is_some_and(|until| until <= now);
         if self.reordering.as_ref().is_some_and(over) {

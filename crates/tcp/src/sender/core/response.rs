@@ -91,7 +91,7 @@ impl Core {
     /// The wait is over now.
     pub(crate) fn end_delay(&mut self, now: Instant) {
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         self.set_delay(None);
     }
 

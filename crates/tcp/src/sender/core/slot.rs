@@ -25,13 +25,13 @@ impl Core {
     pub(crate) fn take_slot(&mut self, now: Instant) -> Option<SlotKind> {
         let kind = self.timers.take_slot()?;
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         Some(kind)
     }
 
     /// Takes a sample for the timeout, unless an order has ruled out what was sent then.
     pub(crate) fn take_rtt(&mut self, rtt: Duration, sent: Instant, log: &mut impl Log) -> bool {
-        let is_wanted = sent >= self.rtt_epoch;
+        let is_wanted = sent >= self.path.rtt_epoch;
         if is_wanted {
             self.take_sample(rtt, sent, log);
         }
@@ -40,15 +40,16 @@ impl Core {
 
     /// Tells the controller of the round trip of what was sent last.
     pub(crate) fn tell_latest_rtt(&mut self, rtt: Duration, log: &mut impl Log) {
-        if !self.reno {
+        if !self.path.reno {
             self.tell_rtt(rtt, log);
         }
     }
 
     /// Nothing was in flight, and a segment goes.
     pub(crate) fn tell_idle_end(&mut self) {
-        if !self.reno {
-            self.congestion
+        if !self.path.reno {
+            self.path
+                .congestion
                 .on_idle_end(self.now, self.books.last_sent());
         }
     }
@@ -57,9 +58,9 @@ impl Core {
     pub(crate) fn reduce_from_window(&mut self, timeout: bool, by: Author, log: &mut impl Log) {
         let load = self.cwnd().trunc();
         let ssthresh = if timeout {
-            self.congestion.ssthresh_after_timeout(self.now, load)
+            self.path.congestion.ssthresh_after_timeout(self.now, load)
         } else {
-            self.congestion.ssthresh_after_loss(self.now, load)
+            self.path.congestion.ssthresh_after_loss(self.now, load)
         };
         self.set_ssthresh(ssthresh, by, log);
     }
@@ -83,7 +84,7 @@ impl Core {
     pub(super) fn restart_by_halves(&mut self, log: &mut impl Log) {
         let clock = self.config.rto.clock;
         let idle = clock.length(clock.count(self.now) - clock.count(self.books.last_sent()));
-        let rto = self.rto.timeout();
+        let rto = self.path.rto.timeout();
         if idle <= rto {
             return;
         }

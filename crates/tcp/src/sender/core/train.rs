@@ -183,7 +183,7 @@ impl Core {
     #[cold]
     pub(crate) fn consult_next_train(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
-        self.rtt_sampled = false;
+        self.path.rtt_sampled = false;
         self.end_train();
         self.ask(None, log, |p, view| p.on_train_over(view));
     }

@@ -62,16 +62,16 @@ impl Core {
                 RtoRecoveryEnd::RecoveryPoint => self.is_going_back(),
             },
             first_timeout: self.first_timeout,
-            rto: self.rto.timeout(),
-            min_rto: self.rto.min(),
+            rto: self.path.rto.timeout(),
+            min_rto: self.path.rto.min(),
             new_connection_rto: self.config.rto.initial.min(RFC_2988_INITIAL_RTO),
-            srtt: self.rto.srtt(),
-            rttvar: self.rto.rttvar(),
-            rtt_sampled: self.rtt_sampled,
-            bandwidth: if self.reno {
+            srtt: self.path.rto.srtt(),
+            rttvar: self.path.rto.rttvar(),
+            rtt_sampled: self.path.rtt_sampled,
+            bandwidth: if self.path.reno {
                 None
             } else {
-                self.congestion.bandwidth(self.now)
+                self.path.congestion.bandwidth(self.now)
             },
             dupacks: self.loss.dupacks(),
             limited_sent: self.books.limited_sent(),

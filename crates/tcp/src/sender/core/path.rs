@@ -1,0 +1,71 @@
+//! What belongs to a path: the windows and the controller that sets them, the round-trip time and
+//! the timeout that follows from it, and the rate of bursts. A path that starts afresh is a new value.
+
+use educe::Educe;
+use midflight_control::congestion::AnyCongestion;
+use midflight_control::rtt::Rto;
+use midflight_units::{Duration, Instant, Seq};
+
+use super::window::WindowState;
+use crate::config::SenderConfig;
+
+/// What a sender knows of the path that its segments take.
+#[derive(Educe, Debug)]
+#[educe(Clone)]
+pub(crate) struct Path {
+    pub(super) window: WindowState,
+    pub(super) congestion: AnyCongestion,
+    /// The controller is Reno: the way of most packets, without a detour to ask it.
+    pub(super) reno: bool,
+    /// The slow start under way follows a timeout (RFC 3465 section 2.2).
+    pub(super) slow_start_after_timeout: bool,
+    /// The window does not grow until a segment sent at this instant or later is acknowledged.
+    pub(super) hold_growth: Option<Instant>,
+    /// Bytes a second at which the kind of recovery lets bursts leave; 0 if it has no such rate.
+    pub(crate) pacing_rate: u64,
+    /// The estimate of the round-trip time, and the timeout.
+    pub(crate) rto: Rto,
+    /// The segment being timed and when it was sent.
+    pub(super) timed: Option<(Seq, Instant)>,
+    /// The ACK at hand gave a sample.
+    pub(super) rtt_sampled: bool,
+    /// After an order to restart: take a sample of any segment sent from here on.
+    pub(super) sample_since: Option<Instant>,
+    /// That sample may come from a retransmission.
+    pub(super) sample_retransmitted: bool,
+    /// Segments sent before this give no sample.
+    pub(super) rtt_epoch: Instant,
+    /// Lower bounds for the first RTT sample of what is sent from then on.
+    pub(super) adapt_rto: Option<(Instant, Duration, Duration)>,
+}
+
+impl Path {
+    /// A path of which nothing is known.
+    pub(super) fn new(config: &SenderConfig) -> Self {
+        Self {
+            window: WindowState::new(config.initial_ssthresh, config.receiver_window),
+            congestion: config.congestion,
+            reno: config.congestion.is_reno(),
+            slow_start_after_timeout: false,
+            hold_growth: None,
+            pacing_rate: 0,
+            rto: Rto::new(config.rto),
+            timed: None,
+            rtt_sampled: false,
+            sample_since: None,
+            sample_retransmitted: false,
+            rtt_epoch: Instant::ZERO,
+            adapt_rto: None,
+        }
+    }
+
+    /// Forgets the round-trip time: the timeout is `initial`, and only what is sent from `since` on
+    /// gives samples, retransmissions too if so wanted.
+    pub(super) fn restart_rtt(&mut self, initial: Duration, since: Instant, retransmitted: bool) {
+        self.rto.restart(initial);
+        self.rtt_epoch = since;
+        self.timed = self.timed.filter(|(_, sent)| *sent >= since);
+        self.sample_since = Some(since);
+        self.sample_retransmitted = retransmitted;
+    }
+}
