@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part of it")]
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+pub(crate) mod trains;
+
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::{AnyLossClassifier, LossCause};
 use midflight_control::spurious::AnySpuriousDetector;

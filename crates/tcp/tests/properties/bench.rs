@@ -1,8 +1,4 @@
-//! Every kind of recovery with every policy and every part, under arbitrary ACKs,
-//! under honest ones, and over a path that loses and reorders.
-#![allow(clippy::panic, reason = "a failed test panics")]
-
-use std::collections::BTreeMap;
+//! A sender that takes arbitrary steps, and what must hold after each.
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
@@ -10,25 +6,25 @@ use midflight_control::estimate::Estimate;
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::signal::{AnyHandoffSignal, HandoffMark, HANDOVER_SIGNALS};
+use midflight_control::signal::HandoffMark;
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
-    profile, Ack, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock, SackBlocks, Says,
-    Segment, Sender, SenderEvent, State, PROFILES, RECOVERIES, TRANSITIONS,
+    Ack, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock, SackBlocks, Says, Segment,
+    Sender, SenderEvent, State, PROFILES, RECOVERIES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
 
-const FLOW_END: Seq = 400;
+pub(crate) const FLOW_END: Seq = 400;
 
 /// The name of every kind of recovery.
-fn recoveries() -> impl Iterator<Item = &'static str> {
+pub(crate) fn recoveries() -> impl Iterator<Item = &'static str> {
     RECOVERIES.iter().map(|info| info.name)
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     /// An ACK `back` below what was sent, with blocks relative to it and an echo;
     /// perhaps it closes the window, marks a handoff, or reports of a train.
     Ack {
@@ -59,7 +55,7 @@ enum Step {
 }
 
 /// Steps that lead deep into recoveries: duplicates, partial ACKs, timeouts.
-fn hostile_step() -> impl Strategy<Value = Step> {
+pub(crate) fn hostile_step() -> impl Strategy<Value = Step> {
     let blocks = || prop::collection::vec((-8i64..25, 0u64..12), 0..4);
     let advance = prop_oneof![3 => Just(0u64), 2 => 1u64..4, 1 => 0u64..40];
     let plausible = (advance, blocks(), 0u32..12).prop_map(|(by, blocks, moved)| Step::Plausible {
@@ -70,7 +66,7 @@ fn hostile_step() -> impl Strategy<Value = Step> {
     prop_oneof![10 => plausible, 2 => Just(Step::Wake), 1 => step()]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     let blocks = prop::collection::vec((-50i64..200, 0u64..300), 0..5);
     let link = || {
         (
@@ -87,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn link(of: (u64, u64)) -> LinkInfo {
+pub(crate) fn link(of: (u64, u64)) -> LinkInfo {
     LinkInfo {
         rate: Rate::from_bps(of.0 * 1000).unwrap_or(Rate::from_mbps(1)),
         delay: Duration::from_millis(of.1),
@@ -95,7 +91,7 @@ fn link(of: (u64, u64)) -> LinkInfo {
 }
 
 /// The profile `linux` keeps its recovery: with another it is nobody's sender.
-fn configured(profile_index: usize, recovery: &str) -> Profile {
+pub(crate) fn configured(profile_index: usize, recovery: &str) -> Profile {
     let mut p = PROFILES[profile_index % PROFILES.len()];
     let recovery = if p.name == "linux" { "linux" } else { recovery };
     assert!(p.set("recovery", recovery).is_ok());
@@ -103,7 +99,10 @@ fn configured(profile_index: usize, recovery: &str) -> Profile {
 }
 
 /// The last of the values that a knob accepts, where they are listed.
-fn turn_knobs(info: &PartInfo, mut set: impl FnMut(&str, &str) -> Result<(), KnobError>) {
+pub(crate) fn turn_knobs(
+    info: &PartInfo,
+    mut set: impl FnMut(&str, &str) -> Result<(), KnobError>,
+) {
     for knob in info.knobs {
         let last = knob.accepts.rsplit([' ', ',']).next().unwrap_or_default();
         let _ = set(knob.name, last);
@@ -111,7 +110,7 @@ fn turn_knobs(info: &PartInfo, mut set: impl FnMut(&str, &str) -> Result<(), Kno
 }
 
 /// One registered controller after the other, from the one of this number on.
-fn controllers(from: usize, turned: bool) -> impl Iterator<Item = AnyCongestion> {
+pub(crate) fn controllers(from: usize, turned: bool) -> impl Iterator<Item = AnyCongestion> {
     let infos = CONGESTION_CONTROLLERS.iter().cycle();
     infos
         .skip(from % CONGESTION_CONTROLLERS.len())
@@ -128,7 +127,7 @@ fn controllers(from: usize, turned: bool) -> impl Iterator<Item = AnyCongestion>
 /// that goes together with this recovery and profile; and how many do not.
 /// Congestion controllers take turns: with every start from the first on, each
 /// combination meets every one of them.
-fn combinations(
+pub(crate) fn combinations(
     profile_index: usize,
     recovery: &str,
     turned: bool,
@@ -172,7 +171,7 @@ fn combinations(
 }
 
 /// Names of the parts, for a message.
-fn named(p: &Profile) -> String {
+pub(crate) fn named(p: &Profile) -> String {
     let (s, name) = (&p.sender, p.name);
     let parts = [
         s.congestion.info().name,
@@ -184,12 +183,12 @@ fn named(p: &Profile) -> String {
 }
 
 /// Follows the states of a sender.
-struct Watch {
-    state: State,
+pub(crate) struct Watch {
+    pub(crate) state: State,
     /// New segments since the last order to probe.
-    probed: u32,
-    rto: Option<Duration>,
-    duplicates: u32,
+    pub(crate) probed: u32,
+    pub(crate) rto: Option<Duration>,
+    pub(crate) duplicates: u32,
 }
 
 impl Log for Watch {
@@ -219,36 +218,36 @@ impl Log for Watch {
     }
 }
 
-fn goes_at_a_rate(policy: &Policy) -> bool {
+pub(crate) fn goes_at_a_rate(policy: &Policy) -> bool {
     policy.info().name == "rapid"
 }
 
 /// All policies, or all that leave the sender its window.
-fn policies(at_a_rate: bool) -> Vec<Policy> {
+pub(crate) fn policies(at_a_rate: bool) -> Vec<Policy> {
     let all = POLICIES.iter().filter_map(|info| Policy::named(info.name));
     all.filter(|policy| at_a_rate || !goes_at_a_rate(policy))
         .collect()
 }
 
 /// A sender under test with what must stay true of it.
-struct Bench {
-    sender: Sender,
-    watch: Watch,
-    sack: bool,
-    now: Instant,
-    una: Seq,
+pub(crate) struct Bench {
+    pub(crate) sender: Sender,
+    pub(crate) watch: Watch,
+    pub(crate) sack: bool,
+    pub(crate) now: Instant,
+    pub(crate) una: Seq,
     /// It goes at a rate, and has the receiver's window whenever it may go.
-    at_a_rate: bool,
+    pub(crate) at_a_rate: bool,
     /// The largest window since SND.UNA last advanced, what duplicates added left out.
-    widest: f64,
+    pub(crate) widest: f64,
     /// The same window when the sender was last looked at.
-    last: f64,
+    pub(crate) last: f64,
     /// Its receiver reports segments that it cannot have.
-    lies: bool,
+    pub(crate) lies: bool,
 }
 
 impl Bench {
-    fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
+    pub(crate) fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
         let at_a_rate = policies.iter().any(goes_at_a_rate);
         let mut sender = Sender::new(&p.sender, policies);
         let mut watch = Watch {
@@ -280,7 +279,7 @@ impl Bench {
     }
 
     /// Takes everything the sender has to send now and checks the invariants.
-    fn drain(&mut self) -> Vec<Segment> {
+    pub(crate) fn drain(&mut self) -> Vec<Segment> {
         let mut sent = Vec::new();
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let v = self.sender.view();
@@ -396,7 +395,7 @@ impl Bench {
         sent
     }
 
-    fn ack(&mut self, ack: &Ack) {
+    pub(crate) fn ack(&mut self, ack: &Ack) {
         let before = self.widest.max(1.0);
         self.sender.on_ack(self.now, ack, &mut self.watch);
         let v = self.sender.view();
@@ -411,7 +410,7 @@ impl Bench {
         self.drain();
     }
 
-    fn take(&mut self, step: &Step) {
+    pub(crate) fn take(&mut self, step: &Step) {
         match step {
             Step::Ack {
                 back,
@@ -516,7 +515,7 @@ impl Bench {
     }
 
     /// Honest ACKs from here on, over a lossless path; the flow has to end.
-    fn finish(mut self, p: &Profile) {
+    pub(crate) fn finish(mut self, p: &Profile) {
         let mut receiver = Receiver::new(p.receiver);
         let mut waiting = Vec::new();
         for seq in 0..self.una {
@@ -557,340 +556,5 @@ impl Bench {
             waiting.append(&mut self.drain());
         }
         panic!("the flow does not end: {:?}", self.sender.view());
-    }
-}
-
-/// A deterministic source of bits.
-struct Dice(u64);
-
-impl Dice {
-    /// A number below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % sides
-    }
-
-    /// When a packet of now arrives, unless it is lost: one in 30 is, one in 20
-    /// is up to 150 ms late, and now and then one takes seconds.
-    fn arrival(&mut self, now: Instant) -> Option<Instant> {
-        let (lost, late, by, spike) =
-            (self.roll(30), self.roll(20), self.roll(150), self.roll(300));
-        let mut delay = Duration::from_millis(50);
-        if late == 0 {
-            delay = delay + Duration::from_millis(by);
-        }
-        if spike == 0 {
-            delay = delay + Duration::from_millis(1000 + 20 * by);
-        }
-        (lost > 0).then(|| now + delay)
-    }
-}
-
-enum Packet {
-    Data(Segment),
-    Ack(Ack),
-}
-
-/// The whole flow over a path that loses, delays and reorders both ways, to a
-/// node that moves now and then.
-fn transfer(p: &Profile, recovery: &str, policies: Vec<Policy>, seed: u64) {
-    let mut bench = Bench::new(p, recovery, policies);
-    let mut moves = Dice(seed);
-    let mut leaves = false;
-    let mut receiver = Receiver::new(p.receiver);
-    let mut dice = Dice(seed);
-    let mut path: BTreeMap<(Instant, u64), Packet> = BTreeMap::new();
-    let mut count = 0;
-    let mut carry = |path: &mut BTreeMap<_, _>, now, packet| {
-        count += 1;
-        if let Some(at) = dice.arrival(now) {
-            path.insert((at, count), packet);
-        }
-    };
-    // What opening has sent is lost: the SYN goes again.
-    for _ in 0..100_000 {
-        if bench.sender.is_done() {
-            assert_eq!(receiver.highest(), FLOW_END);
-            return;
-        }
-        let timers = [bench.sender.poll_timer(), receiver.poll_timer()];
-        let timer = timers.into_iter().flatten().map(|(at, _)| at).min();
-        let arrives = path.first_key_value().map(|((at, _), _)| *at);
-        let next = timer.into_iter().chain(arrives).min();
-        bench.now = next.unwrap_or_else(|| panic!("the flow stands still"));
-        let now = bench.now;
-        if moves.roll(30) == 0 {
-            // Warned of, then done.
-            let acks: Vec<Ack> = if leaves {
-                receiver.on_attached(now).collect()
-            } else {
-                receiver.on_warning(now).collect()
-            };
-            leaves = !leaves;
-            for ack in acks {
-                carry(&mut path, now, Packet::Ack(ack));
-            }
-        }
-        if arrives == Some(now) {
-            match path.pop_first().map(|(_, packet)| packet) {
-                Some(Packet::Data(segment)) => {
-                    if let Some(ack) = receiver.on_segment(now, &segment) {
-                        carry(&mut path, now, Packet::Ack(ack));
-                    }
-                }
-                Some(Packet::Ack(ack)) => bench.sender.on_ack(now, &ack, &mut bench.watch),
-                None => {}
-            }
-        } else {
-            bench.sender.on_timer(now, &mut bench.watch);
-            if let Some(ack) = receiver.on_timer(now) {
-                carry(&mut path, now, Packet::Ack(ack));
-            }
-        }
-        for segment in bench.drain() {
-            carry(&mut path, now, Packet::Data(segment));
-        }
-    }
-    panic!("the flow does not end: {:?}", bench.sender.view());
-}
-
-/// Runs `check`, and says with which parts it failed.
-fn with_parts(p: &Profile, check: impl FnOnce()) {
-    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
-    assert!(run.is_ok(), "{}", named(p));
-}
-
-#[test]
-fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders() {
-    for (profile_index, turned) in [(0, false), (1, false), (1, true), (2, false)] {
-        for (r, recovery) in recoveries().enumerate() {
-            for (s, seed) in [1, 0x9E37_79B9_7F4A_7C15].into_iter().enumerate() {
-                let (good, _) = combinations(profile_index, recovery, turned, r + s);
-                for p in good {
-                    with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
-                }
-            }
-        }
-    }
-}
-
-/// Every signal, with a sender that heeds marks and one that does not.
-#[test]
-fn every_signal_of_a_node_that_moves_ends_its_flow() {
-    for profile_index in 0..PROFILES.len() {
-        for recovery in recoveries() {
-            let mut p = configured(profile_index, recovery);
-            for signal in HANDOVER_SIGNALS {
-                let signalling = AnyHandoffSignal::named(signal.name);
-                p.receiver.signal = signalling.unwrap_or_else(|| panic!("registered"));
-                for heeds in [false, true] {
-                    for seed in 1..=40 {
-                        let ehn = heeds.then(|| Policy::named("ehn-restore")).flatten();
-                        let policies = ehn.into_iter().collect();
-                        let seed = seed * 0x9E37_79B9;
-                        let run = || transfer(&p, recovery, policies, seed);
-                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-                        assert!(run.is_ok(), "{} {heeds} {seed} {}", signal.name, named(&p));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Every policy, told of its link at the start: among them those that send trains.
-#[test]
-fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
-    for profile_index in 0..PROFILES.len() {
-        for recovery in recoveries() {
-            let p = configured(profile_index, recovery);
-            for info in POLICIES {
-                for turned in [false, true] {
-                    for seed in 1..=20 {
-                        let mut policy = Policy::named(info.name);
-                        if let (Some(policy), true) = (&mut policy, turned) {
-                            turn_knobs(info, |name, value| policy.set_knob(name, value));
-                        }
-                        let policies = policy.into_iter().collect();
-                        let run = || transfer(&p, recovery, policies, seed * 0x9E37_79B9);
-                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-                        assert!(run.is_ok(), "{} {turned} {seed} {}", info.name, named(&p));
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
-    for turned in [false, true] {
-        for profile_index in 0..PROFILES.len() {
-            for recovery in recoveries() {
-                for controller in controllers(0, turned).take(CONGESTION_CONTROLLERS.len()) {
-                    let mut p = configured(profile_index, recovery);
-                    p.sender.congestion = controller;
-                    for seed in 1..=20 {
-                        with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What cannot work is refused: NCR without SACK, a classifier with Tahoe,
-/// Eifel without timestamps.
-#[test]
-fn some_combinations_of_parts_are_refused() {
-    for (profile_index, recovery, least) in [(1, "reno", 30), (1, "tahoe", 40), (0, "sack1", 12)] {
-        let (good, refused) = combinations(profile_index, recovery, false, 0);
-        assert!(refused >= least, "{recovery}: {refused}");
-        assert!(!good.is_empty(), "{recovery}");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn arbitrary_acks_break_no_combination_of_parts(
-        steps in prop::collection::vec(step(), 0..80),
-        profile_index in 0usize..3,
-        turned in any::<bool>(),
-        controller in 0..CONGESTION_CONTROLLERS.len(),
-        with_policies in prop_oneof![Just(None), any::<bool>().prop_map(Some)],
-        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
-    ) {
-        for recovery in recoveries() {
-            let (good, _) = combinations(profile_index, recovery, turned, controller);
-            for mut p in good {
-                if let Some(window) = receiver_window {
-                    p.sender.receiver_window = window;
-                }
-                let policies = with_policies.map(policies).unwrap_or_default();
-                with_parts(&p, || {
-                    let mut bench = Bench::new(&p, recovery, policies);
-                    for step in &steps {
-                        bench.take(step);
-                    }
-                    bench.finish(&p);
-                });
-            }
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn arbitrary_acks_never_break_a_sender_and_honest_ones_end_its_flow(
-        steps in prop::collection::vec(step(), 0..120),
-        profile_index in 0usize..3,
-        controller in 0..CONGESTION_CONTROLLERS.len(),
-        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
-    ) {
-        for recovery in recoveries() {
-            let mut p = configured(profile_index, recovery);
-            if let Some(window) = receiver_window {
-                p.sender.receiver_window = window;
-            }
-            let each = policies(true).into_iter().map(|policy| vec![policy]);
-            let sets = std::iter::once(Vec::new())
-                .chain(each)
-                .chain([false, true].map(policies));
-            for (policies, controller) in sets.zip(controllers(controller, false)) {
-                p.sender.congestion = controller;
-                let mut bench = Bench::new(&p, recovery, policies);
-                for step in &steps {
-                    bench.take(step);
-                }
-                bench.finish(&p);
-            }
-        }
-    }
-
-    /// Duplicates, partial ACKs and blocks of what was never sent or has long been
-    /// acknowledged, with timeouts and orders to go back in between. What must
-    /// hold after each is in [`Bench::drain`].
-    #[test]
-    fn a_receiver_that_lies_leaves_every_recovery_whole(
-        steps in prop::collection::vec(hostile_step(), 0..150),
-        profile_index in 0usize..3,
-        other_rules in any::<bool>(),
-        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
-    ) {
-        for recovery in recoveries() {
-            let mut p = configured(profile_index, recovery);
-            if other_rules {
-                p.sender.recovery_rules = match p.sender.recovery_rules {
-                    RecoveryRules::Rfc => RecoveryRules::Ns2,
-                    RecoveryRules::Ns2 => RecoveryRules::Rfc,
-                };
-                p.sender.newreno_deflation = false;
-            }
-            if let Some(window) = receiver_window {
-                p.sender.receiver_window = window;
-            }
-            for name in ["", "ehn-restore", "rapid"] {
-                let policies = Policy::named(name).into_iter().collect();
-                let mut bench = Bench::new(&p, recovery, policies);
-                bench.lies = true;
-                for step in &steps {
-                    bench.take(step);
-                }
-                bench.finish(&p);
-            }
-        }
-    }
-
-    /// Karn: no sample of a retransmitted segment, and the back-off stays until a valid sample.
-    #[test]
-    fn back_off_ends_only_with_a_valid_sample(delay_ms in 20u64..5000, losses in 1usize..6) {
-        for recovery in recoveries() {
-            let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
-            prop_assert!(p.set("recovery", recovery).is_ok());
-            prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
-            // RFC 6298 (5.7) would start data afresh after lost SYNs.
-            p.sender.rto_after_syn_timeout = None;
-            let mut sender = Sender::new(&p.sender, []);
-            let mut now = Instant::ZERO;
-            sender.open(now, &mut ());
-            let mut sent: Vec<_> =
-                std::iter::from_fn(|| sender.poll_transmit(now)).collect();
-            for _ in 0..losses {
-                now = sender.poll_timer().map_or(now, |(deadline, _)| deadline);
-                sender.on_timer(now, &mut ());
-                sent.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
-            }
-            prop_assert!(sent[1..].iter().all(|s| s.seq == 0 && s.retransmission));
-            // Linux does not back off for the first four SYNs.
-            let doublings = losses - if recovery == "linux" { losses.min(4) } else { 0 };
-            prop_assert_eq!(sender.backoff(), 1 << doublings);
-            now += Duration::from_millis(delay_ms);
-            let samples = std::cell::Cell::new(0);
-            let log = &mut |_: Instant, e: SenderEvent<'_>| {
-                samples.set(samples.get() + u32::from(matches!(e, SenderEvent::RttSample(_))));
-            };
-            let ack = |number| Ack {
-                ack: number,
-                sack: SackBlocks::default(),
-                echo: None,
-                cause_sent: Instant::ZERO,
-                says: Says::Nothing,
-            };
-            // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
-            sender.on_ack(now, &ack(1), log);
-            prop_assert_eq!((samples.get(), sender.backoff()), (0, 1 << doublings));
-            let data: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
-            prop_assert!(!data.is_empty());
-            now += Duration::from_millis(delay_ms);
-            // New data, sent once: a sample, and the back-off ends.
-            sender.on_ack(now, &ack(2), log);
-            prop_assert_eq!((samples.get(), sender.backoff()), (1, 1));
-        }
     }
 }

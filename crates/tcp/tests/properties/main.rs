@@ -1,0 +1,260 @@
+//! Every kind of recovery with every policy and every part, under arbitrary ACKs,
+//! under honest ones, and over a path that loses and reorders.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+mod bench;
+mod transfer;
+
+use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_control::policy::{Policy, POLICIES};
+use midflight_control::signal::{AnyHandoffSignal, HANDOVER_SIGNALS};
+use midflight_tcp::{
+    profile, Ack, Profile, RecoveryRules, SackBlocks, Says, Sender, SenderEvent, PROFILES,
+};
+use midflight_units::{Duration, Instant};
+use proptest::prelude::*;
+
+use crate::bench::{
+    combinations, configured, controllers, hostile_step, named, policies, recoveries, step,
+    turn_knobs, Bench,
+};
+use crate::transfer::transfer;
+
+/// Runs `check`, and says with which parts it failed.
+fn with_parts(p: &Profile, check: impl FnOnce()) {
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+    assert!(run.is_ok(), "{}", named(p));
+}
+
+#[test]
+fn every_combination_of_parts_ends_its_flow_over_a_path_that_loses_and_reorders() {
+    for (profile_index, turned) in [(0, false), (1, false), (1, true), (2, false)] {
+        for (r, recovery) in recoveries().enumerate() {
+            for (s, seed) in [1, 0x9E37_79B9_7F4A_7C15].into_iter().enumerate() {
+                let (good, _) = combinations(profile_index, recovery, turned, r + s);
+                for p in good {
+                    with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
+                }
+            }
+        }
+    }
+}
+
+/// Every signal, with a sender that heeds marks and one that does not.
+#[test]
+fn every_signal_of_a_node_that_moves_ends_its_flow() {
+    for profile_index in 0..PROFILES.len() {
+        for recovery in recoveries() {
+            let mut p = configured(profile_index, recovery);
+            for signal in HANDOVER_SIGNALS {
+                let signalling = AnyHandoffSignal::named(signal.name);
+                p.receiver.signal = signalling.unwrap_or_else(|| panic!("registered"));
+                for heeds in [false, true] {
+                    for seed in 1..=40 {
+                        let ehn = heeds.then(|| Policy::named("ehn-restore")).flatten();
+                        let policies = ehn.into_iter().collect();
+                        let seed = seed * 0x9E37_79B9;
+                        let run = || transfer(&p, recovery, policies, seed);
+                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                        assert!(run.is_ok(), "{} {heeds} {seed} {}", signal.name, named(&p));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every policy, told of its link at the start: among them those that send trains.
+#[test]
+fn every_policy_ends_its_flow_over_a_path_that_loses_and_reorders() {
+    for profile_index in 0..PROFILES.len() {
+        for recovery in recoveries() {
+            let p = configured(profile_index, recovery);
+            for info in POLICIES {
+                for turned in [false, true] {
+                    for seed in 1..=20 {
+                        let mut policy = Policy::named(info.name);
+                        if let (Some(policy), true) = (&mut policy, turned) {
+                            turn_knobs(info, |name, value| policy.set_knob(name, value));
+                        }
+                        let policies = policy.into_iter().collect();
+                        let run = || transfer(&p, recovery, policies, seed * 0x9E37_79B9);
+                        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                        assert!(run.is_ok(), "{} {turned} {seed} {}", info.name, named(&p));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
+    for turned in [false, true] {
+        for profile_index in 0..PROFILES.len() {
+            for recovery in recoveries() {
+                for controller in controllers(0, turned).take(CONGESTION_CONTROLLERS.len()) {
+                    let mut p = configured(profile_index, recovery);
+                    p.sender.congestion = controller;
+                    for seed in 1..=20 {
+                        with_parts(&p, || transfer(&p, recovery, Vec::new(), seed));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What cannot work is refused: NCR without SACK, a classifier with Tahoe,
+/// Eifel without timestamps.
+#[test]
+fn some_combinations_of_parts_are_refused() {
+    for (profile_index, recovery, least) in [(1, "reno", 30), (1, "tahoe", 40), (0, "sack1", 12)] {
+        let (good, refused) = combinations(profile_index, recovery, false, 0);
+        assert!(refused >= least, "{recovery}: {refused}");
+        assert!(!good.is_empty(), "{recovery}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_acks_break_no_combination_of_parts(
+        steps in prop::collection::vec(step(), 0..80),
+        profile_index in 0usize..3,
+        turned in any::<bool>(),
+        controller in 0..CONGESTION_CONTROLLERS.len(),
+        with_policies in prop_oneof![Just(None), any::<bool>().prop_map(Some)],
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in recoveries() {
+            let (good, _) = combinations(profile_index, recovery, turned, controller);
+            for mut p in good {
+                if let Some(window) = receiver_window {
+                    p.sender.receiver_window = window;
+                }
+                let policies = with_policies.map(policies).unwrap_or_default();
+                with_parts(&p, || {
+                    let mut bench = Bench::new(&p, recovery, policies);
+                    for step in &steps {
+                        bench.take(step);
+                    }
+                    bench.finish(&p);
+                });
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_acks_never_break_a_sender_and_honest_ones_end_its_flow(
+        steps in prop::collection::vec(step(), 0..120),
+        profile_index in 0usize..3,
+        controller in 0..CONGESTION_CONTROLLERS.len(),
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in recoveries() {
+            let mut p = configured(profile_index, recovery);
+            if let Some(window) = receiver_window {
+                p.sender.receiver_window = window;
+            }
+            let each = policies(true).into_iter().map(|policy| vec![policy]);
+            let sets = std::iter::once(Vec::new())
+                .chain(each)
+                .chain([false, true].map(policies));
+            for (policies, controller) in sets.zip(controllers(controller, false)) {
+                p.sender.congestion = controller;
+                let mut bench = Bench::new(&p, recovery, policies);
+                for step in &steps {
+                    bench.take(step);
+                }
+                bench.finish(&p);
+            }
+        }
+    }
+
+    /// Duplicates, partial ACKs and blocks of what was never sent or has long been
+    /// acknowledged, with timeouts and orders to go back in between. What must
+    /// hold after each is in [`Bench::drain`].
+    #[test]
+    fn a_receiver_that_lies_leaves_every_recovery_whole(
+        steps in prop::collection::vec(hostile_step(), 0..150),
+        profile_index in 0usize..3,
+        other_rules in any::<bool>(),
+        receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
+    ) {
+        for recovery in recoveries() {
+            let mut p = configured(profile_index, recovery);
+            if other_rules {
+                p.sender.recovery_rules = match p.sender.recovery_rules {
+                    RecoveryRules::Rfc => RecoveryRules::Ns2,
+                    RecoveryRules::Ns2 => RecoveryRules::Rfc,
+                };
+                p.sender.newreno_deflation = false;
+            }
+            if let Some(window) = receiver_window {
+                p.sender.receiver_window = window;
+            }
+            for name in ["", "ehn-restore", "rapid"] {
+                let policies = Policy::named(name).into_iter().collect();
+                let mut bench = Bench::new(&p, recovery, policies);
+                bench.lies = true;
+                for step in &steps {
+                    bench.take(step);
+                }
+                bench.finish(&p);
+            }
+        }
+    }
+
+    /// Karn: no sample of a retransmitted segment, and the back-off stays until a valid sample.
+    #[test]
+    fn back_off_ends_only_with_a_valid_sample(delay_ms in 20u64..5000, losses in 1usize..6) {
+        for recovery in recoveries() {
+            let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
+            prop_assert!(p.set("recovery", recovery).is_ok());
+            prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
+            // RFC 6298 (5.7) would start data afresh after lost SYNs.
+            p.sender.rto_after_syn_timeout = None;
+            let mut sender = Sender::new(&p.sender, []);
+            let mut now = Instant::ZERO;
+            sender.open(now, &mut ());
+            let mut sent: Vec<_> =
+                std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+            for _ in 0..losses {
+                now = sender.poll_timer().map_or(now, |(deadline, _)| deadline);
+                sender.on_timer(now, &mut ());
+                sent.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
+            }
+            prop_assert!(sent[1..].iter().all(|s| s.seq == 0 && s.retransmission));
+            // Linux does not back off for the first four SYNs.
+            let doublings = losses - if recovery == "linux" { losses.min(4) } else { 0 };
+            prop_assert_eq!(sender.backoff(), 1 << doublings);
+            now += Duration::from_millis(delay_ms);
+            let samples = std::cell::Cell::new(0);
+            let log = &mut |_: Instant, e: SenderEvent<'_>| {
+                samples.set(samples.get() + u32::from(matches!(e, SenderEvent::RttSample(_))));
+            };
+            let ack = |number| Ack {
+                ack: number,
+                sack: SackBlocks::default(),
+                echo: None,
+                cause_sent: Instant::ZERO,
+                says: Says::Nothing,
+            };
+            // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
+            sender.on_ack(now, &ack(1), log);
+            prop_assert_eq!((samples.get(), sender.backoff()), (0, 1 << doublings));
+            let data: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+            prop_assert!(!data.is_empty());
+            now += Duration::from_millis(delay_ms);
+            // New data, sent once: a sample, and the back-off ends.
+            sender.on_ack(now, &ack(2), log);
+            prop_assert_eq!((samples.get(), sender.backoff()), (1, 1));
+        }
+    }
+}
