@@ -5,7 +5,7 @@ use midflight_units::Seq;
 
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// Counting and sending by the cumulative ACK.
 #[derive(Clone, Debug, Default)]
@@ -91,15 +91,15 @@ impl Cumulative {
     }
 
     /// Orders changed the window, or what the sender thinks of a recovery.
-    pub(super) fn turn(&mut self, core: &Core, turn: Turn) {
+    pub(super) fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         self.limited = match self.limited {
             Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
-        match turn {
+        match request {
             // Segments that arrived before may be echoed where a recovery was on.
-            Turn::Again | Turn::Rewind => {}
-            Turn::Forget | Turn::Count => {
+            RecoveryRequest::Again | RecoveryRequest::Rewind => {}
+            RecoveryRequest::Forget | RecoveryRequest::Count => {
                 self.recover = self.recover.min(core.books.una().saturating_sub(1));
             }
         }

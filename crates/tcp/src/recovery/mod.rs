@@ -18,7 +18,7 @@ use midflight_units::Seq;
 use crate::config::{RecoveryRules, SenderConfig};
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::{Core, SlotKind, Turn};
+use crate::sender::{Core, RecoveryRequest, SlotKind};
 
 /// What a kind of recovery does. Every method finds the shared state already
 /// at the present.
@@ -42,7 +42,7 @@ pub(crate) trait LossRecovery {
     fn on_patience_over(&mut self, _core: &mut Core) {}
     /// The connection opened, or orders changed the window: look again whether
     /// something may be sent; or they said what became of a recovery.
-    fn on_turn(&mut self, core: &Core, turn: Turn);
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest);
 }
 
 /// What a kind of recovery is called, and what goes with it.
@@ -216,10 +216,10 @@ macro_rules! recoveries {
                 }
             }
 
-            pub(crate) fn on_turn(&mut self, core: &Core, turn: Turn) {
+            pub(crate) fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
                 match self {
-                    $(Self::$variant(r) => r.on_turn(core, turn),)+
-                    Self::$other(r) => r.on_turn(core, turn),
+                    $(Self::$variant(r) => r.on_request(core, request),)+
+                    Self::$other(r) => r.on_request(core, request),
                 }
             }
         }
@@ -255,6 +255,6 @@ impl RecoveryKind {
 
 impl Recovery {
     pub(crate) fn on_open(&mut self, core: &Core) {
-        self.on_turn(core, Turn::Again);
+        self.on_request(core, RecoveryRequest::Again);
     }
 }

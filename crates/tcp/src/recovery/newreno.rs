@@ -9,7 +9,7 @@ use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::config::PartialAckTimer;
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// State of a NewReno sender beside the shared one.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +98,7 @@ impl LossRecovery for NewReno {
         }
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
-        self.cumulative.turn(core, turn);
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
+        self.cumulative.on_request(core, request);
     }
 }

@@ -15,7 +15,7 @@ use super::{LossRecovery, RecoveryKind};
 use crate::config::PartialAckTimer;
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// (31) Segments that NewReno sends for one ACK while duplicates count.
 const NEWRENO_BURST: u32 = 2;
@@ -249,7 +249,7 @@ impl LossRecovery for Ns2Reno {
         }
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         self.limited = match self.limited {
             Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
@@ -257,11 +257,11 @@ impl LossRecovery for Ns2Reno {
         if !core.loss.in_fast_recovery() {
             self.inflation = 0;
         }
-        match turn {
-            Turn::Again => {}
+        match request {
+            RecoveryRequest::Again => {}
             // Segments that arrived before may be echoed where a recovery was on.
-            Turn::Rewind => self.last_reduction = Reduction::Other,
-            Turn::Forget | Turn::Count => {
+            RecoveryRequest::Rewind => self.last_reduction = Reduction::Other,
+            RecoveryRequest::Forget | RecoveryRequest::Count => {
                 self.last_reduction = Reduction::Other;
                 self.recover = self.recover.min(last(core.books.una()) - 1);
             }

@@ -13,7 +13,7 @@ use midflight_units::{Ring, Seq};
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, SackBlock};
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// SACKed segments. What RFC 6675 counts of them is kept up to date with each change, so that
 /// an ACK takes the same time however many there are.
@@ -506,16 +506,16 @@ impl LossRecovery for Sack {
         }
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         self.limited = match self.limited {
             Some(_) if core.loss.dupacks() > 0 => core.limited_window(),
             _ => None,
         };
-        if turn == Turn::Rewind {
+        if request == RecoveryRequest::Rewind {
             self.forget_all();
             self.high_rxt = core.books.una();
         }
-        if turn != Turn::Again {
+        if request != RecoveryRequest::Again {
             // What a recovery that was taken back has sent again is under way, and
             // does not go once more (HighRxt outlives the undo).
             self.recovery_point = core.books.una().max(self.high_rxt);

@@ -14,7 +14,7 @@ use super::ns2_scoreboard::Ns2Scoreboard;
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// State of a Sack1 sender beside the shared one.
 #[derive(Educe, Debug, Default)]
@@ -201,18 +201,18 @@ impl LossRecovery for Sack1 {
         self.open |= core.loss.in_fast_recovery();
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         self.open = core.loss.in_fast_recovery() || core.loss.dupacks() == 0;
         if core.loss.dupacks() == 0 {
             self.limited = None;
         }
-        match turn {
-            Turn::Again => {}
-            Turn::Forget | Turn::Rewind => {
+        match request {
+            RecoveryRequest::Again => {}
+            RecoveryRequest::Forget | RecoveryRequest::Rewind => {
                 self.recover = 0;
                 self.board.clear();
             }
-            Turn::Count => {
+            RecoveryRequest::Count => {
                 self.recover = 0;
                 self.limited = None;
             }

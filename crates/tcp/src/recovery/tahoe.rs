@@ -8,7 +8,7 @@ use super::cumulative::Cumulative;
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// State of a Tahoe sender beside the shared one.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,7 @@ impl LossRecovery for Tahoe {
         }
     }
 
-    fn on_turn(&mut self, core: &Core, turn: Turn) {
-        self.cumulative.turn(core, turn);
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
+        self.cumulative.on_request(core, request);
     }
 }

@@ -31,13 +31,13 @@ use midflight_control::{Listens, Reordering};
 use midflight_units::{Duration, Instant, Seq};
 
 use self::books::Books;
-use self::detector::Watch;
+use self::detector::UnneededWatch;
 use self::loss_state::LossState;
 use self::path::Path;
-use self::quick_start::Asking;
+use self::quick_start::RateRequest;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
-use self::train::Course;
+use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Segment};
@@ -45,7 +45,7 @@ use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum RecoveryRequest {
     /// Look again at what may be sent.
     Again,
     /// Nothing was lost: forget that there was a recovery.
@@ -67,9 +67,9 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     /// The train under way.
-    train: Option<Course>,
+    train: Option<ActiveTrain>,
     /// A rate asked for, and one to report.
-    asking: Option<Asking>,
+    asking: Option<RateRequest>,
     report: Option<(RateCode, Nonce)>,
     /// That of the last request, which a report repeats.
     last_nonce: Nonce,
@@ -100,11 +100,11 @@ pub(crate) struct Core {
     judged: Option<LossCause>,
     detector: AnySpuriousDetector,
     /// Follows retransmissions for policies that heed unneeded ones.
-    watch: Option<Box<Watch>>,
+    unneeded: Option<Box<UnneededWatch>>,
     /// How many new segments may go before the next order.
     pub(crate) probe: Option<u32>,
     /// What applied orders ask of the recovery.
-    turn: Option<Turn>,
+    request: Option<RecoveryRequest>,
     /// What else has led to the present state, beside what happened last.
     noted: Option<Trigger>,
 }
@@ -136,9 +136,9 @@ impl Core {
             classifier: config.loss_classifier,
             judged: None,
             detector: config.spurious_detector,
-            watch: None,
+            unneeded: None,
             probe: None,
-            turn: None,
+            request: None,
             noted: None,
             config: *config,
         };
@@ -155,13 +155,13 @@ impl Core {
         self.policies.extend(policies);
         self.note_policies();
         if !self.listens.to(Listens::UNNEEDED) {
-            self.watch = None;
+            self.unneeded = None;
         }
     }
 
     /// See [`super::Sender::watch_retransmissions`].
     pub(crate) fn watch_retransmissions(&mut self) {
-        self.watch = Some(Box::default());
+        self.unneeded = Some(Box::default());
     }
 
     pub(crate) fn open(&mut self, now: Instant, log: &mut impl Log) {

@@ -7,7 +7,7 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
-pub(crate) use self::core::{Core, SlotKind, Turn};
+pub(crate) use self::core::{Core, RecoveryRequest, SlotKind};
 use crate::config::SenderConfig;
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::Recovery;
@@ -55,7 +55,7 @@ impl Sender {
         let more = end > self.core.books.end();
         self.core.books.set_end(end);
         if more {
-            self.recovery.on_turn(&self.core, Turn::Again);
+            self.recovery.on_request(&self.core, RecoveryRequest::Again);
         }
     }
 
@@ -95,8 +95,8 @@ impl Sender {
             self.recovery.on_window_open();
         }
         self.core.consult_after_ack(ack, standing, special, log);
-        if let Some(turn) = self.core.take_turn() {
-            self.recovery.on_turn(&self.core, turn);
+        if let Some(request) = self.core.take_request() {
+            self.recovery.on_request(&self.core, request);
         }
         let trigger = if ack.ack > standing.0 {
             Trigger::NewAck
@@ -119,8 +119,8 @@ impl Sender {
     pub fn on_notice<L: Log>(&mut self, now: Instant, notice: &Notice, log: &mut L) {
         let states = States::before::<L>(self);
         if self.core.consult_notice(now, notice, log) {
-            let turn = self.core.take_turn().unwrap_or(Turn::Again);
-            self.recovery.on_turn(&self.core, turn);
+            let request = self.core.take_request().unwrap_or(RecoveryRequest::Again);
+            self.recovery.on_request(&self.core, request);
         }
         states.after(self, Trigger::Notice, log);
     }

@@ -6,7 +6,7 @@ use midflight_units::Seq;
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::{Core, Turn};
+use crate::sender::{Core, RecoveryRequest};
 
 /// Keeps nothing beside the shared state.
 #[derive(Clone, Debug, Default)]
@@ -40,5 +40,5 @@ impl LossRecovery for Timeouts {
 
     fn retransmit(&mut self, _core: &mut Core, _log: &mut impl Log) {}
 
-    fn on_turn(&mut self, _core: &Core, _turn: Turn) {}
+    fn on_request(&mut self, _core: &Core, _request: RecoveryRequest) {}
 }

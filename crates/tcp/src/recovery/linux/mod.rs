@@ -33,7 +33,7 @@ use self::send::{Sending, Usage};
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::{Core, SlotKind, Turn};
+use crate::sender::{Core, RecoveryRequest, SlotKind};
 
 /// Reordering that is expected before any is seen, in segments (net.ipv4.tcp_reordering), and at
 /// most (tcp_max_reordering).
@@ -228,11 +228,11 @@ impl LossRecovery for Linux {
         }
     }
 
-    fn on_turn(&mut self, _core: &Core, turn: Turn) {
-        match turn {
-            Turn::Again => {}
-            Turn::Forget | Turn::Count => self.forget(),
-            Turn::Rewind => self.rewind(),
+    fn on_request(&mut self, _core: &Core, request: RecoveryRequest) {
+        match request {
+            RecoveryRequest::Again => {}
+            RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
+            RecoveryRequest::Rewind => self.rewind(),
         }
         self.sending.burst = 0;
         self.sending.new = true;

@@ -10,7 +10,7 @@ use crate::event::Log;
 
 /// What is followed for policies that heed unneeded retransmissions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct UnneededWatch {
     pub(super) retransmissions: UnneededTracker,
     /// What it has found last, as long as no policy has answered.
     pub(super) found: Option<Unneeded>,
@@ -25,11 +25,11 @@ impl Core {
         } else {
             Orders::none()
         };
-        let watch = self.watch.as_mut();
+        let watch = self.unneeded.as_mut();
         let unneeded = watch.and_then(|w| w.retransmissions.on_ack(ack, &view));
         self.apply(self.detector.info().name, &orders, log);
         self.note_detecting();
-        if let (Some(watch), true) = (&mut self.watch, unneeded.is_some()) {
+        if let (Some(watch), true) = (&mut self.unneeded, unneeded.is_some()) {
             watch.found = unneeded;
             self.consult_unneeded(log);
         }
@@ -37,7 +37,7 @@ impl Core {
 
     /// Notes whether the detector or the watch waits for something.
     pub(super) fn note_detecting(&mut self) {
-        let watch = self.watch.as_deref();
+        let watch = self.unneeded.as_deref();
         let watching = watch.is_some_and(|w| w.retransmissions.is_waiting());
         self.listens = self.listens.without(Listens::RETRANSMISSIONS)
             | self.detector.listens()
@@ -46,7 +46,7 @@ impl Core {
 
     /// Tells the watch, if a policy wants one, of a recovery that begins.
     pub(super) fn begin_watch(&mut self, before: &SenderView, timeout: bool) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.unneeded {
             watch.found = None;
             watch.retransmissions.begin(before, timeout);
         }
@@ -54,13 +54,13 @@ impl Core {
 
     /// Tells the policies of a recovery that was not needed, until one answers.
     pub(super) fn consult_unneeded(&mut self, log: &mut impl Log) -> bool {
-        let mut found = self.watch.as_ref().and_then(|w| w.found);
+        let mut found = self.unneeded.as_ref().and_then(|w| w.found);
         let applied = self.ask(Some(Listens::UNNEEDED), log, |policy, view| {
             let orders = found.map_or_else(Orders::none, |what| policy.on_unneeded(&what, view));
             found = found.filter(|_| orders.is_empty());
             orders
         });
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.unneeded {
             watch.found = watch.found.and(found);
         }
         applied.any
@@ -70,7 +70,7 @@ impl Core {
     #[cold]
     pub(super) fn note_retransmission(&mut self, seq: Seq) {
         self.detector.on_retransmission(seq);
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.unneeded {
             watch.retransmissions.on_retransmission(seq);
         }
     }

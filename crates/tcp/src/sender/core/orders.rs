@@ -4,7 +4,7 @@ use std::ops::BitOrAssign;
 
 use midflight_control::{Listens, Order, Orders};
 
-use super::{Core, Turn};
+use super::{Core, RecoveryRequest};
 use crate::event::{Author, Log, SenderEvent};
 use crate::state::Trigger;
 
@@ -103,7 +103,7 @@ impl Core {
                     } else {
                         self.books.go_back();
                     }
-                    self.turn_to(Turn::Again);
+                    self.request(RecoveryRequest::Again);
                 }
                 Order::Rewind => self.rewind(by, log),
                 Order::Resume | Order::ResumeCounting => {
@@ -147,9 +147,9 @@ impl Core {
         self.books.resume();
         self.loss.reset();
         if counting {
-            self.turn = Some(Turn::Count);
+            self.request = Some(RecoveryRequest::Count);
         } else {
-            self.turn_to(Turn::Forget);
+            self.request(RecoveryRequest::Forget);
         }
     }
 
@@ -157,7 +157,7 @@ impl Core {
     fn rewind(&mut self, by: Author, log: &mut impl Log) {
         self.noted = Some(Trigger::Mark);
         self.detector.forget();
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.unneeded {
             watch.retransmissions.forget();
             watch.found = None;
         }
@@ -175,11 +175,11 @@ impl Core {
         }
         self.cancel_timing();
         self.restart_timer();
-        self.turn_to(Turn::Rewind);
+        self.request(RecoveryRequest::Rewind);
     }
 
-    fn turn_to(&mut self, turn: Turn) {
-        self.turn = Some(turn);
+    fn request(&mut self, request: RecoveryRequest) {
+        self.request = Some(request);
         self.end_duplicates();
         self.loss.set_dupacks(0);
     }

@@ -78,7 +78,7 @@ impl Core {
         self.path.rtt_sampled = false;
         let mut applied = self.interrupt_train();
         applied |= self.ask(None, log, |p, view| p.on_notice(notice, view)).any;
-        if self.watch.is_some() {
+        if self.unneeded.is_some() {
             applied |= self.consult_unneeded(log);
         }
         applied

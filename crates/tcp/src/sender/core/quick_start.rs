@@ -15,7 +15,7 @@ const IP_TTL: u8 = 64;
 
 /// A rate asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asking {
+pub(super) struct RateRequest {
     rate: RateCode,
     /// With which segment, and when; none while it waits for one to go.
     sent: Option<(Seq, Instant, Request)>,
@@ -23,7 +23,7 @@ pub(super) struct Asking {
     next: Option<RateCode>,
 }
 
-impl Asking {
+impl RateRequest {
     fn new(rate: RateCode) -> Self {
         Self {
             rate,
@@ -48,7 +48,7 @@ impl Core {
     pub(super) fn ask_for_rate(&mut self, rate: RateCode) {
         match &mut self.asking {
             Some(asking) if asking.sent.is_some() => asking.next = Some(rate),
-            asking => *asking = Some(Asking::new(rate)),
+            asking => *asking = Some(RateRequest::new(rate)),
         }
         self.hold();
     }
@@ -76,7 +76,7 @@ impl Core {
             }
         }
         let (now, seq) = (self.now, segment.seq);
-        if let Some(Asking {
+        if let Some(RateRequest {
             rate,
             sent: sent @ None,
             ..
@@ -98,7 +98,7 @@ impl Core {
     /// Tells the policies of the answer to a request, or that its segment was
     /// acknowledged without one.
     pub(super) fn consult_rate(&mut self, ack: &Ack, una_before: Seq, log: &mut impl Log) {
-        let Some(Asking {
+        let Some(RateRequest {
             sent: Some((seq, at, request)),
             next,
             ..
@@ -138,7 +138,7 @@ impl Core {
     /// What was asked for is settled. If something else is to be asked for it is,
     /// and the routers learn that what they approved will not be used.
     fn ask_anew(&mut self, next: Option<RateCode>) -> bool {
-        self.asking = next.map(Asking::new);
+        self.asking = next.map(RateRequest::new);
         if next.is_some() {
             self.report_rate(RateCode::ZERO);
         }
@@ -148,7 +148,7 @@ impl Core {
 
     /// A request whose own segment has timed out is taken for denied.
     pub(super) fn rate_timed_out(&mut self, log: &mut impl Log) {
-        let Some(Asking {
+        let Some(RateRequest {
             sent: Some((seq, at, _)),
             next,
             ..

@@ -28,7 +28,7 @@ use crate::state::Trigger;
 
 /// What a sender keeps of the train under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub(super) struct ActiveTrain {
     /// With the number of segments that it has in truth, once it has begun.
     train: Train,
     gaps: Gaps,
@@ -43,7 +43,7 @@ pub(super) struct Course {
     refused: bool,
 }
 
-impl Course {
+impl ActiveTrain {
     fn all_gone(&self) -> bool {
         self.gone > 0 && self.gone >= self.train.segments
     }
@@ -77,9 +77,9 @@ impl Course {
 impl Core {
     /// Number of the train under way. One that goes on is not while there is nothing to send.
     pub(super) fn train(&self) -> Option<u16> {
-        let waits = |course: &Course| course.goes_on() && self.books.nxt() >= self.books.end();
-        let course = self.train.filter(|course| !waits(course))?;
-        Some(course.train.number)
+        let waits = |active: &ActiveTrain| active.goes_on() && self.books.nxt() >= self.books.end();
+        let active = self.train.filter(|active| !waits(active))?;
+        Some(active.train.number)
     }
 
     /// Whether a train that is measured can be taken up: of segments never sent before.
@@ -106,7 +106,7 @@ impl Core {
         if !may {
             return;
         }
-        self.train = Some(Course {
+        self.train = Some(ActiveTrain {
             train,
             gaps: train.gaps(self.config.segment_bytes),
             gone: 0,
@@ -129,7 +129,7 @@ impl Core {
 
     /// The same, unless there is to be another one when it is over.
     pub(super) fn interrupt_train(&mut self) -> bool {
-        !self.train.is_some_and(|course| course.goes_on()) && self.end_train()
+        !self.train.is_some_and(|active| active.goes_on()) && self.end_train()
     }
 
     /// Segments that the window and what there is to send allow now.
@@ -142,39 +142,39 @@ impl Core {
     }
 
     /// Whether the next segment has to wait for nothing but its time.
-    fn may_go(&self, course: &Course) -> bool {
-        if course.refused || course.all_gone() {
+    fn may_go(&self, active: &ActiveTrain) -> bool {
+        if active.refused || active.all_gone() {
             return false;
         }
-        if course.gone > 0 {
+        if active.gone > 0 {
             return self.room() > 0;
         }
-        let clear = self.loss.dupacks() == 0 || course.goes_on();
-        clear && self.room() > 0 && self.room() >= self.length(course)
+        let clear = self.loss.dupacks() == 0 || active.goes_on();
+        clear && self.room() > 0 && self.room() >= self.length(active)
     }
 
     /// How many segments a train that has not begun will have.
-    fn length(&self, course: &Course) -> u64 {
+    fn length(&self, active: &ActiveTrain) -> u64 {
         let unsent = self.books.end().saturating_sub(self.books.nxt());
         let most = unsent.min(self.usable_window());
-        most.min(u64::from(course.train.segments))
+        most.min(u64::from(active.train.segments))
     }
 
     /// When the next segment of a train leaves, if it waits for its time, or the next
     /// train is asked for, and when that was decided.
     pub(super) fn departure(&self) -> Option<(Instant, Instant)> {
-        let course = self.train.as_ref()?;
-        (self.may_go(course) || self.awaits_next(course)).then_some(course.due)
+        let active = self.train.as_ref()?;
+        (self.may_go(active) || self.awaits_next(active)).then_some(active.due)
     }
 
     /// Whether the next train waits for nothing but its time.
-    fn awaits_next(&self, course: &Course) -> bool {
-        course.goes_on() && course.all_gone() && self.books.nxt() < self.books.end()
+    fn awaits_next(&self, active: &ActiveTrain) -> bool {
+        active.goes_on() && active.all_gone() && self.books.nxt() < self.books.end()
     }
 
     /// Whether it is time for the next train, and not for a timeout.
     pub(crate) fn next_train_is_due(&self, now: Instant) -> bool {
-        let due = |course: &Course| course.due.0 <= now && self.awaits_next(course);
+        let due = |active: &ActiveTrain| active.due.0 <= now && self.awaits_next(active);
         self.train.as_ref().is_some_and(due) && !self.timer_is_due(now)
     }
 
@@ -191,38 +191,38 @@ impl Core {
     /// Whether a segment of the train is to leave now, or the train lets nothing
     /// go; none where sending takes its usual course.
     pub(crate) fn train_allows(&mut self) -> Option<bool> {
-        let mut course = self.train.filter(|course| !course.is_past())?;
-        if self.books.nxt() >= self.books.end() && !course.all_gone() && !course.goes_on() {
+        let mut active = self.train.filter(|active| !active.is_past())?;
+        if self.books.nxt() >= self.books.end() && !active.all_gone() && !active.goes_on() {
             // There is nothing more to send.
             self.end_train();
             return None;
         }
-        let between = course.gone == 0 || course.all_gone();
-        if self.loss.dupacks() > 0 && between && !course.goes_on() {
+        let between = active.gone == 0 || active.all_gone();
+        if self.loss.dupacks() > 0 && between && !active.goes_on() {
             return None;
         }
-        if course.due.0 > self.now || !self.may_go(&course) {
+        if active.due.0 > self.now || !self.may_go(&active) {
             return Some(false);
         }
-        if course.gone == 0 {
-            course.train.segments = self.length(&course) as u16;
+        if active.gone == 0 {
+            active.train.segments = self.length(&active) as u16;
             let tells_nothing =
-                course.train.segments < 2 && course.train.spacing.measures().is_some();
-            if tells_nothing && !course.goes_on() {
+                active.train.segments < 2 && active.train.spacing.measures().is_some();
+            if tells_nothing && !active.goes_on() {
                 // One segment tells nothing.
                 self.end_train();
                 return None;
             }
-            course.gaps = course.train.gaps(self.config.segment_bytes);
-            self.train = Some(course);
+            active.gaps = active.train.gaps(self.config.segment_bytes);
+            self.train = Some(active);
         }
         Some(true)
     }
 
     /// The recovery had nothing to send although the train allowed it.
     pub(crate) fn train_refused(&mut self) {
-        if let Some(course) = &mut self.train {
-            course.refused = true;
+        if let Some(active) = &mut self.train {
+            active.refused = true;
         }
     }
 
@@ -230,23 +230,23 @@ impl Core {
     pub(crate) fn join_train(&mut self, segment: &mut Segment) {
         let now = self.now;
         let again = segment.retransmission;
-        let measures = |course: &Course| course.train.spacing.measures().is_some();
-        let Some(course) = self.train.as_mut().filter(|c| !(again && measures(c))) else {
+        let measures = |active: &ActiveTrain| active.train.spacing.measures().is_some();
+        let Some(active) = self.train.as_mut().filter(|c| !(again && measures(c))) else {
             return;
         };
-        let mark = course.mark();
+        let mark = active.mark();
         segment.option = mark.map(SegmentOption::Train);
-        course.gone += 1;
-        course.left = now;
-        course.edge = segment.seq + 1;
-        let last = match course.train.then {
+        active.gone += 1;
+        active.left = now;
+        active.edge = segment.seq + 1;
+        let last = match active.train.then {
             Then::NextAfter(gap) => Some(gap),
             _ => None,
         };
-        if let Some(gap) = course.gaps.take().or(last) {
-            course.due = (now + gap, now);
+        if let Some(gap) = active.gaps.take().or(last) {
+            active.due = (now + gap, now);
         }
-        if course.is_past() && mark.is_none() {
+        if active.is_past() && mark.is_none() {
             self.end_train();
         }
     }
@@ -254,9 +254,9 @@ impl Core {
     /// After an ACK: the recovery may have something to send again, and a train that
     /// is acknowledged without a report will have none.
     pub(super) fn follow_train(&mut self) {
-        if let Some(course) = &mut self.train {
-            course.refused = false;
-            if course.all_gone() && self.books.una() >= course.edge && !course.goes_on() {
+        if let Some(active) = &mut self.train {
+            active.refused = false;
+            if active.all_gone() && self.books.una() >= active.edge && !active.goes_on() {
                 self.end_train();
             }
         }
@@ -267,12 +267,12 @@ impl Core {
         let Some(estimate) = ack.says.measured() else {
             return;
         };
-        let of = |course: &Course| course.train.number == estimate.train;
-        let course = self.train.filter(|course| of(course));
-        let rtt = course
-            .filter(Course::all_gone)
-            .map(|course| self.now.since(course.left));
-        if course.is_some() {
+        let of = |active: &ActiveTrain| active.train.number == estimate.train;
+        let active = self.train.filter(|active| of(active));
+        let rtt = active
+            .filter(ActiveTrain::all_gone)
+            .map(|active| self.now.since(active.left));
+        if active.is_some() {
             self.interrupt_train();
         }
         let report = TrainReport { estimate, rtt };

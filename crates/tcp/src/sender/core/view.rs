@@ -4,7 +4,7 @@ use midflight_control::SenderView;
 use midflight_units::{Duration, Seq};
 
 use super::books::Outstanding;
-use super::{Core, Turn};
+use super::{Core, RecoveryRequest};
 use crate::config::RtoRecoveryEnd;
 use crate::state::{State, Trigger};
 
@@ -20,8 +20,8 @@ impl Core {
 
     /// What applied orders ask of the recovery, once.
     #[inline(always)]
-    pub(crate) fn take_turn(&mut self) -> Option<Turn> {
-        self.turn.take()
+    pub(crate) fn take_request(&mut self) -> Option<RecoveryRequest> {
+        self.request.take()
     }
 
     /// The next segment of a probe, if one may go.
