@@ -43,7 +43,9 @@ impl NewReno {
         let segments = core.accept_keeping_timer(ack, log);
         core.loss.set_dupacks(dupacks);
         let restarted = std::mem::replace(&mut self.timer_restarted, true);
-        if !restarted || core.config.newreno_timer == PartialAckTimer::Every {
+        // Frozen by a closed window, it is set anew in either case.
+        let every = core.config.newreno_timer == PartialAckTimer::Every || core.is_closed();
+        if every || !restarted {
             core.restart_timer();
         }
         core.loss.resend(core.books.una());
