@@ -254,8 +254,9 @@ impl Connection {
         if !self.timestamps {
             sender.rtt_sampling = RttSampling::OnePerWindow;
         }
-        // The initial window is a rule of bytes (RFC 6928).
-        let bytes = self.stream.mss() + u64::from(HEADER_BYTES);
+        // Rules of bytes count a full segment as it is on the wire (RFC 6928).
+        let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        let bytes = self.stream.mss() + u64::from(HEADER_BYTES + options);
         sender.segment_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         sender
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use midflight_control::quick_start::Request;
 use midflight_control::Notice;
-use midflight_tcp::{ConfigError, Sender};
+use midflight_tcp::{ConfigError, Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::{clock, Extra, Header, QuickStart, WireError, MOST_SHIFT};
 
@@ -147,8 +147,21 @@ impl Endpoint {
         remote: SocketAddrV4,
         now: Instant,
     ) -> Result<Self, EndpointError> {
+        Self::connect_logged(config, remote, now, &mut ())
+    }
+
+    /// The same, with the sender's events to a log.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_logged<L: Log>(
+        config: Config,
+        remote: SocketAddrV4,
+        now: Instant,
+        log: &mut L,
+    ) -> Result<Self, EndpointError> {
         config.check()?;
-        let connection = Connection::connect(config.settings.clone(), now, &mut ())?;
+        let connection = Connection::connect(config.settings.clone(), now, log)?;
         let link = Some(Link::new(remote, connection, None));
         Ok(Self { config, link })
     }
@@ -162,6 +175,11 @@ impl Endpoint {
         Ok(Self { config, link: None })
     }
 
+    /// The same calls, with the sender's events to a log.
+    pub fn logged<'a, L: Log>(&'a mut self, log: &'a mut L) -> Logged<'a, L> {
+        Logged { of: self, log }
+    }
+
     // ---- the network -------------------------------------------------------------
 
     /// A datagram has arrived: an IPv4 packet.
@@ -170,6 +188,15 @@ impl Endpoint {
     /// [`EndpointError`] for one that is not of this connection; a caller that shares a network
     /// with others may pass over it.
     pub fn on_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), EndpointError> {
+        self.logged(&mut ()).on_datagram(now, datagram)
+    }
+
+    fn take_datagram<L: Log>(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        log: &mut L,
+    ) -> Result<(), EndpointError> {
         let (header, data) = Header::decode(datagram)?;
         let local = self.config.local;
         let remote = self.link.as_ref().map(|link| link.remote);
@@ -182,19 +209,24 @@ impl Endpoint {
             });
         }
         match &mut self.link {
-            Some(link) => link.on_segment(now, self.config.isn, &header, data),
-            None => self.accept(now, &header),
+            Some(link) => link.on_segment(now, self.config.isn, &header, data, log),
+            None => self.accept(now, &header, log),
         }
     }
 
-    fn accept(&mut self, now: Instant, header: &Header) -> Result<(), EndpointError> {
+    fn accept<L: Log>(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        log: &mut L,
+    ) -> Result<(), EndpointError> {
         let flags = header.flags;
         if !flags.syn || flags.fin || flags.rst || header.ack.is_some() {
             let local = self.config.local;
             return Err(EndpointError::NoSyn { local });
         }
         let settings = self.config.settings.clone();
-        let connection = Connection::accept(settings, now, &arrival(header, 0), &mut ())?;
+        let connection = Connection::accept(settings, now, &arrival(header, 0), log)?;
         self.link = Some(Link::new(header.source, connection, Some(header.seq)));
         Ok(())
     }
@@ -224,9 +256,7 @@ impl Endpoint {
 
     /// Time has passed. Does nothing before [`Self::next_timeout`].
     pub fn on_timeout(&mut self, now: Instant) {
-        if let Some(link) = &mut self.link {
-            link.connection.on_timeout(now, &mut ());
-        }
+        self.logged(&mut ()).on_timeout(now);
     }
 
     // ---- the application -----------------------------------------------------------
@@ -234,6 +264,10 @@ impl Endpoint {
     /// Takes bytes to send, as many as there is room for; none before there is another end, or once
     /// it is closed.
     pub fn write(&mut self, now: Instant, bytes: &[u8]) -> usize {
+        self.logged(&mut ()).write(now, bytes)
+    }
+
+    fn take_bytes<L: Log>(&mut self, now: Instant, bytes: &[u8], log: &mut L) -> usize {
         let Some(link) = self.link.as_mut().filter(|link| link.may_write()) else {
             return 0;
         };
@@ -241,7 +275,7 @@ impl Endpoint {
         let taken = &bytes[..bytes.len().min(room)];
         if !taken.is_empty() {
             link.sending.extend(taken);
-            link.connection.write(now, taken.len() as u64, &mut ());
+            link.connection.write(now, taken.len() as u64, log);
         }
         taken.len()
     }
@@ -265,9 +299,7 @@ impl Endpoint {
 
     /// There is no more to send: the FIN goes behind what was written.
     pub fn close(&mut self, now: Instant) {
-        if let Some(link) = &mut self.link {
-            link.connection.close(now, &mut ());
-        }
+        self.logged(&mut ()).close(now);
     }
 
     /// The connection is given up; the other side gets an RST.
@@ -281,9 +313,7 @@ impl Endpoint {
 
     /// A handoff notice has arrived.
     pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
-        if let Some(link) = &mut self.link {
-            link.connection.on_notice(now, notice, &mut ());
-        }
+        self.logged(&mut ()).on_notice(now, notice);
     }
 
     /// The node is about to leave its link.
@@ -335,6 +365,49 @@ impl Endpoint {
     }
 }
 
+/// An endpoint whose sender tells a log what happens ([`Endpoint::logged`]).
+#[derive(Debug)]
+pub struct Logged<'a, L> {
+    of: &'a mut Endpoint,
+    log: &'a mut L,
+}
+
+impl<L: Log> Logged<'_, L> {
+    /// As [`Endpoint::on_datagram`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn on_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), EndpointError> {
+        self.of.take_datagram(now, datagram, self.log)
+    }
+
+    /// As [`Endpoint::on_timeout`].
+    pub fn on_timeout(&mut self, now: Instant) {
+        if let Some(link) = &mut self.of.link {
+            link.connection.on_timeout(now, self.log);
+        }
+    }
+
+    /// As [`Endpoint::write`].
+    pub fn write(&mut self, now: Instant, bytes: &[u8]) -> usize {
+        self.of.take_bytes(now, bytes, self.log)
+    }
+
+    /// As [`Endpoint::close`].
+    pub fn close(&mut self, now: Instant) {
+        if let Some(link) = &mut self.of.link {
+            link.connection.close(now, self.log);
+        }
+    }
+
+    /// As [`Endpoint::on_notice`].
+    pub fn on_notice(&mut self, now: Instant, notice: &Notice) {
+        if let Some(link) = &mut self.of.link {
+            link.connection.on_notice(now, notice, self.log);
+        }
+    }
+}
+
 impl Link {
     fn new(remote: SocketAddrV4, connection: Connection, irs: Option<u32>) -> Self {
         Self {
@@ -359,12 +432,13 @@ impl Link {
         (received - fin).saturating_sub(self.arrived_from) as usize
     }
 
-    fn on_segment(
+    fn on_segment<L: Log>(
         &mut self,
         now: Instant,
         isn: u32,
         header: &Header,
         data: &[u8],
+        log: &mut L,
     ) -> Result<(), EndpointError> {
         let connection = &self.connection;
         let irs = self.irs.unwrap_or(header.seq);
@@ -396,7 +470,7 @@ impl Link {
             // The SYN takes the first number; what it carries is left for later.
             segment.to = from;
         }
-        let kept = self.connection.on_segment(now, &segment, &mut ())?;
+        let kept = self.connection.on_segment(now, &segment, log)?;
         if connecting && !self.connection.is_connecting() {
             self.irs = Some(header.seq);
         }

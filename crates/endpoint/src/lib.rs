@@ -72,6 +72,6 @@ mod segment;
 mod stream;
 
 pub use connection::{Connection, Settings};
-pub use endpoint::{Config, Endpoint, EndpointError};
+pub use endpoint::{Config, Endpoint, EndpointError, Logged};
 pub use segment::{Arrival, Departure};
 pub use stream::Stream;
