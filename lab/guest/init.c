@@ -12,13 +12,20 @@
  *
  * Lines of the script, which ends with "go":
  *   namespace NODE                          an end of flows: a namespace with the node's device
+ *   home NODE OF                            an interface more of the namespace of node OF
  *   sysctl NODE PATH VALUE                  below /proc/sys, in its namespace
  *   flow NUMBER FROM TO BYTES OPENS_NS CC   a transfer; of 0 bytes: without end
+ *   ours NUMBER FROM TO HAS_END [0]         a transfer whose sender is midflight's; with 0 a program
+ *                                           of the host is its receiver
+ *   program PYTHON SCRIPT MODULE            that sender, by tabs: paths of the host's files
  *   host                                    programs see the host's files, read-only
  *   server NODE COMMAND                     a program of the host, started at once
  *   client NODE COMMAND                     the same, started when the script begins; ends the guest
  *   origin NS, end NS                       when the script begins on the monotonic clock; its length
  * and those that the driver takes (lab/kernel/midflight.c).
+ *
+ * As `init host FOLDER` it does the same on the machine's own kernel and in real time, in namespaces of
+ * its own: the links are those of a program beside it (host.c), and the script begins a second from now.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -46,22 +53,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NODES 256
-#define FLOWS 4096
-#define FIRST_PORT 5001
+#include "guest.h"
+
 #define LINE 16384
 /* How long a server may take to end, in nanoseconds. */
 #define PATIENCE 1000000000
 #define CHUNK (64u << 20)
 #define COPY (1u << 20)
-
-struct flow {
-	unsigned number, from, to;
-	uint64_t bytes, opens;
-	char cc[32];
-	int listener;
-	pid_t sender, receiver;
-};
 
 /* A program of the host. */
 struct program {
@@ -78,15 +76,15 @@ static const int refused[] = { 16, 17, 18, 21, 22, 25, 27 };
 
 static int namespaces[NODES];
 static struct program server = { .name = "server" }, client = { .name = "client" };
-static struct flow flows[FLOWS];
-static unsigned flow_count;
-static uint64_t origin, end;
+struct flow flows[FLOWS];
+unsigned flow_count;
+uint64_t origin, end;
 static int driver;
 static char commands[32768];
 static size_t pending;
 
 /* Says what went wrong where the host finds it, and ends the guest. */
-static void fail(const char *form, ...)
+void fail(const char *form, ...)
 {
 	char text[512];
 	int number = errno, length;
@@ -98,7 +96,7 @@ static void fail(const char *form, ...)
 	if (number && length < (int)sizeof(text))
 		snprintf(text + length, sizeof(text) - length, ": %s", strerror(number));
 	/* The first error is the cause of others. */
-	int file = open("/out/error", O_WRONLY | O_CREAT | O_EXCL, 0644);
+	int file = open("out/error", O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (file >= 0) {
 		if (write(file, text, strlen(text)) < 0)
 			puts(text);
@@ -106,6 +104,8 @@ static void fail(const char *form, ...)
 	} else {
 		puts(text);
 	}
+	if (is_host)
+		_exit(1);
 	sync();
 	if (getpid() == 1)
 		reboot(RB_POWER_OFF);
@@ -127,13 +127,13 @@ static void sleep_for(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
-static void enter(unsigned node)
+void enter(unsigned node)
 {
 	if (setns(namespaces[node], CLONE_NEWNET))
 		fail("cannot enter the namespace of node %u", node);
 }
 
-static struct sockaddr_in address_of(unsigned node, unsigned port)
+struct sockaddr_in address_of(unsigned node, unsigned port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port) };
 
@@ -141,7 +141,7 @@ static struct sockaddr_in address_of(unsigned node, unsigned port)
 	return address;
 }
 
-static void bring_up(const char *name, const struct sockaddr_in *address)
+void bring_up(const char *name, const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq request = {};
@@ -150,7 +150,8 @@ static void bring_up(const char *name, const struct sockaddr_in *address)
 	if (address) {
 		struct sockaddr_in mask = { .sin_family = AF_INET };
 
-		mask.sin_addr.s_addr = htonl(0xffff0000);
+		/* Senders of midflight's have addresses of 10.76, the kernel's of 10.77. */
+		mask.sin_addr.s_addr = htonl(0xfffe0000);
 		memcpy(&request.ifr_addr, address, sizeof(*address));
 		if (ioctl(fd, SIOCSIFADDR, &request))
 			fail("cannot set the address of %s", name);
@@ -167,7 +168,7 @@ static void bring_up(const char *name, const struct sockaddr_in *address)
 }
 
 /* Hands over the lines that the driver has not yet got. */
-static void flush(void)
+void flush(void)
 {
 	size_t done = 0;
 
@@ -183,10 +184,13 @@ static void flush(void)
 	pending = 0;
 }
 
-static void command(const char *line)
+void command(const char *line)
 {
 	size_t length = strlen(line);
 
+	/* There is no driver. */
+	if (is_host)
+		return;
 	if (pending + length + 2 > sizeof(commands))
 		flush();
 	memcpy(commands + pending, line, length);
@@ -212,9 +216,13 @@ static void make_namespace(unsigned node)
 	if (node >= NODES || unshare(CLONE_NEWNET))
 		fail("cannot make a namespace for node %u", node);
 	namespaces[node] = open("/proc/self/ns/net", O_RDONLY);
-	snprintf(line, sizeof(line), "device %u", node);
-	command(line);
-	flush();
+	if (is_host) {
+		add_tun(node);
+	} else {
+		snprintf(line, sizeof(line), "device %u", node);
+		command(line);
+		flush();
+	}
 	bring_up("lo", NULL);
 	bring_up("mf0", &address);
 }
@@ -242,8 +250,19 @@ static void read_flow(const char *line)
 
 	if (flow_count == FLOWS)
 		fail("there are more than %d flows", FLOWS);
-	if (sscanf(line, "flow %u %u %u %lu %lu %31s", &flow->number, &flow->from, &flow->to,
-		   &flow->bytes, &flow->opens, flow->cc) != 6)
+	int receives = 1;
+
+	if (sscanf(line, "ours %u %u %u %d %d", &flow->number, &flow->from, &flow->to,
+		   &flow->has_end, &receives) >= 4) {
+		flow->is_ours = 1;
+		flow->has_program = !receives;
+	} else if (sscanf(line, "flow %u %u %u %lu %lu %31s", &flow->number, &flow->from, &flow->to,
+			  &flow->bytes, &flow->opens, flow->cc) == 6) {
+		flow->has_end = flow->bytes > 0;
+	} else {
+		fail("cannot read \"%s\"", line);
+	}
+	if (flow->from >= NODES || flow->to >= NODES)
 		fail("cannot read \"%s\"", line);
 	flow_count++;
 }
@@ -278,12 +297,12 @@ static void read_program(struct program *program, const char *line)
 	strcpy(program->command, line + start);
 }
 
-static void redirect(const char *name, const char *what, int to)
+void redirect(const char *name, const char *what, int to)
 {
 	char path[64];
 	int file;
 
-	snprintf(path, sizeof(path), "/out/%s.%s", name, what);
+	snprintf(path, sizeof(path), "out/%s.%s", name, what);
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
 	if (file < 0 || dup2(file, to) < 0)
 		fail("cannot write %s", path);
@@ -294,11 +313,13 @@ static void run(struct program *program)
 {
 	struct sockaddr_in server_at = address_of(server.node, 0), client_at = address_of(client.node, 0);
 	char server_is[32] = "SERVER=", client_is[32] = "CLIENT=";
+	static char clients_are[NODES * 16] = "CLIENTS=";
 	char *arguments[] = { "sh", "-c", program->command, NULL };
 	char *environment[] = {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME=/mnt", "TMPDIR=/tmp", "LANG=C.UTF-8", server_is, client_is, NULL,
+		"HOME=/mnt", "TMPDIR=/tmp", "LANG=C.UTF-8", server_is, client_is, clients_are, NULL,
 	};
+	size_t length;
 
 	program->pid = fork();
 	if (program->pid < 0)
@@ -308,6 +329,14 @@ static void run(struct program *program)
 	enter(program->node);
 	inet_ntop(AF_INET, &server_at.sin_addr, server_is + 7, sizeof(server_is) - 7);
 	inet_ntop(AF_INET, &client_at.sin_addr, client_is + 7, sizeof(client_is) - 7);
+	strcat(clients_are, client_is + 7);
+	for (unsigned i = 1; i < home_count; i++) {
+		struct sockaddr_in at = address_of(homes[i], 0);
+
+		strcat(clients_are, " ");
+		length = strlen(clients_are);
+		inet_ntop(AF_INET, &at.sin_addr, clients_are + length, sizeof(clients_are) - length);
+	}
 	setsid();
 	redirect(program->name, "stdout", 1);
 	redirect(program->name, "stderr", 2);
@@ -330,7 +359,7 @@ static void note_end(const struct program *program, int status)
 	char path[64], text[16];
 	int file;
 
-	snprintf(path, sizeof(path), "/out/%s.status", program->name);
+	snprintf(path, sizeof(path), "out/%s.status", program->name);
 	snprintf(text, sizeof(text), "%d",
 		 WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	file = open(path, O_WRONLY | O_CREAT, 0644);
@@ -354,6 +383,13 @@ static void wait_for_client(void)
 			note_end(&server, status);
 			server.pid = 0;
 		}
+		for (unsigned i = 0; i < flow_count; i++) {
+			if (pid != flows[i].sender)
+				continue;
+			if (status)
+				fail_ours(&flows[i], status);
+			flows[i].sender = 0;
+		}
 		if (pid == client.pid) {
 			note_end(&client, status);
 			break;
@@ -365,13 +401,14 @@ static void wait_for_client(void)
 		if (waitpid(server.pid, &status, WNOHANG) == server.pid)
 			note_end(&server, status);
 	}
+	end_ours();
 	/* All but this process, which writes the results. */
 	kill(-1, SIGKILL);
 }
 
 static void read_script(void)
 {
-	FILE *file = fopen("/script", "r");
+	FILE *file = fopen("script", "r");
 	static char line[LINE];
 
 	if (!file)
@@ -385,10 +422,14 @@ static void read_script(void)
 		}
 		if (!strncmp(line, "namespace ", 10))
 			make_namespace(atoi(line + 10));
+		else if (!strncmp(line, "home ", 5))
+			add_home(line);
 		else if (!strncmp(line, "sysctl ", 7))
 			set_sysctl(line);
-		else if (!strncmp(line, "flow ", 5))
+		else if (!strncmp(line, "flow ", 5) || !strncmp(line, "ours ", 5))
 			read_flow(line);
+		else if (!strncmp(line, "program ", 8))
+			read_paths(line + 8);
 		else if (!strcmp(line, "host"))
 			show_host();
 		else if (!strncmp(line, "server ", 7))
@@ -471,16 +512,21 @@ static void start(struct flow *flow)
 
 	if (pipe(done))
 		fail("cannot make a pipe");
-	flow->receiver = fork();
+	flow->receiver = flow->has_program ? 1 : fork();
 	if (!flow->receiver) {
 		close(done[0]);
-		receive(flow);
+		if (flow->is_ours)
+			receive_all(flow);
+		else
+			receive(flow);
 		close(done[1]);
 		pause();
 	}
 	flow->sender = fork();
 	if (!flow->sender) {
 		close(done[1]);
+		if (flow->is_ours)
+			send_ours(flow);
 		transmit(flow, done[0]);
 		_exit(0);
 	}
@@ -524,7 +570,7 @@ static void wait_for_end(void)
 		_exit(0);
 	}
 	for (unsigned i = 0; i < flow_count; i++)
-		left += flows[i].bytes > 0;
+		left += flows[i].has_end;
 	if (!left)
 		left = 1;
 	while (left) {
@@ -533,10 +579,16 @@ static void wait_for_end(void)
 
 		if (pid == clock)
 			return;
+		for (unsigned i = 0; i < flow_count; i++) {
+			if (flows[i].sender != pid)
+				continue;
+			if (flows[i].is_ours && status)
+				fail_ours(&flows[i], status);
+			left -= flows[i].has_end;
+			flows[i].sender = 0;
+		}
 		if (pid < 0 || status)
 			fail("a process of the guest ended with status %d", status);
-		for (unsigned i = 0; i < flow_count; i++)
-			left -= flows[i].sender == pid;
 	}
 }
 
@@ -544,22 +596,24 @@ static void write_results(void)
 {
 	char path[64];
 
-	copy("/dev/midflight", "/out/packets");
+	if (is_host)
+		end_links();
+	else
+		copy("/dev/midflight", "out/packets");
+	end_ours();
 	for (unsigned node = 0; node < NODES; node++) {
 		if (!namespaces[node])
 			continue;
 		enter(node);
-		snprintf(path, sizeof(path), "/out/netstat-%u", node);
+		snprintf(path, sizeof(path), "out/netstat-%u", node);
 		copy("/proc/self/net/netstat", path);
-		snprintf(path, sizeof(path), "/out/snmp-%u", node);
+		snprintf(path, sizeof(path), "out/snmp-%u", node);
 		copy("/proc/self/net/snmp", path);
 	}
 }
 
-int main(void)
+static void mount_all(void)
 {
-	char line[64];
-
 	if (mount("results", "/out", "hostfs", 0, "out"))
 		fail("cannot mount the result folder");
 	if (mount("proc", "/proc", "proc", 0, NULL))
@@ -570,15 +624,36 @@ int main(void)
 	driver = open("/dev/midflight", O_RDWR);
 	if (driver < 0)
 		fail("the kernel has no /dev/midflight");
+}
+
+int main(int count, char **arguments)
+{
+	char line[64];
+
+	is_host = count == 3 && !strcmp(arguments[1], "host");
+	if (is_host)
+		enter_host(arguments[2]);
+	else
+		mount_all();
 	prctl(PR_SET_TIMERSLACK, 1);
 	read_script();
-	for (unsigned i = 0; i < flow_count; i++)
-		listen_for(&flows[i]);
+	if (has_paths() && !is_host)
+		mount_at("hostfs", "/machine", MS_RDONLY, "host");
+	for (unsigned i = 0; i < flow_count; i++) {
+		if (!flows[i].has_program)
+			listen_for(&flows[i]);
+		if (flows[i].is_ours)
+			fill_checksums(flows[i].to);
+	}
+	if (is_host)
+		origin = clock_ns() + 1000000000;
 	snprintf(line, sizeof(line), "start %lu", origin);
 	command(line);
 	flush();
 	for (unsigned i = 0; i < flow_count; i++)
 		start(&flows[i]);
+	if (is_host)
+		start_links();
 	if (*server.command)
 		run(&server);
 	if (*client.command) {
@@ -588,7 +663,9 @@ int main(void)
 		wait_for_end();
 	}
 	write_results();
-	close(open("/out/done", O_WRONLY | O_CREAT, 0644));
+	close(open("out/done", O_WRONLY | O_CREAT, 0644));
+	if (is_host)
+		return 0;
 	sync();
 	reboot(RB_POWER_OFF);
 	return 1;

@@ -717,27 +717,61 @@ class Setup:
         and so on.
         """
     def lab_script(
-        self, *, congestion: Sequence[str], sysctls: Sequence[tuple[str, str]] = []
+        self,
+        *,
+        congestion: Sequence[str],
+        sysctls: Sequence[tuple[str, str]] = [],
+        stack: str = "linux",
+        multihomed: bool = False,
     ) -> str:
         """Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
 
         `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-        `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a
-        flow of n segments n full segments of the kernel's are sent. Raises `MidflightError` for
-        what the lab cannot run.
+        `sysctls` are names and values of settings of the kernel at both ends of each flow. `stack`
+        says whose senders the flows have: "linux" or "midflight". With `multihomed` there is beside
+        the mobile node one that has an interface on each link. Of a flow of n segments n full
+        segments of the kernel's are sent. Raises `MidflightError` for what the lab cannot run.
         """
-    def lab_tables(self, record: bytes, *, scheme: str, cell: int = 0) -> tuple[Table, Table]:
+    def lab_tables(
+        self,
+        record: bytes,
+        *,
+        scheme: str | None = None,
+        cell: int = 0,
+        turns: Mapping[int, bytes] = {},
+    ) -> tuple[Table, Table]:
         """Return what was measured of this run as a kernel made it: flows and phases.
 
-        `record` is the guest's record of packets, `scheme` what the tables have as scheme. The
-        columns are those of `run_plans`; what the kernel does not tell of itself is known from the
-        packets. Raises `MidflightError` for a record that is not one of this run.
+        `record` is the guest's record of packets, `scheme` what the tables have as scheme, that of
+        each flow if it is None. The columns are those of `run_plans`; what the kernel does not tell
+        of itself is known from the packets. `turns` has the turns of the flows whose sender is
+        midflight's, by the flows' numbers. Raises `MidflightError` for a record that is not one of
+        this run.
         """
-    def lab_trace(self, record: bytes, *, flow: str | None = None) -> Table:
+    def lab_trace(
+        self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
+    ) -> Table:
         """Return every event of a flow of this run as a kernel made it.
 
-        The columns are those of `trace`. Of the sender the events say what it told whenever it sent
-        a packet.
+        The columns are those of `trace`. Of the kernel's sender the events say what it told
+        whenever it sent a packet. `turns` is as for `lab_tables`.
+        """
+    def lab_send(self, flow: int, origin_ns: int) -> None:
+        """Be the sender of the flow of this number in a guest, until it is done or the run over.
+
+        The standard input is a packet socket; the script begins at `origin_ns` of the monotonic
+        clock. The sender's turns go to the standard output. Raises `MidflightError` for a flow that
+        midflight cannot send, OSError for a device that fails.
+        """
+    def lab_emulate(
+        self, devices: Sequence[tuple[int, int]], stop: int, origin_ns: int
+    ) -> bytes:
+        """Carry packets between devices of this machine over the links of this run, in real time.
+
+        `devices` are numbers of nodes and of files that are open TUN devices; the run begins at
+        `origin_ns` of the monotonic clock, and is over at its end or when there is something to
+        read from the file `stop`. Returns the record of packets. Raises `MidflightError` for a
+        run whose links cannot be emulated, OSError for a device that fails.
         """
     def lab_capture(
         self, record: bytes, *, flow: str | None = None, about: str = "Linux"

@@ -1,8 +1,9 @@
 //! `Setup`: one run of any question, and everything that can be asked of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use midflight_study::lab::{self, lab_script, Guest};
+use midflight_study::lab::{self, lab_script, Guest, LabStack, Recorded};
 use midflight_study::scenario::ScenarioRun;
 use midflight_study::{
     capture, compare, explain, sender_of, stall_of, trace, Divergence, Explained, FlowInfo, GoOn,
@@ -10,7 +11,7 @@ use midflight_study::{
 };
 use midflight_tcp::Author;
 use midflight_units::Instant;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::PyClass;
@@ -32,6 +33,41 @@ use crate::{captures, interruptible, nanos, refuse, trace_columns, trace_table, 
 pub(crate) struct Setup {
     setup: midflight_study::Setup,
     failures: Failures,
+}
+
+#[cfg(target_os = "linux")]
+fn send(sender: &mut lab::OurSender, origin: Instant) -> Result<(), String> {
+    use std::io::Write;
+
+    let said = |error: std::io::Error| error.to_string();
+    let mut device = midflight_lab::Device::of_stdin(origin).map_err(said)?;
+    let turns = lab::drive(sender, &mut device)?;
+    let mut out = std::io::stdout();
+    out.write_all(&turns)
+        .and_then(|()| out.flush())
+        .map_err(said)
+}
+
+#[cfg(target_os = "linux")]
+fn emulate(
+    emulator: lab::Emulator,
+    devices: &[(u16, i32)],
+    stop: i32,
+    origin: Instant,
+) -> Result<Vec<u8>, String> {
+    let said = |error: midflight_lab::HostError| error.to_string();
+    let handed = midflight_lab::Handed::new(devices, stop).map_err(said)?;
+    midflight_lab::emulate(emulator, &handed, origin).map_err(said)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn emulate(_: lab::Emulator, _: &[(u16, i32)], _: i32, _: Instant) -> Result<Vec<u8>, String> {
+    Err("the lab is for Linux".into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_: &mut lab::OurSender, _: Instant) -> Result<(), String> {
+    Err("the lab is for Linux".into())
 }
 
 /// A question of the class `name`, made from keywords.
@@ -128,36 +164,66 @@ impl Setup {
     /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
     /// `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. Of a
-    /// flow of n segments n full segments of the kernel's are sent. Raises `MidflightError` for
-    /// what the lab cannot run.
-    #[pyo3(signature = (*, congestion, sysctls = vec![]),
-        text_signature = "(self, *, congestion, sysctls=[])")]
+    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. `stack`
+    /// says whose senders the flows have: "linux" or "midflight". With `multihomed` there is beside
+    /// the mobile node one that has an interface on each link. Of a flow of n segments n full
+    /// segments of the kernel's are sent. Raises `MidflightError` for what the lab cannot run.
+    #[pyo3(signature = (*, congestion, sysctls = vec![], stack = "linux", multihomed = false),
+        text_signature = "(self, *, congestion, sysctls=[], stack=\"linux\", multihomed=False)")]
     fn lab_script(
         &self,
         congestion: Vec<String>,
         sysctls: Vec<(String, String)>,
+        stack: &str,
+        multihomed: bool,
     ) -> PyResult<String> {
+        let stack = match stack {
+            "linux" => LabStack::Linux,
+            "midflight" => LabStack::Midflight,
+            _ => {
+                let message = format!("no stack \"{stack}\"; expected linux or midflight");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         let guest = Guest {
             congestion,
             sysctls,
             origin: lab::ORIGIN,
+            stack,
+            multihomed,
         };
         lab_script(&self.setup, &guest).map_err(refuse)
     }
 
     /// Return what was measured of this run as a kernel made it: flows and phases.
     ///
-    /// `record` is the guest's record of packets, `scheme` what the tables have as scheme. The
-    /// columns are those of `run_plans`; what the kernel does not tell of itself is known from the
-    /// packets. Raises `MidflightError` for a record that is not one of this run.
-    #[pyo3(signature = (record, *, scheme, cell = 0))]
-    fn lab_tables(&self, record: &[u8], scheme: &str, cell: usize) -> PyResult<(Table, Table)> {
-        let (digest, flows) = lab::replay_flows(&self.setup, record).map_err(refuse)?;
+    /// `record` is the guest's record of packets, `scheme` what the tables have as scheme, that of
+    /// each flow if it is None. The columns are those of `run_plans`; what the kernel does not tell
+    /// of itself is known from the packets. `turns` has the turns of the flows whose sender is
+    /// midflight's, by the flows' numbers. Raises `MidflightError` for a record that is not one of
+    /// this run.
+    #[pyo3(signature = (record, *, scheme = None, cell = 0, turns = BTreeMap::new()),
+        text_signature = "(self, record, *, scheme=None, cell=0, turns={})")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn lab_tables(
+        &self,
+        record: &[u8],
+        scheme: Option<&str>,
+        cell: usize,
+        turns: BTreeMap<usize, Vec<u8>>,
+    ) -> PyResult<(Table, Table)> {
+        let recorded = Recorded {
+            packets: record,
+            turns: &turns,
+        };
+        let (digest, flows) = lab::replay_flows(&self.setup, recorded).map_err(refuse)?;
         let bytes = lab::segment_bytes(&self.setup, record).map_err(refuse)?;
         let each = self.setup.flows_told().zip(bytes);
         let told = each.map(|(told, payload_bytes)| FlowInfo {
-            scheme,
+            scheme: scheme.unwrap_or(told.scheme),
             payload_bytes,
             ..told
         });
@@ -175,12 +241,55 @@ impl Setup {
 
     /// Return every event of a flow of this run as a kernel made it.
     ///
-    /// The columns are those of `trace`. Of the sender the events say what it told whenever it sent
-    /// a packet.
-    #[pyo3(signature = (record, *, flow = None))]
-    fn lab_trace(&self, record: &[u8], flow: Option<&str>) -> PyResult<Table> {
-        let (rows, digest) = lab::replay_trace(&self.setup, record, flow).map_err(refuse)?;
+    /// The columns are those of `trace`. Of the kernel's sender the events say what it told
+    /// whenever it sent a packet. `turns` is as for `lab_tables`.
+    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
+        text_signature = "(self, record, *, flow=None, turns={})")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn lab_trace(
+        &self,
+        record: &[u8],
+        flow: Option<&str>,
+        turns: BTreeMap<usize, Vec<u8>>,
+    ) -> PyResult<Table> {
+        let recorded = Recorded {
+            packets: record,
+            turns: &turns,
+        };
+        let (rows, digest) = lab::replay_trace(&self.setup, recorded, flow).map_err(refuse)?;
         trace_table(&rows, &digest)
+    }
+
+    /// Be the sender of the flow of this number in a guest, until it is done or the run over.
+    ///
+    /// The standard input is a packet socket; the script begins at `origin_ns` of the monotonic
+    /// clock. The sender's turns go to the standard output. Raises `MidflightError` for a flow that
+    /// midflight cannot send, OSError for a device that fails.
+    fn lab_send(&self, flow: usize, origin_ns: u64) -> PyResult<()> {
+        let mut sender = lab::OurSender::new(&self.setup, flow).map_err(refuse)?;
+        send(&mut sender, Instant::from_nanos(origin_ns)).map_err(PyOSError::new_err)
+    }
+
+    /// Carry packets between devices of this machine over the links of this run, in real time.
+    ///
+    /// `devices` are numbers of nodes and of files that are open TUN devices; the run begins at
+    /// `origin_ns` of the monotonic clock, and is over at its end or when there is something to
+    /// read from the file `stop`. Returns the record of packets. Raises `MidflightError` for a
+    /// run whose links cannot be emulated, OSError for a device that fails.
+    fn lab_emulate(
+        &self,
+        py: Python<'_>,
+        devices: Vec<(u16, i32)>,
+        stop: i32,
+        origin_ns: u64,
+    ) -> PyResult<Cow<'static, [u8]>> {
+        let emulator = lab::Emulator::new(&self.setup).map_err(refuse)?;
+        let origin = Instant::from_nanos(origin_ns);
+        let carried = py.detach(|| emulate(emulator, &devices, stop, origin));
+        carried.map(Cow::Owned).map_err(PyOSError::new_err)
     }
 
     /// Return the packets of a flow of this run as a kernel made it, at sender and receiver.

@@ -71,22 +71,45 @@ def read_sysctls(words: list[str] | None) -> list[tuple[str, str]]:
 
 def execute(
     file: FileArgument,
-    server: Annotated[
-        str,
-        typer.Option(metavar="COMMAND", help="A command of the shell, at the end that sends."),
-    ],
     client: Annotated[
         str,
         typer.Option(
-            metavar="COMMAND", help="The same at the other end; when it ends, the run does."
+            metavar="COMMAND",
+            help="A command of the shell, at the end that receives; when it ends, the run does.",
         ),
     ],
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="The same at the end that sends."),
+    ] = None,
+    stack: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="linux, or midflight: in the place of a server its sender opens the scenario's "
+            "first flow to port 5001 of the client.",
+        ),
+    ] = "linux",
     sets: SetsOption = None,
     congestion: Annotated[
         str,
         typer.Option("--cc", metavar="NAME", help="The kernel's congestion control: cubic, bbr."),
     ] = "cubic",
     sysctls: SysctlsOption = None,
+    multihomed: Annotated[
+        bool,
+        typer.Option(
+            "--multihomed", help="The client has an interface and an address on each link."
+        ),
+    ] = False,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--file",
+            metavar="PATH",
+            help="A file that the programs find in their folder. May be repeated.",
+        ),
+    ] = None,
     seed: OwnSeedOption = None,
     kernel: KernelOption = None,
     limit: LimitOption = "10min",
@@ -102,22 +125,35 @@ def execute(
 
     They see the files of this machine, read-only, with /tmp and /run of their own. Their folder is
     /mnt; what they write there is kept with --out. $SERVER and $CLIENT are the addresses of the
-    ends. The scenario's own flows are not opened. The client's output is printed, and its exit
-    status returned; 124 if it was still running when the scenario ended.
+    ends; with --multihomed $CLIENTS has those of all links, and a handoff with a gap breaks the
+    old link until a handoff leads back to it. The scenario's own flows are not opened. The client's
+    output is printed, and its exit status returned; 124 if it was still running when the scenario
+    ended.
 
     \b
     Examples:
       midflight lab exec wifi-to-lte --server "cd /usr/share && python3 -m http.server 80" \\
           --client 'curl -sS -o got http://$SERVER/common-licenses/GPL-3' --out results
+      midflight lab exec wifi-to-lte --stack midflight --client "python3 receive.py"
     """
     from midflight.lab.programs import run_programs
+    from midflight.lab.runs import OURS, STACKS
     from midflight.lab.store import choose
 
+    if stack not in STACKS:
+        raise UserError(f'--stack "{stack}" is not {" or ".join(STACKS)}')
+    if (server is None) != (stack == OURS):
+        raise UserError(
+            f"--server is for --stack linux, and --stack {OURS} has its own sender; give one of "
+            "them"
+        )
+    if stack == OURS and multihomed:
+        raise UserError(f"--multihomed is for --stack linux, and --stack {OURS} has one address")
     plan = scenario_plan(file, with_shorthands(sets, None, None, seed))
     settings = read_sysctls(sysctls)
     limit_s = read_limit(limit)
     chosen = choose(kernel)
-    number = json.loads(plan.canonical)["seed"]
+    scenario = json.loads(plan.canonical)
     with result_folder(out) as folder:
         found = run_programs(
             plan.setup(0),
@@ -126,8 +162,11 @@ def execute(
             client=client,
             congestion=congestion,
             sysctls=settings,
-            seed=f"{number}.0",
+            seed=f"{scenario['seed']}.0",
             limit_s=limit_s,
+            multihomed=multihomed,
+            scenario=scenario,
+            files=read_files(files),
         )
         if folder is not None:
             write(folder, found)
@@ -143,6 +182,17 @@ def execute(
         for one in notes(found):
             note(one)
     return NOT_DONE if found.client.status is None else found.client.status
+
+
+def read_files(paths: list[str] | None) -> dict[str, bytes]:
+    """Read the files that programs find in their folder."""
+    found = {}
+    for path in map(Path, paths or []):
+        try:
+            found[path.name] = path.read_bytes()
+        except OSError as error:
+            raise UserError(f'--file "{path}": {error.strerror}; give a file') from error
+    return found
 
 
 def notes(found: Programs) -> list[str]:

@@ -48,6 +48,14 @@ CongestionOption: TypeAlias = Annotated[
         help="Congestion controls of the kernel, separated by commas: cubic, reno, bbr.",
     ),
 ]
+StackOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Whose senders the flows have: linux, or midflight (profile and schemes of the "
+        "scenario). The receivers are the kernel's.",
+    ),
+]
 RunsOption: TypeAlias = Annotated[
     str | None, typer.Option("--runs", metavar="N", help="As --set runs=N.")
 ]
@@ -55,6 +63,10 @@ GuestsOption: TypeAlias = Annotated[
     str,
     typer.Option("--threads", metavar="N", help="Guests at a time; 0 for one on each core."),
 ]
+
+
+#: The congestion control of `--cc` unless it is given.
+CONGESTION = "cubic"
 
 
 def read_congestion(text: str) -> tuple[str, ...]:
@@ -72,23 +84,33 @@ def asked_runs(
     sysctls: list[str] | None,
     kernel: str | None,
     limit: str,
+    stack: str,
 ) -> LabRuns:
     """Return the runs that are asked for."""
-    from midflight.lab.runs import LabRuns
+    from midflight.lab.runs import OURS, STACKS, LabRuns
     from midflight.lab.store import choose
 
+    if stack not in STACKS:
+        raise UserError(f'--stack "{stack}" is not {" or ".join(STACKS)}')
+    if stack == OURS and congestion != CONGESTION:
+        raise UserError(
+            f"--cc {congestion} is for the kernel's senders, and --stack {OURS} has the schemes of "
+            "the scenario; give --set flows.NAME.scheme=SCHEME"
+        )
     names, settings = read_congestion(congestion), tuple(read_sysctls(sysctls))
     limit_s = read_limit(limit)
     plan = scenario_plan(file, sets)
     # What the lab cannot run shows before a kernel is looked for.
-    plan.setup(0).lab_script(congestion=names[:1], sysctls=settings)
-    return LabRuns(plan, choose(kernel), names, settings, limit_s)
+    plan.setup(0).lab_script(congestion=names[:1], sysctls=settings, stack=stack)
+    names = (OURS,) if stack == OURS else names
+    return LabRuns(plan, choose(kernel), names, settings, limit_s, stack)
 
 
 def run(
     file: FileArgument,
     sets: SetsOption = None,
-    congestion: CongestionOption = "cubic",
+    congestion: CongestionOption = CONGESTION,
+    stack: StackOption = "linux",
     sysctls: SysctlsOption = None,
     runs: RunsOption = None,
     seed: OwnSeedOption = None,
@@ -108,9 +130,11 @@ def run(
     """Run a scenario on the TCP of the Linux kernel, in virtual time.
 
     Links, handoffs, changes, losses and cross traffic are those of `midflight run`; senders and
-    receivers are the kernel's, whatever profile and scheme the scenario names. A flow of n
-    segments sends n full segments of the kernel. Tables and summary are as for `midflight run`,
-    with the congestion control as scheme; the table of counters has what the kernel counted.
+    receivers are the kernel's, whatever profile and scheme the scenario names. With --stack
+    midflight the senders are midflight's, with that profile and those schemes, and send real
+    segments to the kernel's receivers. A flow of n segments sends n full segments. Tables and
+    summary are as for `midflight run`, with the congestion control as scheme; the table of counters
+    has what the kernel counted.
 
     \b
     Examples:
@@ -118,18 +142,20 @@ def run(
       midflight lab run wifi-to-lte --cc cubic,reno,bbr --out results
       midflight lab run wifi-to-lte --sysctl net.ipv4.tcp_sack=0 --pcap captures
       midflight lab run wifi-to-lte --plot run.png
+      midflight lab run wifi-to-lte --stack midflight --set flows.download.scheme=enhanced
     """
     watched = RunFiles(
         trace=trace, pcap=pcap, qlog=None, plot=plot, flow=flow, run=of_run, snaplen=snaplen
     )
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
     if watched.run >= asked.runs:
         raise UserError(
             f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
         )
-    words = [*(f"--set={one}" for one in all_sets), f"--cc={congestion}"]
+    words = [f"--set={one}" for one in all_sets]
+    words.append(f"--cc={congestion}" if stack == "linux" else f"--stack={stack}")
     words += [f"--sysctl={one}" for one in sysctls or []]
     produce(
         LabResults(asked),
@@ -171,7 +197,7 @@ class LabResults:
     def add(self, *tables: Any) -> None:
         """Take a run into the summary."""
         flows, phases, _ = tables
-        self.summaries[flows.column("scheme")[0]].add(flows, phases)
+        self.summaries[self.schemes[flows.column("cell")[0]]].add(flows, phases)
         self.unmet.add(flows, phases)
 
     def notes(self) -> Iterator[str]:
@@ -187,10 +213,18 @@ class LabResults:
         kernel, scenario = self.source.kernel, self.source.scenario
         stack = f"Linux {kernel.version}, HZ {kernel.hz}"
         texts = [
-            summary_text(scenario, summary, f"{stack}, {name}")
+            summary_text(scenario, summary, f"{stack}, {sender_name(self.source, name)}")
             for name, summary in self.summaries.items()
         ]
         return "\n\n".join(texts)
+
+
+def sender_name(source: LabRuns, name: str) -> str:
+    """Return what the sender of runs is called."""
+    from midflight.lab.runs import OURS
+
+    is_ours = source.stack == OURS
+    return f"sender midflight, {source.scenario['profile']}" if is_ours else name
 
 
 def compare(
@@ -200,7 +234,8 @@ def compare(
         str | None,
         typer.Option(metavar="NAME", help="The simulator's profile.  [default: the scenario's]"),
     ] = None,
-    congestion: CongestionOption = "cubic",
+    congestion: CongestionOption = CONGESTION,
+    stack: StackOption = "linux",
     sysctls: SysctlsOption = None,
     runs: RunsOption = None,
     seed: OwnSeedOption = None,
@@ -218,11 +253,12 @@ def compare(
     Examples:
       midflight lab compare wifi-to-lte
       midflight lab compare wifi-to-lte --profile linux --cc cubic --json
+      midflight lab compare wifi-to-lte --profile rfc --stack midflight
     """
     from midflight.lab.comparison import compare_runs
 
     all_sets = with_shorthands(sets, profile, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
     found: list[Compared] = []
     total = asked.runs * len(asked.congestion) * len(asked.scenario["flows"])
     with progress_display() as progress:
@@ -237,12 +273,16 @@ def compare(
         return
     of_profile = asked.scenario["profile"]
     stack = f"Linux {asked.kernel.version}, HZ {asked.kernel.hz}"
-    print("\n\n".join(compared_text(one, of_profile, stack) for one in found))
+    texts = (
+        compared_text(one, of_profile, f"{stack}, {sender_name(asked, one.congestion)}")
+        for one in found
+    )
+    print("\n\n".join(texts))
 
 
 def compared_text(of: Compared, profile: str, stack: str) -> str:
     """Return a comparison as text."""
-    rows = [[f"{of.flow}, run {of.run}", f"midflight, {profile}", f"{stack}, {of.congestion}"]]
+    rows = [[f"{of.flow}, run {of.run}", f"midflight, {profile}", stack]]
     for name, values in of.measures.items():
         rows.append([name.replace("_ns", "_s").replace("_bps", "_mbps"), *map(cell, values)])
     packets = of.packets

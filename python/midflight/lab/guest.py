@@ -19,7 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from midflight.lab.errors import LabError
@@ -54,6 +54,10 @@ class Guest:
     seed: str = "1"
     #: Whether it sees the host's files, read-only.
     sees_host: bool = False
+    #: What midflight's sender is told in the guest, as JSON (lab/sender.py); nothing without one.
+    scenario: str = ""
+    #: Files that programs find in their folder, by their names.
+    files: Mapping[str, bytes] = field(default_factory=dict)
     #: What it is called in errors.
     name: str = "the guest"
 
@@ -190,15 +194,20 @@ def started(kernel: Kernel, guest: Guest, core: int) -> Iterator[Running]:
 def prepare(folder: Path, guest: Guest) -> None:
     """Make the folder of a guest: its root with its script and first program, and its results."""
     root = folder / ROOT
-    for name in ("dev", "proc", "sys", "out", "host"):
+    for name in ("dev", "proc", "sys", "out", "host", "machine"):
         (root / name).mkdir(parents=True)
     (folder / OUT).mkdir()
     (folder / "uml").mkdir()
     shutil.copy(guest_init(), root / "init")
     (root / "script").write_text(guest.script, encoding="utf-8")
-    if guest.sees_host:
+    if guest.scenario:
+        (root / "scenario").write_text(guest.scenario, encoding="utf-8")
+    if guest.sees_host or guest.scenario:
         (folder / "host").symlink_to("/")
+    if guest.sees_host:
         (folder / OUT / FILES).mkdir()
+    for name, data in guest.files.items():
+        (folder / OUT / FILES / name).write_bytes(data)
 
 
 def start(kernel: Kernel, guest: Guest, folder: Path, core: int) -> Running:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from midflight.lab.errors import LabError
 from midflight.lab.guest import FILES, LIMIT_S, Guest, run_guests
 from midflight.lab.record import CounterRow, counters
+from midflight.lab.runs import OURS, sender_line
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -51,25 +53,41 @@ def run_programs(
     setup: Setup,
     kernel: Kernel,
     *,
-    server: str,
+    server: str | None,
     client: str,
     congestion: str = "cubic",
     sysctls: Sequence[tuple[str, str]] = (),
     seed: str = "1",
     limit_s: float = LIMIT_S,
+    multihomed: bool = False,
+    scenario: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> Programs:
     """Run two commands of the host's shell at the ends of the first flow of a scenario.
 
     The server is where the flow comes from, the client is the mobile node. The scenario's own flows
-    are not opened. Raises `LabError` if a guest fails, `MidflightError` for what a guest cannot do.
+    are not opened. If it is `multihomed`, the client has an interface and an address on each link.
+    Without a server midflight's sender opens the first flow to the client's port 5001, and
+    `scenario` is the setup's. They find `files` in their folder. Raises `LabError` if a guest
+    fails, `MidflightError` for what a guest cannot do.
     """
-    script = program_script(setup, server, client, congestion, sysctls)
-    (ran,) = run_guests(kernel, [Guest(script, seed, sees_host=True)], limit_s=limit_s)
+    told = ""
+    if server is None:
+        script = sender_script(setup, client, sysctls)
+        told = json.dumps({"scenario": scenario, "run": setup.run or 0})
+    else:
+        script = program_script(setup, server, client, congestion, sysctls, multihomed)
+    guest = Guest(script, seed, sees_host=True, scenario=told, files=files or {})
+    (ran,) = run_guests(kernel, [guest], limit_s=limit_s)
     every = {name: data for name, data in ran.files.items() if name.startswith(f"{FILES}/")}
     return Programs(
         program(ran.files, "server"),
         program(ran.files, "client"),
-        {name.removeprefix(f"{FILES}/"): data for name, data in every.items()},
+        {
+            name.removeprefix(f"{FILES}/"): data
+            for name, data in every.items()
+            if (files or {}).get(name.removeprefix(f"{FILES}/")) != data
+        },
         ran.packets,
         counters(ran.files),
         ran.wall_s,
@@ -87,21 +105,47 @@ def program(files: Mapping[str, bytes], name: str) -> Program:
 
 
 def program_script(
-    setup: Setup, server: str, client: str, congestion: str, sysctls: Sequence[tuple[str, str]]
+    setup: Setup,
+    server: str,
+    client: str,
+    congestion: str,
+    sysctls: Sequence[tuple[str, str]],
+    multihomed: bool = False,
 ) -> str:
     """Return the script of a scenario with programs in the place of its flows."""
-    for name, command in (("server", server), ("client", client)):
-        if not command.strip() or "\n" in command or len(command) > MOST_COMMAND:
-            raise LabError(
-                f"--{name} {command[:40]!r} is not a command of the shell; one line of at most "
-                f"{MOST_COMMAND} characters is accepted"
-            )
+    check_command("server", server)
+    check_command("client", client)
     every = [("net.ipv4.tcp_congestion_control", congestion), *sysctls]
-    lines = setup.lab_script(congestion=[congestion], sysctls=every).splitlines()
+    lines = setup.lab_script(
+        congestion=[congestion], sysctls=every, multihomed=multihomed
+    ).splitlines()
     first = next(one for one in setup.flows if one["moves"])
     number = [one["name"] for one in setup.flows].index(first["name"])
     flow = next(one.split() for one in lines if one.startswith(f"flow {number} "))
     ends = flow[2:4] if first["direction"] == "down" else flow[3:1:-1]
+    if multihomed:
+        home = next(one.split() for one in lines if one.startswith("home "))
+        ends[1] = home[2]
     programs = ["host", f"server {ends[0]} {server}", f"client {ends[1]} {client}"]
     rest = [one for one in lines if not one.startswith("flow ") and one != "go"]
     return "\n".join([*rest, *programs, "go", ""])
+
+
+def check_command(name: str, command: str) -> None:
+    """Raise `LabError` if a guest's script cannot have a command."""
+    if not command.strip() or "\n" in command or len(command) > MOST_COMMAND:
+        raise LabError(
+            f"--{name} {command[:40]!r} is not a command of the shell; one line of at most "
+            f"{MOST_COMMAND} characters is accepted"
+        )
+
+
+def sender_script(setup: Setup, client: str, sysctls: Sequence[tuple[str, str]]) -> str:
+    """Return the script of a scenario whose first flow midflight sends to a program."""
+    check_command("client", client)
+    lines = setup.lab_script(congestion=["cubic"], sysctls=sysctls, stack=OURS).splitlines()
+    first = [one["moves"] for one in setup.flows].index(True)
+    flow = next(one for one in lines if one.startswith(f"ours {first} "))
+    rest = [one for one in lines if not one.startswith("ours ") and one != "go"]
+    programs = [f"{flow} 0", "host", f"client {flow.split()[3]} {client}"]
+    return "\n".join([sender_line(), *rest, *programs, "go", ""])

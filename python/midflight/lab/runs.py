@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from midflight.lab.errors import LabError
 from midflight.lab.guest import LIMIT_S, Guest, Ran, run_guests
 from midflight.lab.record import CounterRow, counters
 from midflight.refusal import refusal
@@ -16,26 +20,59 @@ if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
     from midflight.lab.store import Kernel
 
-__all__ = ["KernelRun", "LabRuns"]
+__all__ = ["OURS", "STACKS", "KernelRun", "LabRuns", "sender_line", "turns_of"]
+
+#: Whose senders the flows may have; the receivers are the kernel's.
+STACKS = ("linux", "midflight")
+#: What runs of midflight's senders have in the place of a congestion control.
+OURS = "midflight"
+
+
+def sender_line() -> str:
+    """Return the line of a script that says where midflight's sender is on this machine.
+
+    Raises `LabError` if a guest could not start it.
+    """
+    from midflight import _core
+
+    python, module = os.path.realpath(sys.executable), str(_core.__file__)
+    paths = (python, str(Path(__file__).with_name("sender.py").resolve()), module)
+    if not python or any(not Path(one).is_file() or set(one) & set("\t\n") for one in paths):
+        raise LabError(
+            f"midflight's sender cannot be started in a guest: of {', '.join(paths)} one is no file"
+        )
+    return "program " + "\t".join(paths)
+
+
+def turns_of(ran: Ran) -> dict[int, bytes]:
+    """Return the turns of midflight's senders in a guest, by the numbers of their flows."""
+    found = {}
+    for name, data in ran.files.items():
+        number = name.removeprefix("sender-").removesuffix(".turns")
+        if name == f"sender-{number}.turns" and number.isdigit():
+            found[int(number)] = data
+    return found
 
 
 class KernelRun:
     """A run that a kernel has made; what `Setup` tells of the scenario, it tells too."""
 
-    def __init__(self, setup: Setup, packets: bytes, scheme: str) -> None:
-        """Take the run's setup, the guest's record of packets, and the congestion control."""
-        self.setup, self.packets, self.scheme = setup, packets, scheme
+    def __init__(self, setup: Setup, ran: Ran, scheme: str) -> None:
+        """Take the run's setup, what the guest has left, and the congestion control."""
+        self.setup, self.packets, self.scheme = setup, ran.packets, scheme
+        self.turns = turns_of(ran)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.setup, name)
 
     def trace(self, *, flow: str | None = None) -> Table:
         """Return every event of a flow, with the columns of `Setup.trace`."""
-        return self.setup.lab_trace(self.packets, flow=flow)
+        return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns)
 
     def capture(self, *, flow: str | None = None, **_: int) -> dict[str, bytes]:
         """Return pcapng files with the kernel's headers, by place; there are no data to cut."""
-        return self.setup.lab_capture(self.packets, flow=flow, about=f"Linux, {self.scheme}")
+        about = "midflight to Linux" if self.turns else f"Linux, {self.scheme}"
+        return self.setup.lab_capture(self.packets, flow=flow, about=about)
 
 
 @dataclass(frozen=True)
@@ -49,8 +86,10 @@ class LabRuns:
     sysctls: tuple[tuple[str, str], ...] = ()
     #: The most seconds that a guest may take.
     limit_s: float = LIMIT_S
-    #: Records that are used again, by congestion control and run.
-    _kept: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False, compare=False)
+    #: Whose senders the flows have, of `STACKS`; with midflight's `congestion` is `(OURS,)`.
+    stack: str = "linux"
+    #: Results that are used again, by congestion control and run.
+    _kept: dict[tuple[str, int], Ran] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -64,7 +103,8 @@ class LabRuns:
         kernel = choose()
         if kernel.name != values["kernel"]:
             kernel = choose(values["kernel"])
-        return cls(plan, kernel, tuple(values["congestion"]), sysctls)
+        stack = str(values.get("stack", "linux"))
+        return cls(plan, kernel, tuple(values["congestion"]), sysctls, stack=stack)
 
     def values(self) -> dict[str, Any]:
         """Return what repeats the runs, as values for JSON."""
@@ -72,6 +112,7 @@ class LabRuns:
             "kernel": self.kernel.name,
             "version": self.kernel.version,
             "hz": self.kernel.hz,
+            "stack": self.stack,
             "congestion": list(self.congestion),
             "sysctls": [list(pair) for pair in self.sysctls],
             "scenario": self.scenario,
@@ -118,16 +159,21 @@ class LabRuns:
         setup, key = self.plan.setup(run), (self.congestion[0], run)
         if key not in self._kept:
             (ran,) = run_guests(self.kernel, [self.guest(*key)], limit_s=self.limit_s)
-            self._kept[key] = ran.packets
+            self._kept[key] = ran
         # It has what pictures and captures ask of a setup.
         return cast("Setup", KernelRun(setup, self._kept[key], self.congestion[0]))
 
     def guest(self, congestion: str, run: int) -> Guest:
         """Return the guest of a run."""
         setup = self.plan.setup(run)
-        script = setup.lab_script(congestion=[congestion], sysctls=self.sysctls)
         seed = f"{self.scenario['seed']}.{run}"
-        return Guest(script, seed=seed, name=f"the guest of run {run} with {congestion}")
+        if self.stack != OURS:
+            script = setup.lab_script(congestion=[congestion], sysctls=self.sysctls)
+            return Guest(script, seed=seed, name=f"the guest of run {run} with {congestion}")
+        script = setup.lab_script(congestion=["cubic"], sysctls=self.sysctls, stack=OURS)
+        told = json.dumps({"scenario": self.scenario, "run": run})
+        script = f"{sender_line()}\n{script}"
+        return Guest(script, seed=seed, scenario=told, name=f"the guest of run {run}")
 
     def pieces(
         self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None
@@ -152,7 +198,8 @@ class LabRuns:
     def tables(self, cell: int, run: int, ran: Ran) -> tuple[Table, Table, Columns]:
         """Return what was measured of a run."""
         setup, scheme = self.plan.setup(run), self.congestion[cell]
-        flows, phases = setup.lab_tables(ran.packets, scheme=scheme, cell=cell)
+        name = None if self.stack == OURS else scheme
+        flows, phases = setup.lab_tables(ran.packets, scheme=name, cell=cell, turns=turns_of(ran))
         return flows, phases, counter_table(cell, run, scheme, counters(ran.files))
 
 

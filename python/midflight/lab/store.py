@@ -211,9 +211,11 @@ def guest_init() -> Path:
 
     Raises `LabError` if it cannot be compiled.
     """
-    source = GUEST / "init.c"
-    name = hashlib.sha256(source.read_bytes()).hexdigest()[:HASH_LETTERS]
-    place = store_folder() / f"init-{name}"
+    sources = sorted(GUEST.glob("*.[ch]"))
+    found = hashlib.sha256()
+    for one in sources:
+        found.update(one.read_bytes())
+    place = store_folder() / f"init-{found.hexdigest()[:HASH_LETTERS]}"
     if place.is_file():
         return place
     if shutil.which("cc") is None:
@@ -221,7 +223,8 @@ def guest_init() -> Path:
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        words = ["cc", "-static", "-O2", "-o", str(unfinished), str(source)]
+        units = [str(one) for one in sources if one.suffix == ".c"]
+        words = ["cc", "-static", "-O2", "-o", str(unfinished), *units]
         made = subprocess.run(words, capture_output=True, text=True, check=False)
         if made.returncode:
             raise LabError(

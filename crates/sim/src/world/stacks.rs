@@ -64,6 +64,27 @@ impl<O: Observer> World<O> {
         self.stacks.get(number)?.ends[end.place()].as_deref()
     }
 
+    /// Wakes an end of a flow of datagrams at an instant, or now if that is over: it has something to
+    /// send of which nothing here could know.
+    pub fn wake(&mut self, flow: FlowId, end: End, at: Instant) {
+        let place = end.place();
+        let Some(number) = flow.index().checked_sub(self.flows.len()) else {
+            return;
+        };
+        if let Some(stack) = self.stacks.get_mut(number) {
+            stack.due[place] = Some(at);
+            let source = self.first_stack() + 2 * number + place;
+            self.agenda.set_other(source, self.key_of(at));
+        }
+    }
+
+    fn key_of(&self, due: Instant) -> Key {
+        Key {
+            due: Moment::written(due).max(self.moment),
+            scheduled: Scheduled::alone(self.moment.shadow),
+        }
+    }
+
     /// Whether it is one of datagrams.
     pub(super) fn is_of_stacks(&self, flow: FlowId) -> bool {
         flow.index() >= self.flows.len()
@@ -137,10 +158,7 @@ impl<O: Observer> World<O> {
             return;
         }
         self.stacks[number].due[place] = due;
-        let key = due.map_or(Key::NEVER, |due| Key {
-            due: Moment::written(due).max(self.moment),
-            scheduled: Scheduled::alone(self.moment.shadow),
-        });
+        let key = due.map_or(Key::NEVER, |due| self.key_of(due));
         let source = self.first_stack() + 2 * number + place;
         self.agenda.set_other(source, key);
     }

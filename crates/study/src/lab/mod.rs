@@ -6,15 +6,20 @@
 //! ones ([`replay_flows`], [`replay_trace`]). The driver of the links is in `lab/kernel`, the guest's
 //! program in `lab/guest`.
 
+mod emulator;
+mod homes;
 mod packets;
 mod record;
 mod replay;
 mod script;
+mod sender;
 
+pub use self::emulator::{Delivery, Emulator};
 pub use self::packets::record_captures;
 pub use self::record::{records, KernelState, Record, RecordEvent};
-pub use self::replay::{replay_flows, replay_trace, segment_bytes};
-pub use self::script::{lab_script, Guest, ORIGIN};
+pub use self::replay::{replay_flows, replay_trace, segment_bytes, Recorded};
+pub use self::script::{lab_script, Guest, LabStack, ORIGIN};
+pub use self::sender::{drive, Line, OurSender, Woken};
 
 /// Why a setup cannot run in the lab, or its record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,3 +49,10 @@ pub enum LabError {
 }
 
 use crate::error::StudyError;
+
+fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
+    LabError::Unsupported {
+        what: what.into(),
+        accepted: accepted.into(),
+    }
+}

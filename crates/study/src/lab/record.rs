@@ -1,7 +1,7 @@
 //! The record of packets as the lab's driver writes it (`lab/kernel/midflight.h`).
 
 use midflight_sim::DropCause;
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 
 use super::LabError;
 
@@ -206,6 +206,71 @@ pub fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, LabError
             }
         }
     })
+}
+
+/// Writes a record as the driver does; of senders it knows no state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writer(Vec<u8>);
+
+/// Most bytes of headers that are kept.
+const HEADERS: usize = 120;
+
+impl Writer {
+    /// Where the entry begins.
+    fn entry(
+        &mut self,
+        now: Instant,
+        packet: u32,
+        place: u16,
+        event: u8,
+        value: u32,
+        more: usize,
+    ) -> usize {
+        let at = self.0.len();
+        let length = (FIXED + more).next_multiple_of(8);
+        self.0.extend(now.as_nanos().to_le_bytes());
+        self.0.extend(packet.to_le_bytes());
+        self.0.extend(place.to_le_bytes());
+        self.0.extend([event, (length / 8) as u8]);
+        self.0.extend(value.to_le_bytes());
+        self.0.resize(at + length, 0);
+        at
+    }
+
+    pub(super) fn sent(&mut self, now: Instant, packet: u32, node: u16, bytes: &[u8]) {
+        let known = bytes.get(..HEADERS).unwrap_or(bytes);
+        let kept = headers(known);
+        let all = bytes.len() as u32;
+        let at = self.entry(now, packet, node, 1, all, STATE + kept.len());
+        let from = at + FIXED + STATE;
+        self.0[from..from + kept.len()].copy_from_slice(kept);
+    }
+
+    pub(super) fn delivered(&mut self, now: Instant, packet: u32, node: u16, link: u16) -> usize {
+        self.entry(now, packet, node, 2, link.into(), 0)
+    }
+
+    /// The packet of the entry that begins there was delivered so much later.
+    pub(super) fn late(&mut self, at: usize, late: Duration) {
+        let late = i32::try_from(late.as_nanos()).unwrap_or(i32::MAX);
+        if let Some(field) = self.0.get_mut(at + 20..at + FIXED) {
+            field.copy_from_slice(&late.to_le_bytes());
+        }
+    }
+
+    pub(super) fn lost(&mut self, now: Instant, packet: u32, link: u16, cause: DropCause) {
+        let event = match cause {
+            DropCause::Queue => 3,
+            DropCause::Break => 4,
+            DropCause::Radio => 5,
+            _ => 6,
+        };
+        self.entry(now, packet, link, event, 0, 0);
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 #[cfg(test)]

@@ -10,19 +10,18 @@ use std::collections::BTreeMap;
 use midflight_sim::{
     judge_timeouts, Action, Digest, DropCause, Endpoints, Event, Observer, Payload, World,
 };
-use midflight_tcp::{Ack, Author, SackBlock, SackBlocks, Says, Segment, SenderEvent};
+use midflight_tcp::{Ack, Author, Log, SackBlock, SackBlocks, Says, Segment, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::Header;
 
 use super::record::{records, KernelState, Record, RecordEvent};
+use super::sender::{Twin, FIRST_PORT};
 use super::LabError;
 use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::run::Measuring;
 use crate::setup::{link_id, Mark, Setup, Step};
 use crate::watch::{Observed, Recorder, RunObserver, TraceRow};
 
-/// Port of the first flow's receiver (`lab/guest/init.c`); others follow.
-const FIRST_PORT: u16 = 5001;
 /// `TCP_CA_Recovery` and `TCP_CA_Loss`.
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
@@ -90,9 +89,18 @@ impl<W: RunObserver> Replayed for (Digest, Observed<W>) {
     }
 }
 
+/// What a guest has left of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// The driver's record of packets.
+    pub packets: &'a [u8],
+    /// The turns of flows whose sender is ours, by the flows' numbers ([`super::drive`]).
+    pub turns: &'a BTreeMap<usize, Vec<u8>>,
+}
+
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
-enum Underway {
+enum Underway<'a> {
     /// Segments from the first to one past the last, which the packet holds in parts at least.
     Data {
         flow: usize,
@@ -102,7 +110,8 @@ enum Underway {
     },
     Ack {
         flow: usize,
-        ack: Ack,
+        ack: Option<Ack>,
+        headers: &'a [u8],
     },
 }
 
@@ -206,15 +215,66 @@ fn micros(of: u32) -> Duration {
     Duration::from_micros(of.into())
 }
 
-/// Replays a record to an observer.
-struct Replay<'a, O> {
-    setup: &'a Setup,
+/// Tells an observer what the sender of a flow tells.
+struct Telling<'a, O> {
     observer: &'a mut O,
-    connections: Vec<Connection>,
-    underway: BTreeMap<u32, Underway>,
+    flow: usize,
+    open_timeouts: &'a mut Vec<(Instant, Seq)>,
 }
 
-impl<O: Replayed> Replay<'_, O> {
+impl<O: Observer> Log for Telling<'_, O> {
+    const DETAILED: bool = O::DETAILED;
+
+    fn record(&mut self, now: Instant, event: SenderEvent<'_>) {
+        if let SenderEvent::Timeout(first) = event {
+            self.open_timeouts.push((now, first));
+        }
+        let flow = World::<()>::flow_id(self.flow as u32);
+        self.observer.record(now, flow, &Event::Sender(event));
+    }
+}
+
+/// Replays a record to an observer.
+struct Replay<'a, 'o, O> {
+    setup: &'a Setup,
+    observer: &'o mut O,
+    connections: Vec<Connection>,
+    /// Senders of ours.
+    twins: BTreeMap<usize, Twin<'a>>,
+    underway: BTreeMap<u32, Underway<'a>>,
+}
+
+impl<'a, O: Replayed> Replay<'a, '_, O> {
+    /// What a sender of ours does at a place of the record.
+    fn with_twin(
+        &mut self,
+        flow: usize,
+        offset: usize,
+        does: impl FnOnce(&mut Twin<'a>, &mut Telling<'_, O>) -> Result<(), String>,
+    ) -> Result<(), LabError> {
+        let Some(twin) = self.twins.get_mut(&flow) else {
+            return Ok(());
+        };
+        let log = &mut Telling {
+            observer: self.observer,
+            flow,
+            open_timeouts: &mut self.connections[flow].open_timeouts,
+        };
+        does(twin, log).map_err(|why| LabError::Record {
+            at: offset,
+            what: format!("the sender of flow {flow} cannot be followed: {why}"),
+        })
+    }
+
+    /// What senders of ours do before an instant.
+    fn go_on(&mut self, before: Instant, offset: usize) -> Result<(), LabError> {
+        let numbers: Vec<usize> = self.twins.keys().copied().collect();
+        for flow in numbers {
+            self.with_twin(flow, offset, |twin, log| twin.go_on(before, log))?;
+        }
+        Ok(())
+    }
+
     fn tell(&mut self, now: Instant, flow: usize, event: &Event<'_>) {
         let flow = World::<()>::flow_id(flow as u32);
         self.observer.record(now, flow, event);
@@ -230,11 +290,14 @@ impl<O: Replayed> Replay<'_, O> {
             Step::Mark(mark) => self.observer.mark(mark, at),
             Step::Act(Action::MarkBreak) => self.tell(at, 0, &Event::Break),
             Step::Act(Action::MarkMake) => self.tell(at, 0, &Event::Make),
+            Step::Act(Action::Notify(flow, _)) if self.twins.contains_key(&flow.index()) => {
+                self.tell(at, flow.index(), &Event::Notice);
+            }
             Step::Act(_) => {}
         }
     }
 
-    fn sent(&mut self, record: &Record<'_>) -> Result<(), LabError> {
+    fn sent(&mut self, record: &Record<'a>) -> Result<(), LabError> {
         let RecordEvent::Sent {
             bytes,
             state,
@@ -250,6 +313,8 @@ impl<O: Replayed> Replay<'_, O> {
         let now = record.at;
         match direction(self.setup, record.place, &header) {
             Some((flow, Direction::Data)) => {
+                let offset = record.offset;
+                self.with_twin(flow, offset, |twin, log| twin.sent(now, headers, log))?;
                 let connection = &mut self.connections[flow];
                 if header.flags.syn {
                     connection.isn = Some(header.seq);
@@ -286,11 +351,12 @@ impl<O: Replayed> Replay<'_, O> {
                 }
             }
             Some((flow, Direction::Acks)) => {
-                if let Some(ack) = self.connections[flow].ack(&header) {
-                    self.tell(now, flow, &Event::AckSent(&ack));
-                    self.underway
-                        .insert(record.packet, Underway::Ack { flow, ack });
+                let ack = self.connections[flow].ack(&header);
+                if let Some(ack) = &ack {
+                    self.tell(now, flow, &Event::AckSent(ack));
                 }
+                let of = Underway::Ack { flow, ack, headers };
+                self.underway.insert(record.packet, of);
             }
             None => {}
         }
@@ -394,7 +460,11 @@ impl<O: Replayed> Replay<'_, O> {
                     self.tell(now, flow, &event);
                 }
             }
-            Some(Underway::Ack { flow, ack }) => {
+            Some(Underway::Ack { flow, ack, headers }) => {
+                if let Some(twin) = self.twins.get_mut(&flow) {
+                    twin.deliver(headers);
+                }
+                let Some(ack) = ack else { return };
                 self.tell(now, flow, &Event::AckArrived(&ack));
                 let connection = &mut self.connections[flow];
                 let mss = u64::from(connection.mss);
@@ -430,17 +500,25 @@ impl<O: Replayed> Replay<'_, O> {
                     self.tell(record.at, flow, &event);
                 }
             }
-            Some(Underway::Ack { flow, ack }) => {
+            Some(Underway::Ack {
+                flow,
+                ack: Some(ack),
+                ..
+            }) => {
                 let event = lost(Payload::Ack(ack.ack), ack.cause_sent);
                 self.tell(record.at, flow, &event);
             }
-            None => {}
+            _ => {}
         }
     }
 }
 
 /// Tells an observer what a record and the timeline of its setup say, until the run is over.
-fn replay<O: Replayed>(setup: &Setup, bytes: &[u8], observer: &mut O) -> Result<(), LabError> {
+fn replay<O: Replayed>(
+    setup: &Setup,
+    recorded: Recorded<'_>,
+    observer: &mut O,
+) -> Result<(), LabError> {
     let connection = |end: Option<Seq>| Connection {
         end: end.unwrap_or(Seq::MAX),
         ..Connection::default()
@@ -449,6 +527,9 @@ fn replay<O: Replayed>(setup: &Setup, bytes: &[u8], observer: &mut O) -> Result<
         setup,
         observer,
         connections: setup.flows.iter().map(|f| connection(f.end)).collect(),
+        twins: (recorded.turns.iter())
+            .map(|(&flow, turns)| Ok((flow, Twin::new(setup, flow, turns)?)))
+            .collect::<Result<_, LabError>>()?,
         underway: BTreeMap::new(),
     };
     let mut timeline = setup
@@ -457,11 +538,12 @@ fn replay<O: Replayed>(setup: &Setup, bytes: &[u8], observer: &mut O) -> Result<
         .take_while(|(at, _)| *at < setup.end)
         .peekable();
     let mut until = setup.end;
-    for (number, record) in records(bytes).enumerate() {
+    for (number, record) in records(recorded.packets).enumerate() {
         let record = record?;
         while let Some((at, step)) = timeline.next_if(|(at, _)| *at <= record.at) {
             replay.step(*at, step);
         }
+        replay.go_on(record.at, record.offset)?;
         if record.at >= setup.end || replay.observer.is_done(record.at) {
             until = record.at.min(setup.end);
             break;
@@ -495,10 +577,13 @@ fn replay<O: Replayed>(setup: &Setup, bytes: &[u8], observer: &mut O) -> Result<
 ///
 /// # Errors
 /// [`LabError::Record`].
-pub fn replay_flows(setup: &Setup, record: &[u8]) -> Result<(Digest, Vec<FlowOutcome>), LabError> {
+pub fn replay_flows(
+    setup: &Setup,
+    recorded: Recorded<'_>,
+) -> Result<(Digest, Vec<FlowOutcome>), LabError> {
     let mut measuring = Measuring::new(Phases::new(setup));
     measuring.measure.expect(setup.makes());
-    replay(setup, record, &mut measuring)?;
+    replay(setup, recorded, &mut measuring)?;
     Ok(measuring.measure.rows(setup, measuring.digest))
 }
 
@@ -509,13 +594,13 @@ pub fn replay_flows(setup: &Setup, record: &[u8]) -> Result<(Digest, Vec<FlowOut
 /// [`LabError::Record`]; [`LabError::Study`] for an unknown flow, or when there is too much.
 pub fn replay_trace(
     setup: &Setup,
-    record: &[u8],
+    recorded: Recorded<'_>,
     flow: Option<&str>,
 ) -> Result<(Vec<TraceRow>, String), LabError> {
     let flow = setup.flow_of_name(flow)?;
     let recorder = Recorder::new(setup, flow, Instant::ZERO, &[]);
     let mut observed = (Digest::default(), Observed::new(setup, recorder));
-    replay(setup, record, &mut observed)?;
+    replay(setup, recorded, &mut observed)?;
     let (digest, observed) = observed;
     Ok((observed.into_watching().into_rows(), digest.to_string()))
 }

@@ -11,7 +11,8 @@ use midflight_sim::{
 };
 use midflight_units::{Duration, Instant};
 
-use super::LabError;
+use super::homes::Homes;
+use super::{refused, sender, LabError};
 use crate::measure::Measured;
 use crate::setup::{FlowSetup, Setup, Step};
 
@@ -27,6 +28,16 @@ const MOST_NAME: usize = 15;
 /// Bytes of data in a full segment of Ethernet's 1500, without and with timestamps (RFC 7323).
 const PAYLOAD: [u64; 2] = [1460, 1448];
 
+/// Whose senders the flows have; the receivers are the kernel's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LabStack {
+    /// The kernel's.
+    #[default]
+    Linux,
+    /// Ours, with the profile and scheme of each flow ([`super::OurSender`]).
+    Midflight,
+}
+
 /// What a guest is told beside the setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
@@ -36,13 +47,10 @@ pub struct Guest {
     pub sysctls: Vec<(String, String)>,
     /// When the script begins on the guest's monotonic clock.
     pub origin: Instant,
-}
-
-fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
-    LabError::Unsupported {
-        what: what.into(),
-        accepted: accepted.into(),
-    }
+    /// Whose senders the flows have.
+    pub stack: LabStack,
+    /// There is a node with an interface on each access link beside the mobile node.
+    pub multihomed: bool,
 }
 
 /// Path below `/proc/sys` of a setting of the kernel.
@@ -106,9 +114,10 @@ impl Guest {
 }
 
 /// What the lab cannot do of a setup.
-fn check(setup: &Setup) -> Result<(), LabError> {
+fn check(setup: &Setup, stack: LabStack, homes: Option<&Homes>) -> Result<(), LabError> {
     let network = &setup.network;
-    let sizes = [network.nodes, network.links.len(), setup.flows.len()];
+    let [nodes, links] = homes.map_or([network.nodes, network.links.len()], Homes::sizes);
+    let sizes = [nodes, links, setup.flows.len()];
     for ((what, most), given) in MOST.into_iter().zip(sizes) {
         if given > most {
             return Err(refused(
@@ -121,14 +130,14 @@ fn check(setup: &Setup) -> Result<(), LabError> {
         check_link(link)?;
     }
     for flow in setup.flows.iter() {
-        check_flow(flow)?;
+        match stack {
+            LabStack::Linux => check_flow(flow)?,
+            LabStack::Midflight => sender::check(flow)?,
+        }
     }
     if !network.hooks.is_empty() {
         let what = "routers that answer rate requests (Quick-Start)";
         return Err(refused(what, "a scheme without them"));
-    }
-    if !matches!(*setup.measured, Measured::Phases { .. }) {
-        return Err(refused("a question of a paper", "a scenario"));
     }
     let forges = |entry: &&_| matches!(entry, (_, Step::Act(Action::Forge(..))));
     if setup.timeline.iter().any(|entry| forges(&entry)) {
@@ -382,6 +391,10 @@ impl<'a> Script<'a> {
 
 /// A flow as the guest opens it.
 fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
+    if guest.stack == LabStack::Midflight {
+        let has_end = u8::from(flow.end.is_some());
+        return format!("ours {number} {} {} {has_end}\n", flow.from.0, flow.to.0);
+    }
     let segments = flow.end.map_or(0, |end| end.saturating_sub(1));
     let bytes = segments * guest.payload();
     let (from, to, opens) = (flow.from.0, flow.to.0, flow.opens.as_nanos());
@@ -397,7 +410,11 @@ fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
 /// # Errors
 /// [`LabError::Unsupported`] names what the lab cannot run.
 pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
-    check(setup)?;
+    if !matches!(*setup.measured, Measured::Phases { .. }) {
+        return Err(refused("a question of a paper", "a scenario"));
+    }
+    let homes = guest.multihomed.then(|| Homes::new(setup)).transpose()?;
+    check(setup, guest.stack, homes.as_ref())?;
     guest.check(setup.flows.len())?;
     let network = &setup.network;
     let mut script = Script::new(&network.links);
@@ -405,6 +422,9 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     for (at, step) in until_end {
         if let Step::Act(action) = step {
             script.step(*at, action)?;
+            if let Some(text) = homes.and_then(|homes| homes.also(action)) {
+                script.act(*at, text);
+            }
         }
     }
     for link in 0..network.links.len() {
@@ -413,7 +433,8 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     script
         .actions
         .sort_by_key(|&(at, is_cross, _)| (at, is_cross));
-    let mut text = format!("nodes {}\n", network.nodes);
+    let nodes = homes.map_or(network.nodes, |homes| homes.sizes()[0]);
+    let mut text = format!("nodes {nodes}\n");
     for (number, link) in network.links.iter().enumerate() {
         let (from, to) = (link.from.0, link.to.0);
         let (rate, delay) = (link.rate.as_bps(), link.delay.as_nanos());
@@ -423,18 +444,21 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     for (node, to, link) in &network.routes {
         let _ = writeln!(text, "route {} {} {}", node.0, to.0, link.index());
     }
+    text += &homes.map_or(String::new(), |homes| homes.network_lines());
     text += &script.ahead;
     for (at, _, action) in &script.actions {
         let _ = writeln!(text, "at {} {action}", at.as_nanos());
     }
-    let ends: BTreeSet<u16> = setup
+    let mut ends: BTreeSet<u16> = setup
         .flows
         .iter()
         .flat_map(|f| [f.from.0, f.to.0])
         .collect();
+    ends.extend(homes.map(|homes| homes.first()));
     for node in &ends {
         let _ = writeln!(text, "namespace {node}");
     }
+    text += &homes.map_or(String::new(), |homes| homes.interface_lines());
     let paths: BTreeMap<&str, String> = guest
         .sysctls
         .iter()

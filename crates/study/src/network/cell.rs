@@ -96,6 +96,25 @@ pub(crate) struct Map {
 }
 
 impl Map {
+    /// That of a network of so many nodes.
+    pub(crate) fn of_nodes(nodes: usize) -> Self {
+        let stations = nodes.saturating_sub(usize::from(FIRST_STATION) + 1) / 2;
+        Self {
+            stations: stations as u16,
+        }
+    }
+
+    /// The nodes on the way from the server to the far end of an access link, and the link that each
+    /// hands packets to.
+    pub(crate) fn way_down(link: usize) -> [(NodeId, LinkId); 3] {
+        let [to_station, access, _] = Self::down(link);
+        [
+            (SERVER, link_id(OUT)),
+            (ROUTER, to_station),
+            (station(link), access),
+        ]
+    }
+
     pub(crate) fn interface(self, link: usize) -> NodeId {
         NodeId(FIRST_STATION + self.stations + link as u16)
     }

@@ -1,0 +1,9 @@
+//! What runs beside a Linux kernel in the lab, with system calls: the socket and the clock of a sender of
+//! ours in a guest, and links between devices of this machine. It is for Linux only.
+#![cfg(target_os = "linux")]
+
+mod device;
+mod host;
+
+pub use device::Device;
+pub use host::{emulate, Handed, HostError};

@@ -1,0 +1,371 @@
+//! A sender of ours beside the kernel: it speaks real bytes to a receiver of the kernel's.
+//!
+//! It is driven twice. In the guest it waits for datagrams and instants ([`drive`]) and keeps when it did
+//! something; what it did it does again, told what arrived at the same instants, when the record of the
+//! guest is replayed ([`Twin`]). So the guest hands nothing over but instants, and the events of the
+//! sender are those of a simulated one.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use midflight_control::signal::AnyHandoffSignal;
+use midflight_control::{Notice, StartNotice};
+use midflight_endpoint::{Config, Endpoint, EndpointError, Settings};
+use midflight_sim::Action;
+use midflight_tcp::Log;
+use midflight_units::Instant;
+use midflight_wire::HEADER_BYTES;
+
+use super::{refused, LabError};
+use crate::setup::{flow_id, FlowSetup, Setup, Step};
+
+/// Ports of receivers (`lab/guest/init.c`) and of senders of ours: the first flow's; others follow.
+pub(super) const FIRST_PORT: u16 = 5001;
+const FIRST_SENDER: u16 = 40_001;
+/// Addresses of nodes: the kernel's, and those of senders of ours. The last two bytes name the node.
+const KERNEL: [u8; 2] = [10, 77];
+const OURS: [u8; 2] = [10, 76];
+/// Sequence numbers wrap in the first segments.
+const ISN: u32 = u32::MAX - 9_999;
+/// Bytes that wait to be sent or acknowledged; more than a receiver's window (`tcp_rmem`).
+const BUFFER: u64 = 8 << 20;
+/// Bytes that are written at a time.
+const PIECE: usize = 1 << 18;
+/// Bytes of the stream have the values from 0 to below this, again and again.
+const PERIOD: u64 = 251;
+/// The greatest packet of the devices.
+const MTU: u32 = 1500;
+
+/// The address of a node in the network `of`.
+pub(super) fn address(of: [u8; 2], node: u16) -> Ipv4Addr {
+    let [high, low] = (node + 1).to_be_bytes();
+    Ipv4Addr::new(of[0], of[1], high, low)
+}
+
+/// Bytes of data in a full segment of a flow whose sender is ours.
+pub(super) fn payload(flow: &FlowSetup) -> u64 {
+    let told = flow.told();
+    u64::from(told.payload_bytes)
+}
+
+/// What such a flow cannot have.
+pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
+    let (scheme, name) = (&flow.scheme, &flow.name);
+    let built = &flow.part.built;
+    if !matches!(built.profile.receiver.signal, AnyHandoffSignal::Silent(_)) {
+        return Err(refused(
+            format!("scheme \"{scheme}\" of flow \"{name}\": its receiver has a handoff signal, and the kernel's has none"),
+            "a scheme of the sender alone, such as enhanced",
+        ));
+    }
+    let bytes = built.profile.sender.segment_bytes;
+    if bytes > MTU || payload(flow) == 0 {
+        return Err(refused(
+            format!("segments of {bytes} bytes of flow \"{name}\""),
+            format!("segment_bytes of at most {MTU}, with room for data"),
+        ));
+    }
+    Ok(())
+}
+
+/// What a sender is told of a handoff, and when.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Start(StartNotice),
+    Notice(Notice),
+}
+
+/// The sender of a flow: an endpoint, what it hears of handoffs, and an application that writes at once
+/// all it has to send and closes when everything is acknowledged.
+#[derive(Clone, Debug)]
+pub struct OurSender {
+    config: Config,
+    remote: SocketAddrV4,
+    opens: Instant,
+    told: VecDeque<(Instant, Told)>,
+    endpoint: Option<Endpoint>,
+    /// How many full segments there are to send, if there is an end, and how many bytes are written.
+    segments: Option<u64>,
+    written: u64,
+    data: Vec<u8>,
+    is_closed: bool,
+}
+
+impl OurSender {
+    /// The sender of the flow of this number.
+    ///
+    /// # Errors
+    /// [`LabError::Unsupported`].
+    pub fn new(setup: &Setup, number: usize) -> Result<Self, LabError> {
+        let Some(flow) = setup.flows.get(number) else {
+            let what = format!("flow {number}");
+            let last = setup.flows.len().saturating_sub(1);
+            return Err(refused(what, format!("a number from 0 to {last}")));
+        };
+        check(flow)?;
+        let port = |first: u16| first + number as u16;
+        let local = SocketAddrV4::new(address(OURS, flow.from.0), port(FIRST_SENDER));
+        let remote = SocketAddrV4::new(address(KERNEL, flow.to.0), port(FIRST_PORT));
+        let mut built = flow.part.built.clone();
+        built.profile.sender = built.profile.sender.of_flow(number);
+        let mut settings = Settings::new(built);
+        settings.mss = u64::from(settings.built.profile.sender.segment_bytes - HEADER_BYTES);
+        let mut config = Config::new(local, settings);
+        config.isn = ISN;
+        config.send_buffer = BUFFER as usize;
+        let id = flow_id(number as u32);
+        let told = |&(at, step): &(Instant, Step)| match step {
+            Step::Act(Action::NotifyStart(of, notice)) if of == id => {
+                Some((at, Told::Start(notice)))
+            }
+            Step::Act(Action::Notify(of, notice)) if of == id => Some((at, Told::Notice(notice))),
+            _ => None,
+        };
+        Ok(Self {
+            config,
+            remote,
+            opens: flow.opens,
+            told: setup.timeline.iter().filter_map(told).collect(),
+            endpoint: None,
+            segments: flow.end.map(|end| end.saturating_sub(1)),
+            written: 0,
+            data: (0..PIECE as u64 + PERIOD)
+                .map(|i| (i % PERIOD) as u8)
+                .collect(),
+            is_closed: false,
+        })
+    }
+
+    /// When something is due at the latest; none if it waits for nothing but datagrams.
+    pub fn next(&self) -> Option<Instant> {
+        let due = match &self.endpoint {
+            None => Some(self.opens),
+            Some(endpoint) => endpoint.next_timeout(),
+        };
+        let told = self.told.front().map(|(at, _)| *at);
+        due.into_iter().chain(told).min()
+    }
+
+    /// It is this instant, and a datagram has come, if one is given.
+    ///
+    /// # Errors
+    /// [`EndpointError`] for a datagram that is not a segment of this connection.
+    pub fn turn<L: Log>(
+        &mut self,
+        now: Instant,
+        datagram: Option<&[u8]>,
+        log: &mut L,
+    ) -> Result<(), EndpointError> {
+        while let Some((_, told)) = self.told.front().copied().filter(|(at, _)| *at <= now) {
+            self.told.pop_front();
+            match (told, &mut self.endpoint) {
+                (Told::Start(notice), None) => self.config.settings.start_notice = Some(notice),
+                (Told::Notice(notice), Some(end)) => end.logged(log).on_notice(now, &notice),
+                _ => {}
+            }
+        }
+        if self.endpoint.is_none() && self.opens <= now {
+            let end = Endpoint::connect_logged(self.config.clone(), self.remote, now, log)?;
+            self.endpoint = Some(end);
+        }
+        let Some(end) = &mut self.endpoint else {
+            return Ok(());
+        };
+        if let Some(datagram) = datagram {
+            end.logged(log).on_datagram(now, datagram)?;
+        }
+        end.logged(log).on_timeout(now);
+        self.application(now, log);
+        Ok(())
+    }
+
+    fn application<L: Log>(&mut self, now: Instant, log: &mut L) {
+        let Some(end) = &mut self.endpoint else {
+            return;
+        };
+        let Some(connection) = end.connection().filter(|of| of.is_established()) else {
+            return;
+        };
+        // How long a full segment is both ends have agreed on.
+        let (una, stream) = (connection.sender().view().snd_una, connection.stream());
+        let una = stream.byte_of(una).saturating_sub(1);
+        let bytes = self.segments.map(|segments| segments * stream.mss());
+        loop {
+            let left = bytes.map_or(u64::MAX, |all| all - self.written);
+            let some = left.min(PIECE as u64);
+            if some == 0 || self.written + some > una + BUFFER {
+                break;
+            }
+            let from = (self.written % PERIOD) as usize;
+            let data = self.data.get(from..from + some as usize);
+            let taken = end.logged(log).write(now, data.unwrap_or_default());
+            self.written += taken as u64;
+            if (taken as u64) < some {
+                break;
+            }
+        }
+        if !self.is_closed && bytes.is_some_and(|all| una >= all) {
+            end.logged(log).close(now);
+            self.is_closed = true;
+        }
+    }
+
+    /// The next datagram to send now, if any.
+    pub fn poll(&mut self, now: Instant) -> Option<Vec<u8>> {
+        self.endpoint.as_mut()?.poll_datagram(now)
+    }
+
+    /// Everything is acknowledged, the FIN too, or the connection was reset.
+    pub fn is_done(&self) -> bool {
+        let Some(end) = &self.endpoint else {
+            return false;
+        };
+        let all = |end: &Endpoint| {
+            let connection = end.connection()?;
+            let una = connection.sender().view().snd_una;
+            Some(una >= connection.stream().segments_end())
+        };
+        end.is_reset() || (self.is_closed && all(end).unwrap_or(false))
+    }
+}
+
+/// What has ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The instant has come.
+    Time,
+    /// A datagram of so many bytes.
+    Datagram(usize),
+    /// The device is down: the run is over.
+    Over,
+}
+
+/// A network device and a clock.
+pub trait Line {
+    /// What may go wrong with them.
+    type Error: std::fmt::Display;
+
+    /// The time since the script's beginning.
+    fn now(&mut self) -> Instant;
+
+    /// Waits for a datagram until an instant, or without end.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn wait(&mut self, until: Option<Instant>, into: &mut [u8]) -> Result<Woken, Self::Error>;
+
+    /// Sends a datagram.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn send(&mut self, datagram: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Drives a sender until it is done or the run over; its turns, for a [`Twin`].
+///
+/// # Errors
+/// The reason as a sentence: the device's, or that of a datagram that cannot be read.
+pub fn drive<L: Line>(sender: &mut OurSender, line: &mut L) -> Result<Vec<u8>, String> {
+    let mut turns = Vec::new();
+    let mut buffer = vec![0; 65_536];
+    while !sender.is_done() {
+        let woken = line.wait(sender.next(), &mut buffer);
+        let datagram = match woken.map_err(|e| format!("cannot receive: {e}"))? {
+            Woken::Over => break,
+            Woken::Time => None,
+            Woken::Datagram(length) => buffer.get(..length),
+        };
+        let now = line.now();
+        let word = now.as_nanos() << 1 | u64::from(datagram.is_some());
+        turns.extend(word.to_le_bytes());
+        let turned = sender.turn(now, datagram, &mut ());
+        turned.map_err(|e| format!("a datagram cannot be read: {e}"))?;
+        while let Some(datagram) = sender.poll(now) {
+            let sent = line.send(&datagram);
+            sent.map_err(|e| format!("cannot send: {e}"))?;
+        }
+    }
+    Ok(turns)
+}
+
+/// A turn of a sender: when, and whether a datagram came.
+fn turn_of(word: [u8; 8]) -> (Instant, bool) {
+    let word = u64::from_le_bytes(word);
+    (Instant::from_nanos(word >> 1), word & 1 == 1)
+}
+
+/// A sender that does again what it did in a guest, as the guest's record is replayed.
+#[derive(Debug)]
+pub(super) struct Twin<'a> {
+    sender: OurSender,
+    turns: std::iter::Peekable<std::slice::ChunksExact<'a, u8>>,
+    /// Datagrams that were delivered and not yet read, as far as the record has them.
+    arrived: VecDeque<&'a [u8]>,
+    /// Those that it has sent and that the record has not yet shown.
+    sent: VecDeque<Vec<u8>>,
+}
+
+impl<'a> Twin<'a> {
+    pub(super) fn new(setup: &Setup, flow: usize, turns: &'a [u8]) -> Result<Self, LabError> {
+        Ok(Self {
+            sender: OurSender::new(setup, flow)?,
+            turns: turns.chunks_exact(8).peekable(),
+            arrived: VecDeque::new(),
+            sent: VecDeque::new(),
+        })
+    }
+
+    /// The headers of a datagram have been delivered to it.
+    pub(super) fn deliver(&mut self, headers: &'a [u8]) {
+        self.arrived.push_back(headers);
+    }
+
+    /// Its turns before an instant.
+    pub(super) fn go_on<L: Log>(&mut self, before: Instant, log: &mut L) -> Result<(), String> {
+        while self.is_due(|at| at < before) {
+            self.turn(log)?;
+        }
+        Ok(())
+    }
+
+    /// The record shows that it has sent a datagram with these headers now.
+    pub(super) fn sent<L: Log>(
+        &mut self,
+        now: Instant,
+        headers: &[u8],
+        log: &mut L,
+    ) -> Result<(), String> {
+        while self.sent.is_empty() && self.is_due(|at| at <= now) {
+            self.turn(log)?;
+        }
+        let Some(datagram) = self.sent.pop_front() else {
+            return Err("it does not send what the record has".into());
+        };
+        if datagram.get(..headers.len()) != Some(headers) {
+            return Err("it sends another segment than the record has".into());
+        }
+        Ok(())
+    }
+
+    fn is_due(&mut self, is_it: impl Fn(Instant) -> bool) -> bool {
+        let next = self.turns.peek().and_then(|word| word.first_chunk());
+        next.is_some_and(|&word| {
+            let (at, is_datagram) = turn_of(word);
+            is_it(at) && !(is_datagram && self.arrived.is_empty())
+        })
+    }
+
+    fn turn<L: Log>(&mut self, log: &mut L) -> Result<(), String> {
+        let word = self.turns.next().and_then(|word| word.first_chunk());
+        let Some((now, is_datagram)) = word.map(|&word| turn_of(word)) else {
+            return Ok(());
+        };
+        let datagram = is_datagram.then(|| self.arrived.pop_front()).flatten();
+        let turned = self.sender.turn(now, datagram, log);
+        turned.map_err(|e| e.to_string())?;
+        while let Some(datagram) = self.sender.poll(now) {
+            self.sent.push_back(datagram);
+        }
+        Ok(())
+    }
+}

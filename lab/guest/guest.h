@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the parts of the guest's first program share. */
+#ifndef MIDFLIGHT_GUEST_H
+#define MIDFLIGHT_GUEST_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define NODES 256
+#define FLOWS 4096
+#define FIRST_PORT 5001
+#define FIRST_SENDER 40001
+
+struct flow {
+	unsigned number, from, to;
+	uint64_t bytes, opens;
+	char cc[32];
+	/* Its sender is midflight's; it has an end; a program of the host is its receiver. */
+	int is_ours, has_end, has_program;
+	int listener;
+	pid_t sender, receiver;
+};
+
+extern struct flow flows[FLOWS];
+extern unsigned flow_count;
+extern uint64_t origin, end;
+/* Nodes of a multihomed namespace, the first one first. */
+extern unsigned homes[NODES], home_count;
+
+/* init.c */
+void fail(const char *form, ...);
+void enter(unsigned node);
+struct sockaddr_in address_of(unsigned node, unsigned port);
+void bring_up(const char *name, const struct sockaddr_in *address);
+void flush(void);
+void command(const char *line);
+void redirect(const char *name, const char *what, int to);
+
+/* homes.c */
+void add_home(const char *line);
+
+/* host.c */
+extern int is_host;
+void enter_host(const char *folder);
+void add_tun(unsigned node);
+uint64_t clock_ns(void);
+void start_links(void);
+void end_links(void);
+
+/* sender.c */
+/* Of the host: interpreter, script, module. */
+extern char paths[3][4096];
+void read_paths(char *line);
+int has_paths(void);
+void receive_all(struct flow *flow);
+void fill_checksums(unsigned node);
+void send_ours(const struct flow *flow);
+void fail_ours(const struct flow *flow, int status);
+void end_ours(void);
+
+#endif

@@ -1,0 +1,45 @@
+"""What runs of midflight beside a kernel: its sender in a guest, or its links on this machine.
+
+The guest's init starts this file with the interpreter of the machine and without its packages: no
+more than the compiled module is loaded. For a sender the standard input is a packet socket, the
+standard output takes its turns, file 3 is the scenario with the number of its run. For links the
+devices are files by their numbers, and the standard output takes the record of packets.
+"""
+
+import json
+import sys
+
+
+def load(path):  # type: ignore[no-untyped-def]
+    """Return the compiled module at a path, without the package around it."""
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    loader = ExtensionFileLoader("_core", path)
+    spec = spec_from_file_location("_core", path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def main(path: str, what: str, origin_ns: str, devices: str = "", stop: str = "") -> str | None:
+    """Send the flow of a number, or carry packets between devices; return what went wrong."""
+    core = load(path)
+    with open("scenario" if devices else 3, encoding="utf-8") as file:
+        of = json.load(file)
+    try:
+        setup = core.Plan(json.dumps(of["scenario"]), name=None).setup(of["run"])
+        if devices:
+            pairs = [tuple(map(int, one.split(":"))) for one in devices.split()]
+            sys.stdout.buffer.write(setup.lab_emulate(pairs, int(stop), int(origin_ns)))
+            sys.stdout.buffer.flush()
+        else:
+            setup.lab_send(int(what), int(origin_ns))
+    except (core.MidflightError, OSError) as error:
+        return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
