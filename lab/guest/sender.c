@@ -157,5 +157,6 @@ void end_ours(void)
 		close(fd);
 		if (waitpid(flows[i].sender, &status, 0) != flows[i].sender || status)
 			fail_ours(&flows[i], status);
+		flows[i].sender = 0;
 	}
 }
