@@ -763,9 +763,7 @@ class Setup:
         clock. The sender's turns go to the standard output. Raises `MidflightError` for a flow that
         midflight cannot send, OSError for a device that fails.
         """
-    def lab_emulate(
-        self, devices: Sequence[tuple[int, int]], stop: int, origin_ns: int
-    ) -> bytes:
+    def lab_emulate(self, devices: Sequence[tuple[int, int]], stop: int, origin_ns: int) -> bytes:
         """Carry packets between devices of this machine over the links of this run, in real time.
 
         `devices` are numbers of nodes and of files that are open TUN devices; the run begins at

@@ -85,11 +85,21 @@ def asked_runs(
     kernel: str | None,
     limit: str,
     stack: str,
+    *,
+    host: bool = False,
 ) -> LabRuns:
     """Return the runs that are asked for."""
+    from midflight.lab.host import check_host, host_kernel
     from midflight.lab.runs import OURS, STACKS, LabRuns
     from midflight.lab.store import choose
 
+    if host:
+        if stack == OURS or kernel is not None:
+            raise UserError(
+                "--host has the kernel of this machine and its senders; leave out --stack and "
+                "--kernel"
+            )
+        check_host()
     if stack not in STACKS:
         raise UserError(f'--stack "{stack}" is not {" or ".join(STACKS)}')
     if stack == OURS and congestion != CONGESTION:
@@ -103,7 +113,8 @@ def asked_runs(
     # What the lab cannot run shows before a kernel is looked for.
     plan.setup(0).lab_script(congestion=names[:1], sysctls=settings, stack=stack)
     names = (OURS,) if stack == OURS else names
-    return LabRuns(plan, choose(kernel), names, settings, limit_s, stack)
+    found = host_kernel() if host else choose(kernel)
+    return LabRuns(plan, found, names, settings, limit_s, stack)
 
 
 def run(
@@ -117,6 +128,10 @@ def run(
     kernel: KernelOption = None,
     limit: LimitOption = "10min",
     threads: GuestsOption = "0",
+    host: Annotated[
+        bool,
+        typer.Option("--host", help="On this machine's own kernel, in real time (root, or TUN)."),
+    ] = False,
     out: FolderOption = None,
     csv_file: CsvOption = None,
     as_json: JsonOption = False,
@@ -149,13 +164,14 @@ def run(
     )
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, host=host)
     if watched.run >= asked.runs:
         raise UserError(
             f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
         )
     words = [f"--set={one}" for one in all_sets]
     words.append(f"--cc={congestion}" if stack == "linux" else f"--stack={stack}")
+    words += ["--host"] * host
     words += [f"--sysctl={one}" for one in sysctls or []]
     produce(
         LabResults(asked),
@@ -202,7 +218,10 @@ class LabResults:
 
     def notes(self) -> Iterator[str]:
         """Yield the handoffs that no flow met."""
-        return self.unmet.notes()
+        yield from self.unmet.notes()
+        for (name, run), (late, attempts) in self.source.lateness.items():
+            again = f", the {attempts - 1} before were late" if attempts > 1 else ""
+            yield f"{name}, run {run}, in real time: {late.text()}{again}"
 
     def values(self) -> dict[str, Any]:
         """The summary is not in JSON: it follows from the tables."""
@@ -211,7 +230,8 @@ class LabResults:
     def text(self) -> str:
         """Return what was measured with each congestion control."""
         kernel, scenario = self.source.kernel, self.source.scenario
-        stack = f"Linux {kernel.version}, HZ {kernel.hz}"
+        hz = "real time" if self.source.is_host else f"HZ {kernel.hz}"
+        stack = f"Linux {kernel.version}, {hz}"
         texts = [
             summary_text(scenario, summary, f"{stack}, {sender_name(self.source, name)}")
             for name, summary in self.summaries.items()

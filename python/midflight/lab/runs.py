@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from midflight.lab.errors import LabError
 from midflight.lab.guest import LIMIT_S, Guest, Ran, run_guests
+from midflight.lab.host import HOST, Lateness, run_on_host
 from midflight.lab.record import CounterRow, counters
 from midflight.refusal import refusal
 from midflight.results import Columns
@@ -88,6 +89,11 @@ class LabRuns:
     limit_s: float = LIMIT_S
     #: Whose senders the flows have, of `STACKS`; with midflight's `congestion` is `(OURS,)`.
     stack: str = "linux"
+    #: How late packets were on the machine's own kernel, by congestion control and run, and how
+    #: many runs that took.
+    lateness: dict[tuple[str, int], tuple[Lateness, int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     #: Results that are used again, by congestion control and run.
     _kept: dict[tuple[str, int], Ran] = field(default_factory=dict, repr=False, compare=False)
 
@@ -97,6 +103,11 @@ class LabRuns:
         from midflight import _core
         from midflight.lab.store import choose
 
+        if values.get("host"):
+            raise LabError(
+                "runs on a machine's own kernel are of real time and never the same again: there "
+                "is nothing to verify"
+            )
         plan = _core.Plan(json.dumps(values["scenario"]), name=None)
         sysctls = tuple((str(key), str(value)) for key, value in values["sysctls"])
         # A kernel that the environment names is in no list.
@@ -113,6 +124,7 @@ class LabRuns:
             "version": self.kernel.version,
             "hz": self.kernel.hz,
             "stack": self.stack,
+            "host": self.is_host,
             "congestion": list(self.congestion),
             "sysctls": [list(pair) for pair in self.sysctls],
             "scenario": self.scenario,
@@ -123,6 +135,11 @@ class LabRuns:
         """The scenario with every default."""
         found: dict[str, Any] = json.loads(self.plan.canonical)
         return found
+
+    @property
+    def is_host(self) -> bool:
+        """Whether the kernel is the machine's own."""
+        return self.kernel.recipe == HOST
 
     @property
     def runs(self) -> int:
@@ -158,10 +175,24 @@ class LabRuns:
         """Return the run of a number, from 0, with the first congestion control."""
         setup, key = self.plan.setup(run), (self.congestion[0], run)
         if key not in self._kept:
-            (ran,) = run_guests(self.kernel, [self.guest(*key)], limit_s=self.limit_s)
-            self._kept[key] = ran
+            if self.is_host:
+                self.run_on_host(*key)
+            else:
+                (ran,) = run_guests(self.kernel, [self.guest(*key)], limit_s=self.limit_s)
+                self._kept[key] = ran
         # It has what pictures and captures ask of a setup.
         return cast("Setup", KernelRun(setup, self._kept[key], self.congestion[0]))
+
+    def run_on_host(self, congestion: str, run: int) -> Ran:
+        """Make a run on the machine's own kernel, and keep it: another would be another one."""
+        setup = self.plan.setup(run)
+        guest = self.guest(congestion, run)
+        told = json.dumps({"scenario": self.scenario, "run": run})
+        guest = replace(guest, script=f"{sender_line()}\n{guest.script}", scenario=told)
+        ran, late, attempts = run_on_host(guest, setup.end_ns / 1e9)
+        self._kept[congestion, run] = ran
+        self.lateness[congestion, run] = (late, attempts)
+        return ran
 
     def guest(self, congestion: str, run: int) -> Guest:
         """Return the guest of a run."""
@@ -183,6 +214,9 @@ class LabRuns:
         `threads` is how many guests run at a time, 0 for one on each core. The cell of a row is the
         place of its congestion control.
         """
+        if self.is_host:
+            yield from self.host_pieces(progress or (lambda _done, _total: None))
+            return
         numbers = range(self.runs)
         all_runs = [(cell, run) for cell in range(len(self.congestion)) for run in numbers]
         guests = (self.guest(self.congestion[cell], run) for cell, run in all_runs)
@@ -194,6 +228,17 @@ class LabRuns:
         made = run_guests(self.kernel, guests, limit_s=self.limit_s, at_once=threads, told=told)
         for (cell, run), ran in zip(all_runs, made, strict=True):
             yield self.tables(cell, run, ran)
+
+    def host_pieces(
+        self, progress: Callable[[int, int], object]
+    ) -> Iterator[tuple[Table, Table, Columns]]:
+        """Run all on the machine's own kernel, one after the other."""
+        total = len(self.congestion) * self.runs
+        for cell, congestion in enumerate(self.congestion):
+            for run in range(self.runs):
+                ran = self.run_on_host(congestion, run)
+                progress(cell * self.runs + run + 1, total)
+                yield self.tables(cell, run, ran)
 
     def tables(self, cell: int, run: int, ran: Ran) -> tuple[Table, Table, Columns]:
         """Return what was measured of a run."""

@@ -7,6 +7,7 @@ devices are files by their numbers, and the standard output takes the record of 
 """
 
 import json
+import os
 import sys
 
 
@@ -26,7 +27,8 @@ def load(path):  # type: ignore[no-untyped-def]
 def main(path: str, what: str, origin_ns: str, devices: str = "", stop: str = "") -> str | None:
     """Send the flow of a number, or carry packets between devices; return what went wrong."""
     core = load(path)
-    with open("scenario" if devices else 3, encoding="utf-8") as file:
+    descriptor = os.open("scenario", os.O_RDONLY) if devices else 3
+    with os.fdopen(descriptor, encoding="utf-8") as file:
         of = json.load(file)
     try:
         setup = core.Plan(json.dumps(of["scenario"]), name=None).setup(of["run"])
