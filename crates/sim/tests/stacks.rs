@@ -221,3 +221,59 @@ fn what_cannot_be_copied_fails_when_it_is_needed() {
     assert_eq!(gone, Err(WorldError::Uncopied { flow }));
     run(&mut past, 60_000);
 }
+
+/// Sends what it has been given from outside, and never asks to be woken.
+#[derive(Debug)]
+struct Outside(std::sync::Arc<std::sync::Mutex<Vec<Box<[u8]>>>>);
+
+impl Stack for Outside {
+    fn open(&mut self, _now: Instant) {}
+
+    fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
+
+    fn poll_datagram(&mut self, _now: Instant) -> Option<Box<[u8]>> {
+        self.0.lock().ok()?.pop()
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn on_timeout(&mut self, _now: Instant) {}
+
+    fn copy(&self) -> Option<Box<dyn Stack>> {
+        None
+    }
+}
+
+#[test]
+fn an_end_is_woken_from_outside_once() {
+    let inbox = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let ends = [Outside(inbox.clone()), Outside(Default::default())];
+    let stack = StackConfig {
+        nodes: [MOBILE, SERVER],
+        ends: ends.map(|end| Box::new(end) as Box<dyn Stack>),
+    };
+    let config = WorldConfig {
+        nodes: 3,
+        links: links(),
+        routes: &routes(),
+        stacks: vec![stack],
+        ..WorldConfig::default()
+    };
+    let mut world: Watched =
+        World::new(config, Default::default()).unwrap_or_else(|e| panic!("{e}"));
+    let flow = world.stack_id(0);
+    run(&mut world, 5);
+    inbox
+        .lock()
+        .unwrap_or_else(|e| panic!("{e}"))
+        .push(vec![0; 40].into());
+    world.wake(flow, End::Client, at(7));
+    // It would go on for ever if the end stayed awake.
+    run(&mut world, 1000);
+    let (_, counts) = world.observer();
+    assert_eq!((counts.sent, counts.arrived), ([1, 0], 1));
+    assert!(counts.last > at(7));
+    assert_eq!(world.next_event().at(), Instant::NEVER);
+}

@@ -59,8 +59,8 @@ class Lateness:
         """Return it for a reader."""
         half, most, last = (one / 1e3 for one in (self.median, self.most_of_100, self.most))
         return (
-            f"half of the packets were delivered within {half:.0f} us of their instant, 99 % within "
-            f"{most:.0f} us, all within {last:.0f} us"
+            f"half of the packets were delivered within {half:.0f} us of their instant, 99 % "
+            f"within {most:.0f} us, all within {last:.0f} us"
         )
 
 

@@ -112,6 +112,8 @@ impl<O: Observer> World<O> {
         let place = source - self.first_stack();
         let (flow, end) = (self.stack_id((place / 2) as u32), End::BOTH[place % 2]);
         self.stacks[place / 2].due[place % 2] = None;
+        // It may want to be woken no more.
+        self.agenda.set_other(source, Key::NEVER);
         let now = self.moment.at;
         self.ask(flow, end, |stack| stack.on_timeout(now));
     }
