@@ -46,6 +46,7 @@ void enter_host(const char *folder);
 void add_tun(unsigned node);
 uint64_t clock_ns(void);
 void start_links(void);
+int note_links(pid_t pid, int status);
 void end_links(void);
 
 /* sender.c */

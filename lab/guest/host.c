@@ -28,6 +28,8 @@ int is_host;
 static int devices[NODES];
 static int stop[2];
 static pid_t links;
+/* It has ended, so. */
+static int ended, ended_so;
 
 uint64_t clock_ns(void)
 {
@@ -114,13 +116,25 @@ void start_links(void)
 	fail("cannot start %s", paths[0]);
 }
 
+/* A process has ended; whether it is the one that carries the packets. */
+int note_links(pid_t pid, int status)
+{
+	if (!pid || pid != links)
+		return 0;
+	ended = 1;
+	ended_so = status;
+	return 1;
+}
+
 /* Ends it; its record is in a file then. */
 void end_links(void)
 {
 	char text[300] = "";
-	int status = 1, file;
+	int status = ended_so, file;
 
-	if (write(stop[1], "", 1) != 1 || waitpid(links, &status, 0) != links || status) {
+	if (!ended && (write(stop[1], "", 1) != 1 || waitpid(links, &status, 0) != links))
+		fail("cannot end the links");
+	if (status) {
 		file = open("out/links.error", O_RDONLY);
 		if (file < 0 || read(file, text, sizeof(text) - 1) <= 0)
 			snprintf(text, sizeof(text), "status %d", status);

@@ -577,6 +577,8 @@ static void wait_for_end(void)
 		int status;
 		pid_t pid = wait(&status);
 
+		if (note_links(pid, status))
+			return;
 		if (pid == clock)
 			return;
 		for (unsigned i = 0; i < flow_count; i++) {

@@ -121,17 +121,16 @@ def run_once(guest: Guest, end_s: float) -> Ran:
 
 def start(folder: Path, end_s: float, name: str) -> str:
     """Run the first program; return what it said. However this ends, all its processes have."""
-    process = subprocess.Popen(
-        [guest_init(), "host", folder],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [guest_init(), "host", folder],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
     try:
-        said, _ = process.communicate(timeout=end_s + MORE_S)
+        process.wait(end_s + MORE_S)
     except subprocess.TimeoutExpired as error:
         raise LabError(
             f"{name} was ended {MORE_S:.0f} s after the scenario's end: it hangs"
@@ -140,7 +139,7 @@ def start(folder: Path, end_s: float, name: str) -> str:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    return said
+    return (folder / "said").read_text(encoding="utf-8", errors="replace")
 
 
 def reason(folder: Path, said: str) -> str:

@@ -127,6 +127,8 @@ struct Connection {
     acked: u64,
     max: Seq,
     end: Seq,
+    /// One past the last byte sent.
+    sent: u64,
     /// Segments that have arrived, and one past the highest.
     arrived: Vec<bool>,
     highest: Seq,
@@ -330,11 +332,17 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 let (from, until) = if header.flags.syn {
                     (0, 1)
                 } else {
-                    let last = first + u64::from(data.max(1)) - 1;
-                    (connection.segment(first), connection.segment(last) + 1)
+                    // Where segments are not full, packets hold the end of one and the start of another.
+                    let from = connection.segment(first);
+                    let next = connection.segment(first + u64::from(data));
+                    (from, next.max(from + 1))
                 };
                 let is_segment = header.flags.syn || (data > 0 && first > 0);
-                let again = is_segment && from < connection.max;
+                let again = is_segment && first < connection.sent;
+                if is_segment {
+                    let bytes = u64::from(data) + u64::from(header.flags.syn);
+                    connection.sent = connection.sent.max(first + bytes);
+                }
                 if let Some(state) = state {
                     self.told(now, flow, state, again.then_some(from));
                 }
@@ -367,7 +375,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
     fn send(&mut self, now: Instant, packet: u32, flow: usize, last: Seq, segment: Segment) {
         let first = segment.seq;
         for seq in first..last {
-            let retransmission = seq < self.connections[flow].max;
+            let retransmission = segment.retransmission && seq < self.connections[flow].max;
             let one = Segment {
                 seq,
                 retransmission,
