@@ -38,6 +38,9 @@ MOST_SAID = 65_536
 #: Linux's constants for what a guest needs of its process.
 ADDR_NO_RANDOMIZE = 0x0040000
 PR_SET_PDEATHSIG = 1
+#: What a kernel says whose memory finds no place on the disk, and how much is as good as none.
+BUS_ERROR = "Kernel mode signal 7"
+MEGABYTE = 1_000_000
 #: Where the guest's files are below its folder.
 ROOT, OUT = "root", "out"
 #: Where programs of the host write, below the results.
@@ -306,6 +309,12 @@ def reason(running: Running) -> str:
     size = os.fstat(running.said).st_size
     data = os.pread(running.said, MOST_SAID, max(0, size - MOST_SAID))
     said = [one.strip() for one in data.decode("utf-8", errors="replace").splitlines()]
+    # Its memory is a file of its folder.
+    if shutil.disk_usage(running.folder).free < MEGABYTE or any(BUS_ERROR in one for one in said):
+        return (
+            f"No space left on the disk of {running.folder.parent}, where a guest has its memory "
+            "(some 30 MB) and its results; TMPDIR names another"
+        )
     for word in ("error:", "Kernel panic", "No space left", "cannot "):
         for line in said:
             if word in line:
