@@ -324,7 +324,8 @@ def test_which_kernel_is_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_package_has_what_a_kernel_is_built_of() -> None:
     for name in ("edits.toml", "lab.config", "midflight.c", "midflight.h", "COPYING"):
         assert (store.KERNEL / name).read_bytes() == (ROOT / "lab/kernel" / name).read_bytes()
-    assert (store.GUEST / "init.c").read_bytes() == (ROOT / "lab/guest/init.c").read_bytes()
+    for name in ("guest.h", "homes.c", "host.c", "init.c", "sender.c"):
+        assert (store.GUEST / name).read_bytes() == (ROOT / "lab/guest" / name).read_bytes()
 
 
 def test_of_the_command_line_of_a_guest_only_the_seed_differs() -> None:

@@ -6,12 +6,15 @@ standard output takes its turns, file 3 is the scenario with the number of its r
 devices are files by their numbers, and the standard output takes the record of packets.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
+from typing import Any
 
 
-def load(path):  # type: ignore[no-untyped-def]
+def load(path: str) -> Any:
     """Return the compiled module at a path, without the package around it."""
     from importlib.machinery import ExtensionFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
