@@ -279,6 +279,10 @@ impl Setup {
     /// `origin_ns` of the monotonic clock, and is over at its end or when there is something to
     /// read from the file `stop`. Returns the record of packets. Raises `MidflightError` for a
     /// run whose links cannot be emulated, OSError for a device that fails.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
     fn lab_emulate(
         &self,
         py: Python<'_>,

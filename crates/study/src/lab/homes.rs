@@ -93,10 +93,11 @@ impl Homes {
     /// The interfaces beside the first, which is that of the namespace.
     pub(super) fn interface_lines(&self) -> String {
         let first = self.first();
-        let others = self.all().filter(|&link| link != self.start);
-        others
-            .map(|link| format!("home {} {first}\n", self.node(link)))
-            .collect()
+        let mut text = String::new();
+        for link in self.all().filter(|&link| link != self.start) {
+            let _ = writeln!(text, "home {} {first}", self.node(link));
+        }
+        text
     }
 
     /// The link at an interface in the place of that at the mobile node.

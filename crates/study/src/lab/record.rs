@@ -263,7 +263,7 @@ impl Writer {
             DropCause::Queue => 3,
             DropCause::Break => 4,
             DropCause::Radio => 5,
-            _ => 6,
+            DropCause::Node => 6,
         };
         self.entry(now, packet, link, event, 0, 0);
     }

@@ -602,13 +602,13 @@ pub fn replay_flows(
 /// [`LabError::Record`]; [`LabError::Study`] for an unknown flow, or when there is too much.
 pub fn replay_trace(
     setup: &Setup,
-    recorded: Recorded<'_>,
+    left: Recorded<'_>,
     flow: Option<&str>,
 ) -> Result<(Vec<TraceRow>, String), LabError> {
     let flow = setup.flow_of_name(flow)?;
     let recorder = Recorder::new(setup, flow, Instant::ZERO, &[]);
     let mut observed = (Digest::default(), Observed::new(setup, recorder));
-    replay(setup, recorded, &mut observed)?;
+    replay(setup, left, &mut observed)?;
     let (digest, observed) = observed;
     Ok((observed.into_watching().into_rows(), digest.to_string()))
 }
