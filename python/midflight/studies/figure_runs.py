@@ -17,6 +17,7 @@ from midflight.studies.runs import (
     Job,
     Probing,
     Roaming,
+    Scenarios,
     Startup,
     Sweep,
     Trace,
@@ -51,6 +52,8 @@ class FigureRun:
         job = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         if isinstance(job, Sweep):
             return len(job.at_ns)
+        if isinstance(job, Scenarios):
+            return len(job.texts)
         return job.runs if isinstance(job, Flow | Roaming | Probing) else 1
 
     @property
@@ -71,6 +74,14 @@ class FigureRun:
         """
         from midflight.question import apart
 
+        if isinstance(self.job, Scenarios):
+            for key, value in sets:
+                # A plot asks for the scheme that there is.
+                if (key, value) != ("scheme", self.job.scheme):
+                    raise refusal(
+                        f'the runs of {self} have no "{key}" to set', name=key, value=value
+                    )
+            return self
         chosen, settings = apart(sets, str(self))
         job: Any = self.job.flow if isinstance(self.job, FlowTrace) else self.job
         for key in chosen:
@@ -98,6 +109,10 @@ class FigureRun:
                 accepted=f"0 to {self.runs - 1}",
             )
         job = self.job
+        if isinstance(job, Scenarios):
+            from midflight.plot.history import run_of
+
+            return run_of(job.plans(core)[run], 0)
         core = _with_policies(core, self.policies)
         if isinstance(job, FlowTrace):
             return _setup(job.flow.core(core), run)

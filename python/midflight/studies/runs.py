@@ -28,6 +28,7 @@ from midflight.results import (
     RunTable,
     StartupTable,
 )
+from midflight.studies.scenario_runs import Scenarios, measure_all, table_of
 
 __all__ = [
     "Cell",
@@ -41,6 +42,7 @@ __all__ = [
     "Radio",
     "Roaming",
     "Runs",
+    "Scenarios",
     "Startup",
     "Sweep",
     "Trace",
@@ -424,7 +426,7 @@ class Probing:
         )
 
 
-Job = Sweep | Startup | Trace | Flow | Roaming | FlowTrace | Probing
+Job = Sweep | Startup | Trace | Flow | Roaming | FlowTrace | Probing | Scenarios
 
 #: More segments than any traced run transfers: a trace ends at its time.
 WITHOUT_END = 1_000_000_000
@@ -459,6 +461,7 @@ class Runs:
         self._flows: dict[Flow, FlowTable] = {}
         self._roaming: dict[Roaming, RoamingTable] = {}
         self._probes: dict[Probing, Any] = {}
+        self._scenarios: dict[Scenarios, RunTable] = {}
 
     def make(self, jobs: Iterable[Job], progress: Progress | None = None) -> None:
         """Make all jobs that are not made yet, telling `progress` (what, done, total).
@@ -474,12 +477,13 @@ class Runs:
         flows = [job for job in wanted if isinstance(job, Flow)]
         roaming = [job for job in wanted if isinstance(job, Roaming)]
         probes = [job for job in wanted if isinstance(job, Probing)]
+        scenarios = [job for job in wanted if isinstance(job, Scenarios)]
         traces = [job for job in wanted if isinstance(job, Trace | FlowTrace)]
         tell = progress or (lambda _what, _done, _total: None)
         swept = 0
         total = len(startups) + len(traces) + sum(len(job.at_ns) for job in sweeps)
         total += sum(job.runs for job in flows) + sum(job.runs for job in roaming)
-        total += sum(job.runs for job in probes)
+        total += sum(job.runs for job in probes) + sum(len(job.texts) for job in scenarios)
 
         def told(done: int, _of: int) -> None:
             tell("runs", swept + done, total)
@@ -501,6 +505,13 @@ class Runs:
         tables = self.core.run_probes([job.core(self.core) for job in probes], progress=told)
         self._probes.update(zip(probes, tables, strict=True))
         swept += sum(job.runs for job in probes)
+        # All guests of a kernel go side by side, whatever job they are of.
+        plans = [plan for job in scenarios for plan in job.plans(self.core)]
+        rows = list(measure_all(plans, lambda done: told(done, total)))
+        for job in scenarios:
+            self._scenarios[job] = table_of(rows[: len(job.texts)])
+            del rows[: len(job.texts)]
+        swept += len(plans)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:
                 for done, job in enumerate(pool.map(self._made, traces)):
@@ -526,6 +537,8 @@ class Runs:
             return self.startup(job)
         if isinstance(job, Probing):
             return self.probe(job)
+        if isinstance(job, Scenarios):
+            return self.scenarios(job)
         return self.flow(job) if isinstance(job, Flow) else self.trace(job)
 
     def flow(self, job: Flow) -> FlowTable:
@@ -558,6 +571,12 @@ class Runs:
             self.make([job])
         return self._probes[job]
 
+    def scenarios(self, job: Scenarios) -> RunTable:
+        """The first run of each scenario, one row for each."""
+        if job not in self._scenarios:
+            self.make([job])
+        return self._scenarios[job]
+
     def trace(self, job: Trace | FlowTrace) -> EventLog:
         """The events of a traced run."""
         if job not in self._traces and isinstance(job, FlowTrace):
@@ -584,6 +603,7 @@ class Runs:
             self._flows,
             self._roaming,
             self._probes,
+            self._scenarios,
             self._traces,
         )
 
@@ -610,6 +630,9 @@ class Runs:
         for probe in sorted(self._probes, key=repr):
             total.update(repr(probe).encode())
             total.update("".join(self._probes[probe].column("digest")).encode())
+        for scenario in sorted(self._scenarios, key=repr):
+            total.update(repr(scenario).encode())
+            total.update("".join(self._scenarios[scenario]["digest"].tolist()).encode())
         for trace in sorted(self._traces, key=repr):
             log = self._traces[trace]
             total.update(repr(trace).encode())
