@@ -919,6 +919,9 @@ class Plan:
         the bytes of data in a full segment.
         """
     @property
+    def stack(self) -> str:
+        """Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's."""
+    @property
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""
     @property

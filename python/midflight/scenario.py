@@ -91,6 +91,7 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
+    stack: Literal["midflight", "linux"] | None = None
     direction: Literal["down", "up"] | None = None
     size: str | None = None
     start: str | None = None

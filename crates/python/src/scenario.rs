@@ -80,6 +80,12 @@ impl Plan {
         flow_entries(py, self.plan.flows_told())
     }
 
+    /// Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's.
+    #[getter]
+    fn stack(&self) -> &'static str {
+        self.plan.stack().name()
+    }
+
     /// What is accepted and perhaps not meant, a sentence each.
     #[getter]
     fn remarks(&self) -> Vec<String> {

@@ -124,6 +124,12 @@ pub enum StudyError {
         /// The accepted range.
         accepted: &'static str,
     },
+    /// A flow whose TCP is a kernel's was to be simulated.
+    #[error("flow \"{flow}\" has the stack \"linux\", which is not simulated: midflight run, sweep, plot, report and lab run take it to the kernel; expected the stack \"midflight\" here")]
+    KernelStack {
+        /// Its name.
+        flow: String,
+    },
     /// Nothing to do.
     #[error("no {what} was given; at least one is needed")]
     Nothing {

@@ -19,6 +19,7 @@ use midflight_wire::payload_bytes;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
+use crate::scenario::Stack;
 use crate::scheme::Built;
 use crate::watch::Place;
 use crate::MODEL_VERSION;
@@ -170,6 +171,8 @@ pub(crate) struct FlowSetup {
     pub(crate) stays: Option<u16>,
     /// Its data go up.
     pub(crate) up: bool,
+    /// Whose TCP it has.
+    pub(crate) stack: Stack,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -442,6 +445,10 @@ impl Setup {
 
     /// The world before anything has happened, of which everything is known but what `open` leaves open.
     fn empty<O: Observer>(&self, open: &Open, observer: O) -> Result<World<O>, StudyError> {
+        if let Some(flow) = self.flows.iter().find(|f| f.stack == Stack::Linux) {
+            let flow = flow.name.to_string();
+            return Err(StudyError::KernelStack { flow });
+        }
         let each = self.flows.iter().zip(&open.policies);
         let flow = |(flow, &open): (&FlowSetup, &bool)| {
             let Built { profile, policies } = &flow.part.built;

@@ -27,6 +27,7 @@ use crate::foreign::{build, Policies};
 use crate::measure::{FlowRow, Intervals, Measured};
 use crate::network::relay::{radio_links, Relay, CROSS, MOBILE, ROUTER};
 use crate::radio::Radio;
+use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
@@ -191,6 +192,7 @@ impl Numbered for LongFlow {
             opens: Instant::ZERO,
             stays: None,
             up: false,
+            stack: Stack::Midflight,
         }];
         timeline.act(Instant::ZERO, Action::Open(flow_id(0)));
         let sack: Arc<str> = Arc::from("sack");
@@ -208,6 +210,7 @@ impl Numbered for LongFlow {
                 opens,
                 stays: Some(0),
                 up: false,
+                stack: Stack::Midflight,
             });
         }
         let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));

@@ -27,6 +27,7 @@ use crate::foreign::{build, Policies};
 use crate::measure::{EachHandoff, HandoffRow, Measured, OneHandoff};
 use crate::network::cell::{Access, Cell, Directions, Map, OneDirection, PossibleActions, SERVER};
 use crate::run::run_setups;
+use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{
     flow_id, Entry, FlowSetup, Mark, Network, Part, PathChange, PhaseStart, Setup, Timeline,
@@ -232,6 +233,7 @@ impl Handoff {
                 opens: flows.opens(i),
                 stays,
                 up: false,
+                stack: Stack::Midflight,
             };
         let moving = (0..flows.moving)
             .map(|i| flow((name, moving), format!("flow-{i}"), MAP.mobile(), i, None));

@@ -25,6 +25,7 @@ use crate::error::StudyError;
 use crate::execution::Execution;
 use crate::measure::{Measured, ProbeRun, Trains};
 use crate::network::bottleneck;
+use crate::scenario::Stack;
 use crate::scheme::{Built, Knobs, Scheme};
 use crate::setup::{flow_id, FlowSetup, Part, Setup, Timeline};
 
@@ -191,6 +192,7 @@ impl Numbered for Probe {
             opens,
             stays: None,
             up: false,
+            stack: Stack::Midflight,
         }];
         let mut timeline = Timeline::default();
         let sack: Arc<str> = Arc::from("sack");
@@ -213,6 +215,7 @@ impl Numbered for Probe {
                 opens: at,
                 stays: None,
                 up: false,
+                stack: Stack::Midflight,
             });
         }
         let notice = StartNotice {

@@ -28,6 +28,7 @@ use crate::execution::Execution;
 use crate::foreign::{build, Policies};
 use crate::measure::{CellVisits, Measured, RoamingRow};
 use crate::network::stations::{self as network, Stations};
+use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Mark, Part, PathChange, PhaseStart, Setup, Timeline};
 
@@ -349,6 +350,7 @@ impl Numbered for Roaming {
             opens: Instant::ZERO,
             stays: None,
             up: false,
+            stack: Stack::Midflight,
         }];
         timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
@@ -367,6 +369,7 @@ impl Numbered for Roaming {
                 opens,
                 stays: Some(station.into()),
                 up: false,
+                stack: Stack::Midflight,
             });
         }
         for action in stations.go_nowhere() {

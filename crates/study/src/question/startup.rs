@@ -20,6 +20,7 @@ use crate::foreign::{build, Policies};
 use crate::measure::{Measured, Starts, StartupRow};
 use crate::network::cell::SERVER;
 use crate::run::run_setups;
+use crate::scenario::Stack;
 use crate::scheme::Knobs;
 use crate::setup::{flow_id, FlowSetup, Setup, Timeline};
 
@@ -173,6 +174,7 @@ impl Startup {
                     opens: self.opens(is_resident, i),
                     stays: None,
                     up: false,
+                    stack: Stack::Midflight,
                 }
             };
             Ok(Setup {

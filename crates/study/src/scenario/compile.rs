@@ -74,6 +74,7 @@ impl Plan {
                 opens: flow.opens,
                 stays: flow.on.map(|link| link as u16),
                 up: flow.direction == Direction::Up,
+                stack: flow.stack,
             }
         };
         self.flows.iter().map(flow).collect()

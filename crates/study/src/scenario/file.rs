@@ -175,13 +175,46 @@ pub enum Direction {
     Up,
 }
 
+/// Whose TCP a flow has at its ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// The simulator's sender and receiver.
+    #[default]
+    Midflight,
+    /// Those of a Linux kernel in virtual time (`midflight lab`).
+    Linux,
+}
+
+impl Stack {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Midflight => "midflight",
+            Self::Linux => "linux",
+        }
+    }
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over what the field is"
+)]
+fn is_midflight(stack: &Stack) -> bool {
+    *stack == Stack::Midflight
+}
+
 /// One flow, or several alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowFile {
-    /// Its sender: a scheme, or several joined by "+" (`midflight list schemes`).
+    /// Its sender: a scheme, or several joined by "+" (`midflight list schemes`). With the stack "linux"
+    /// a congestion control of the kernel; "sack" then stands for "cubic".
     #[serde(default = "default::scheme")]
     pub scheme: String,
+    /// Whose TCP it has: the simulator's or that of a Linux kernel (`midflight lab build`), then for all flows.
+    #[serde(default, skip_serializing_if = "is_midflight")]
+    pub stack: Stack,
     /// Which way its data go.
     #[serde(default)]
     pub direction: Direction,

@@ -14,8 +14,8 @@ mod read;
 mod written;
 
 pub use file::{
-    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, SweepFile,
-    WayFile, WiredFile,
+    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, Stack,
+    SweepFile, WayFile, WiredFile,
 };
 pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};

@@ -10,7 +10,7 @@ use midflight_wire::payload_bytes;
 
 use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways};
 use super::compile::what_may_happen;
-use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stop};
+use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
 use super::written::Size;
 use crate::error::{nearest, StudyError};
@@ -28,6 +28,12 @@ const MOST_FLOWS: usize = 10_000;
 const MOST_RUNS: u64 = 1_000_000_000;
 /// Most handoffs, and most changes.
 const MOST_EVENTS: usize = 100_000;
+/// Congestion controls that the lab's kernel is built with (`lab/kernel/lab.config`), the usual one first.
+const KERNEL_CONGESTION: [&str; 7] = [
+    "cubic", "reno", "bbr", "westwood", "vegas", "hybla", "dctcp",
+];
+/// The plain scheme, which is what a flow has that names none.
+const PLAIN: &str = "sack";
 /// Most different parameters of a link.
 const MOST_SETTINGS: usize = 10_000;
 
@@ -61,6 +67,7 @@ pub(super) struct Flow {
     /// One past the last segment; none if it has no end.
     pub(super) end: Option<Seq>,
     pub(super) start_notice: bool,
+    pub(super) stack: Stack,
 }
 
 /// What is said of a handoff or of a change.
@@ -173,6 +180,37 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
+/// All flows have one stack. Where that is the kernel's, their schemes are its congestion controls.
+fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
+    let mut stacks = file.flows.iter().map(|(name, flow)| (name, flow.stack));
+    let first = stacks.next();
+    if let (Some((one, stack)), Some((other, _))) =
+        (first, stacks.find(|(_, s)| Some(*s) != first.map(|f| f.1)))
+    {
+        let stack = stack.name();
+        let why = format!("flow \"{one}\" has the stack \"{stack}\" and flow \"{other}\" another one; expected one stack for all flows of a scenario");
+        return problem(format!("flows.{other}.stack"), why);
+    }
+    let of_kernel = file
+        .flows
+        .iter_mut()
+        .filter(|(_, f)| f.stack == Stack::Linux);
+    for (name, flow) in of_kernel {
+        if flow.scheme == PLAIN {
+            flow.scheme = KERNEL_CONGESTION[0].into();
+        }
+        if !KERNEL_CONGESTION.contains(&flow.scheme.as_str()) {
+            let why = format!(
+                "\"{}\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected {}",
+                flow.scheme,
+                KERNEL_CONGESTION.join(", ")
+            );
+            return problem(format!("flows.{name}.scheme"), why);
+        }
+    }
+    Ok(())
+}
+
 fn telling(notice: &NoticeFile, notices: bool) -> Option<EventDescription> {
     notices.then(|| EventDescription {
         delay: notice.delay.value,
@@ -187,7 +225,10 @@ impl Plan {
     ///
     /// # Errors
     /// The first [`Problem`] that is found.
-    pub fn new(file: ScenarioFile, policies: &[Arc<dyn ForeignPolicy>]) -> Result<Self, Problem> {
+    pub fn new(
+        mut file: ScenarioFile,
+        policies: &[Arc<dyn ForeignPolicy>],
+    ) -> Result<Self, Problem> {
         let end = file.end.value;
         if end == Duration::ZERO {
             return problem(
@@ -224,6 +265,7 @@ impl Plan {
             Some(name) => find("start", name, "link", file.links.keys().map(String::as_str))?,
             None => 0,
         };
+        check_stacks(&mut file)?;
         let (flows, parts) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
         let (changes, remarks) = Self::changes(&file, &mut access, &moves)?;
@@ -342,6 +384,7 @@ impl Plan {
                     opens,
                     end,
                     start_notice: flow.start_notice,
+                    stack: flow.stack,
                 });
             }
             parts.push(Arc::new(Part::new(built)));
@@ -365,12 +408,17 @@ impl Plan {
         set.extend(flow.set.clone());
         let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        let scheme = match known_part(&flow.scheme, policies) {
+        // The kernel's sender has none of our parts.
+        let named = match flow.stack {
+            Stack::Midflight => flow.scheme.as_str(),
+            Stack::Linux => PLAIN,
+        };
+        let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
         // Which of profile, settings and scheme is not expected told by leaving out the others.
-        let plain = Scheme::named("sack");
+        let plain = Scheme::named(PLAIN);
         let mut built = match scheme.build(&file.profile, &knobs) {
             Ok(built) => built,
             Err(e) => {
@@ -399,7 +447,7 @@ impl Plan {
             let why = format!("\"{}\" has a signal that a mobile node sends as a receiver, but this flow goes up; expected a scheme without one, or direction = \"down\"", flow.scheme);
             return problem(at("scheme"), why);
         }
-        add_policies(&mut built, &flow.scheme, policies);
+        add_policies(&mut built, named, policies);
         Ok(built)
     }
 
@@ -580,6 +628,11 @@ impl Plan {
         let links = format!("{:?}", self.access);
         let text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
         Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
+    }
+
+    /// Whose TCP its flows have.
+    pub fn stack(&self) -> Stack {
+        self.flows.first().map_or_else(Stack::default, |f| f.stack)
     }
 
     /// Its flows, in the order of their numbers.
