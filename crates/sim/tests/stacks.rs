@@ -277,3 +277,54 @@ fn an_end_is_woken_from_outside_once() {
     assert!(counts.last > at(7));
     assert_eq!(world.next_event().at(), Instant::NEVER);
 }
+
+/// Sends a datagram of so many bytes at each of some instants, and wants nothing more.
+#[derive(Clone, Debug)]
+struct Few(Vec<(Instant, usize)>);
+
+impl Stack for Few {
+    fn open(&mut self, _now: Instant) {}
+
+    fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
+
+    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
+        let (due, bytes) = *self.0.first()?;
+        (due <= now).then(|| {
+            self.0.remove(0);
+            vec![0; bytes].into()
+        })
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.0.first().map(|&(due, _)| due)
+    }
+
+    fn on_timeout(&mut self, _now: Instant) {}
+
+    fn copy(&self) -> Option<Box<dyn Stack>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+#[test]
+fn a_stack_may_want_no_other_timeout() {
+    let few = [(20, 1500), (20, 40), (30, 1500)];
+    let client = few.map(|(ms, bytes)| (at(ms), bytes)).to_vec();
+    let config = WorldConfig {
+        nodes: 3,
+        links: links(),
+        routes: &routes(),
+        stacks: vec![StackConfig {
+            nodes: [MOBILE, SERVER],
+            ends: [Box::new(Few(client)), Box::new(Few(Vec::new()))],
+        }],
+        ..WorldConfig::default()
+    };
+    let mut world: Watched =
+        World::new(config, Default::default()).unwrap_or_else(|e| panic!("{e}"));
+    let open = world.schedule(at(10), Action::Open(world.stack_id(0)));
+    open.unwrap_or_else(|e| panic!("{e}"));
+    run(&mut world, 60_000);
+    let (_, counts) = world.observer();
+    assert_eq!((counts.sent, counts.arrived), ([3, 0], 3));
+}
