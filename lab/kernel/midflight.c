@@ -55,7 +55,8 @@ struct mf_cb {
 /* A packet on a link. Without a buffer it is traffic of others. */
 struct mf_transit {
 	struct sk_buff *skb;
-	u64 start;		/* of its transmission */
+	u64 start;		/* of its transmission; of a late one, when it was found to be late */
+	u64 by;			/* when that start was known: the one before it began */
 	u64 arrive;		/* at the far end */
 	u32 bytes;
 };
@@ -106,6 +107,8 @@ struct mf_link {
 	bool down;
 	bool paused;
 	u64 free_at;
+	u64 newest;		/* start of the transmission that was accepted last */
+	u64 crossed;		/* when the last packet of others came */
 	struct mf_ring ring;
 	struct mf_ring held;	/* while paused, in the order in which it will be sent */
 	u32 waiting;		/* how many of those had not gone out before the pause */
@@ -376,16 +379,19 @@ static void mf_lose(u64 now, u16 link, struct sk_buff *skb, u8 event)
 	dev_kfree_skb_any(skb);
 }
 
-/* As many packets wait as may, while one is in transmission. */
-static bool mf_is_full(const struct mf_link *link, u64 now)
+/* As many packets wait as may, while one is in transmission. One that begins at this very instant has
+ * begun unless that was decided after it was decided, at `known`, that this packet comes now. */
+static bool mf_is_full(const struct mf_link *link, u64 now, u64 known)
 {
+	const struct mf_transit *oldest;
 	u32 room = link->limit - 1;
 
 	if (!link->limit || link->ring.length < room)
 		return false;
 	if (!room)
 		return true;
-	return mf_of(&link->ring, link->ring.length - room)->start > now;
+	oldest = mf_of(&link->ring, link->ring.length - room);
+	return oldest->start > now || (oldest->start == now && oldest->by > known);
 }
 
 static u64 mf_transmission(const struct mf_link *link, u32 bytes)
@@ -396,15 +402,17 @@ static u64 mf_transmission(const struct mf_link *link, u32 bytes)
 }
 
 /* Takes a packet; false if the queue has no room. `forced` had room before. */
-static bool mf_offer(struct mf_link *link, u64 now, struct sk_buff *skb, u32 bytes, bool forced)
+static bool mf_offer(struct mf_link *link, u64 now, struct sk_buff *skb, u32 bytes, u64 known,
+		     bool forced)
 {
-	struct mf_transit transit = { .skb = skb, .bytes = bytes, .start = now };
+	struct mf_transit transit = { .skb = skb, .bytes = bytes, .start = now, .by = known };
 	u64 sent;
 
 	if (link->free_at > now) {
-		if (!forced && mf_is_full(link, now))
+		if (!forced && mf_is_full(link, now, known))
 			return false;
 		transit.start = link->free_at;
+		transit.by = link->newest;
 	}
 	sent = transit.start + mf_transmission(link, bytes);
 	transit.arrive = sent + link->delay;
@@ -417,10 +425,11 @@ static bool mf_offer(struct mf_link *link, u64 now, struct sk_buff *skb, u32 byt
 	if (!mf_push(&link->ring, &transit))
 		return false;
 	link->free_at = sent;
+	link->newest = transit.start;
 	return true;
 }
 
-static void mf_enter(u16 number, u64 now, struct sk_buff *skb, u32 bytes)
+static void mf_enter(u16 number, u64 now, struct sk_buff *skb, u32 bytes, u64 known)
 {
 	struct mf_link *link = &mf.links[number];
 
@@ -438,12 +447,13 @@ static void mf_enter(u16 number, u64 now, struct sk_buff *skb, u32 bytes)
 		link->waiting++;
 		return;
 	}
-	if (!mf_offer(link, now, skb, bytes, false))
+	if (!mf_offer(link, now, skb, bytes, known, false))
 		mf_lose(now, number, skb, MF_LOST_QUEUE);
 }
 
-/* A packet is at a node, over a link or sent by it: it goes on, or is received. */
-static void mf_arrive(u16 node, u16 over, u64 now, struct sk_buff *skb)
+/* A packet is at a node, over a link or sent by it: it goes on, or is received. It was known at `known`
+ * that it would be: of one that the node sends, always. */
+static void mf_arrive(u16 node, u16 over, u64 now, struct sk_buff *skb, u64 known)
 {
 	struct net_device *device = mf.devices[node];
 	u32 packet = MF_CB(skb)->packet;
@@ -455,7 +465,7 @@ static void mf_arrive(u16 node, u16 over, u64 now, struct sk_buff *skb)
 		if (link == MF_NO_LINK)
 			mf_lose(now, node, skb, MF_LOST_ROUTE);
 		else
-			mf_enter(link, now, skb, skb->len);
+			mf_enter(link, now, skb, skb->len, known);
 		return;
 	}
 	if (!device) {
@@ -498,13 +508,14 @@ static void mf_far_end(u16 number)
 			return;
 		}
 		if (late) {
+			transit.start = transit.arrive;
 			transit.arrive += of->late_by;
 			if (!mf_push(&link->late, &transit))
 				mf_lose(transit.arrive, number, transit.skb, MF_LOST_RADIO);
 			return;
 		}
 	}
-	mf_arrive(link->to, number, transit.arrive, transit.skb);
+	mf_arrive(link->to, number, transit.arrive, transit.skb, transit.start);
 }
 
 /* --- the timeline ---------------------------------------------------------------------------- */
@@ -543,8 +554,17 @@ static void mf_send_anew(struct mf_link *link, u64 now, u32 begun)
 		waiting[i] = *mf_of(&link->ring, begun + i);
 	link->ring.length = begun;
 	for (i = 0; i < left; i++)
-		mf_offer(link, now, waiting[i].skb, waiting[i].bytes, true);
+		mf_offer(link, now, waiting[i].skb, waiting[i].bytes, waiting[i].by, true);
 	kfree(waiting);
+}
+
+/* The transmitter is as it was before the packets behind the first `begun` came. */
+static void mf_wait_from(struct mf_link *link, u32 begun)
+{
+	if (begun >= link->ring.length)
+		return;
+	link->free_at = mf_of(&link->ring, begun)->start;
+	link->newest = mf_of(&link->ring, begun)->by;
 }
 
 static void mf_change(struct mf_link *link, const struct mf_action *action)
@@ -553,10 +573,29 @@ static void mf_change(struct mf_link *link, const struct mf_action *action)
 
 	if (link->paused)
 		return;
-	if (begun < link->ring.length)
-		link->free_at = mf_of(&link->ring, begun)->start;
+	mf_wait_from(link, begun);
 	mf_set(link, action, action->at);
 	mf_send_anew(link, action->at, begun);
+}
+
+/* What comes next. */
+struct mf_due {
+	u64 at;
+	u64 known;		/* of what is due at one instant, what was known first comes first */
+	u32 place;		/* a link, or MF_LINKS for the timeline */
+	bool is_late;
+};
+
+static void mf_look(struct mf_due *next, const struct mf_ring *ring, u32 place, bool is_late)
+{
+	const struct mf_transit *first;
+
+	if (!ring->length)
+		return;
+	first = mf_of(ring, 0);
+	if (first->arrive > next->at || (first->arrive == next->at && first->start >= next->known))
+		return;
+	*next = (struct mf_due){ first->arrive, first->start, place, is_late };
 }
 
 static void mf_pause(struct mf_link *link, u64 now)
@@ -565,9 +604,12 @@ static void mf_pause(struct mf_link *link, u64 now)
 		return;
 	link->waiting = link->ring.length - mf_begun(link, now);
 	while (link->ring.length || link->late.length) {
-		bool is_late = !link->ring.length ||
-			(link->late.length && mf_of(&link->late, 0)->arrive <= mf_of(&link->ring, 0)->arrive);
-		struct mf_transit transit = mf_pop(is_late ? &link->late : &link->ring);
+		struct mf_due next = { MF_NEVER, MF_NEVER, 0, false };
+		struct mf_transit transit;
+
+		mf_look(&next, &link->ring, 0, false);
+		mf_look(&next, &link->late, 0, true);
+		transit = mf_pop(next.is_late ? &link->late : &link->ring);
 
 		mf_push(&link->held, &transit);
 	}
@@ -587,7 +629,7 @@ static void mf_resume(u16 number, const struct mf_action *action)
 	while (link->held.length) {
 		struct mf_transit transit = mf_pop(&link->held);
 
-		if (link->down || !mf_offer(link, action->at, transit.skb, transit.bytes, true))
+		if (link->down || !mf_offer(link, action->at, transit.skb, transit.bytes, 0, true))
 			mf_lose(action->at, number, transit.skb, MF_LOST_BREAK);
 	}
 }
@@ -631,8 +673,7 @@ static void mf_purge(u16 number, u64 now, u16 node)
 	sent = link->held.length - min(link->waiting, link->held.length);
 	mf_purge_ring(&link->held, now, number, node, &sent);
 	link->waiting = link->held.length - sent;
-	if (begun < link->ring.length)
-		link->free_at = mf_of(&link->ring, begun)->start;
+	mf_wait_from(link, begun);
 	cut_short = mf_purge_ring(&link->ring, now, number, node, &begun);
 	if (cut_short || none_begun)
 		link->free_at = min(link->free_at, now);
@@ -666,66 +707,62 @@ static void mf_act(const struct mf_action *action)
 		mf_change(link, action);
 		break;
 	case MF_CROSS:
-		mf_enter(action->link, action->at, NULL, action->bytes);
+		mf_enter(action->link, action->at, NULL, action->bytes, link->crossed);
+		link->crossed = action->at;
 		break;
 	}
 }
 
-/* What comes next: the link where it does, or that of the timeline, which comes first of those of
- * one instant; of links the one with the lowest number. */
-static u64 mf_next(u32 *place, bool *is_late)
+/* The timeline comes first of its instant, but for packets of others. */
+static struct mf_due mf_next(void)
 {
-	u64 due = MF_NEVER;
+	struct mf_due next = { MF_NEVER, 0, MF_LINKS, false };
 	u32 i;
 
-	*place = MF_LINKS;
-	*is_late = false;
-	if (mf.action_next < mf.action_count)
-		due = mf.actions[mf.action_next].at;
-	for (i = 0; i < mf.link_count; i++) {
-		const struct mf_link *link = &mf.links[i];
+	if (mf.action_next < mf.action_count) {
+		const struct mf_action *action = &mf.actions[mf.action_next];
 
-		if (link->ring.length && mf_of(&link->ring, 0)->arrive < due) {
-			due = mf_of(&link->ring, 0)->arrive;
-			*place = i;
-			*is_late = false;
-		}
-		if (link->late.length && mf_of(&link->late, 0)->arrive < due) {
-			due = mf_of(&link->late, 0)->arrive;
-			*place = i;
-			*is_late = true;
-		}
+		next.at = action->at;
+		if (action->what == MF_CROSS)
+			next.known = mf.links[action->link].crossed;
 	}
-	return due;
+	for (i = 0; i < mf.link_count; i++) {
+		mf_look(&next, &mf.links[i].ring, i, false);
+		mf_look(&next, &mf.links[i].late, i, true);
+	}
+	return next;
 }
 
 /* Does everything that is due, and sets the timer to what comes next. */
 static void mf_advance(void)
 {
-	u64 clock = ktime_get_ns(), now, due, wake;
-	u32 place;
-	bool is_late;
+	u64 clock = ktime_get_ns(), now, wake;
+	struct mf_due due;
 
 	if (clock < mf.origin) {
 		hrtimer_start(&mf.timer, ns_to_ktime(mf.origin), HRTIMER_MODE_ABS_PINNED_HARD);
 		return;
 	}
 	now = clock - mf.origin;
-	while ((due = mf_next(&place, &is_late)) != MF_NEVER && mf_ns(due) <= now) {
-		if (place == MF_LINKS) {
+	for (;;) {
+		due = mf_next();
+		if (due.at == MF_NEVER)
+			return;
+		if (mf_ns(due.at) > now)
+			break;
+		if (due.place == MF_LINKS) {
 			mf_act(&mf.actions[mf.action_next++]);
-		} else if (is_late) {
-			struct mf_transit transit = mf_pop(&mf.links[place].late);
+		} else if (due.is_late) {
+			struct mf_transit transit = mf_pop(&mf.links[due.place].late);
 
-			mf_arrive(mf.links[place].to, place, transit.arrive, transit.skb);
+			mf_arrive(mf.links[due.place].to, due.place, transit.arrive, transit.skb,
+				  transit.start);
 		} else {
-			mf_far_end(place);
+			mf_far_end(due.place);
 		}
 	}
-	if (due == MF_NEVER)
-		return;
 	/* The clock of ARCH=um rings a nanosecond late. */
-	wake = mf.origin + mf_ns(due) - 1;
+	wake = mf.origin + mf_ns(due.at) - 1;
 	if (wake <= clock)
 		wake++;
 	hrtimer_start(&mf.timer, ns_to_ktime(wake), HRTIMER_MODE_ABS_PINNED_HARD);
@@ -767,7 +804,7 @@ static void mf_send(struct sk_buff *skb, u16 node, const struct mf_state *state)
 	MF_CB(skb)->source = node;
 	MF_CB(skb)->target = min_t(u32, (ntohl(ip->daddr) & 0xffff) - 1, MF_NODES - 1);
 	mf_note_sent(now, node, skb, state);
-	mf_arrive(node, MF_NO_LINK, now * 1000, skb);
+	mf_arrive(node, MF_NO_LINK, now * 1000, skb, 0);
 }
 
 static netdev_tx_t mf_xmit(struct sk_buff *skb, struct net_device *device)
