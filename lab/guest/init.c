@@ -21,6 +21,7 @@
  *   host                                    programs see the host's files, read-only
  *   server NODE COMMAND                     a program of the host, started at once
  *   client NODE COMMAND                     the same, started when the script begins; ends the guest
+ *   sample NS                               senders tell their state so often, from the origin on
  *   origin NS, end NS                       when the script begins on the monotonic clock; its length
  * and those that the driver takes (lab/kernel/midflight.c).
  *
@@ -79,6 +80,7 @@ static struct program server = { .name = "server" }, client = { .name = "client"
 struct flow flows[FLOWS];
 unsigned flow_count;
 uint64_t origin, end;
+static uint64_t sample;
 static int driver;
 static char commands[32768];
 static size_t pending;
@@ -436,7 +438,9 @@ static void read_script(void)
 			read_program(&server, line);
 		else if (!strncmp(line, "client ", 7))
 			read_program(&client, line);
-		else if (sscanf(line, "origin %lu", &origin) == 1 || sscanf(line, "end %lu", &end) == 1)
+		else if (sscanf(line, "origin %lu", &origin) == 1 ||
+			 sscanf(line, "end %lu", &end) == 1 ||
+			 sscanf(line, "sample %lu", &sample) == 1)
 			continue;
 		else
 			command(line);
@@ -474,6 +478,42 @@ static void receive(struct flow *flow)
 	}
 }
 
+/* A sample: the instant since the origin, how many bytes of the state the kernel gave, and these. */
+struct sampled {
+	uint64_t at;
+	uint32_t length;
+	uint32_t unused;
+	uint8_t info[256];
+};
+
+/* Writes the state of a connection (TCP_INFO) at each multiple of the interval, until it is ended. */
+static void tell_state(const struct flow *flow, int fd)
+{
+	uint64_t at = flow->opens - flow->opens % sample;
+	char path[64];
+	int file;
+
+	snprintf(path, sizeof(path), "/out/state-%u", flow->number);
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (file < 0)
+		fail("cannot write %s", path);
+	for (;;) {
+		struct sampled now = {};
+		socklen_t length = sizeof(now.info);
+
+		at += sample;
+		if (at >= end)
+			pause();
+		sleep_until(origin + at - 1);
+		now.at = at;
+		if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, now.info, &length))
+			fail("cannot read the state of flow %u", flow->number);
+		now.length = length;
+		if (write(file, &now, sizeof(now)) != sizeof(now))
+			fail("cannot write %s", path);
+	}
+}
+
 /* Sends at its instant; done when everything is acknowledged. */
 static void transmit(struct flow *flow, int receiver_done)
 {
@@ -481,12 +521,20 @@ static void transmit(struct flow *flow, int receiver_done)
 	uint64_t left = flow->bytes ? flow->bytes : UINT64_MAX;
 	char *data = mmap(NULL, CHUNK, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int fd, unacked = 1;
+	pid_t sampler = 0;
 	char nothing;
 
 	enter(flow->from);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc)))
 		fail("cannot use congestion control %s", flow->cc);
+	if (sample) {
+		sampler = fork();
+		if (sampler < 0)
+			fail("cannot start what tells the state of flow %u", flow->number);
+		if (!sampler)
+			tell_state(flow, fd);
+	}
 	/* A timer rings a nanosecond late. */
 	sleep_until(origin + flow->opens - 1);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
@@ -503,6 +551,11 @@ static void transmit(struct flow *flow, int receiver_done)
 		;
 	while (!ioctl(fd, SIOCOUTQ, &unacked) && unacked)
 		sleep_for(1000000);
+	/* It has the connection open, too. */
+	if (sampler) {
+		kill(sampler, SIGKILL);
+		waitpid(sampler, NULL, 0);
+	}
 }
 
 /* Starts the two processes of a flow. */

@@ -719,18 +719,21 @@ class Setup:
     def lab_script(
         self,
         *,
-        congestion: Sequence[str],
+        congestion: Sequence[str] = [],
         sysctls: Sequence[tuple[str, str]] = [],
         stack: str = "linux",
         multihomed: bool = False,
+        sample_ns: int = 0,
     ) -> str:
         """Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
 
-        `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-        `sysctls` are names and values of settings of the kernel at both ends of each flow. `stack`
-        says whose senders the flows have: "linux" or "midflight". With `multihomed` there is beside
-        the mobile node one that has an interface on each link. Of a flow of n segments n full
-        segments of the kernel's are sent. Raises `MidflightError` for what the lab cannot run.
+        `congestion` are the kernel's congestion controls: one for all flows, or one for each; none
+        where flows have the stack "linux", for their own schemes. `sysctls` are names and values
+        of settings of the kernel at both ends of each flow. `stack` says whose senders the flows
+        have: "linux" or "midflight". With `multihomed` there is beside the mobile node one that has
+        an interface on each link. With `sample_ns` each of the kernel's senders tells its state
+        (TCP_INFO) so often, 0 for never. Of a flow of n segments n full segments of the kernel's
+        are sent. Raises `MidflightError` for what the lab cannot run.
         """
     def lab_tables(
         self,
@@ -770,6 +773,28 @@ class Setup:
         `origin_ns` of the monotonic clock, and is over at its end or when there is something to
         read from the file `stop`. Returns the record of packets. Raises `MidflightError` for a
         run whose links cannot be emulated, OSError for a device that fails.
+        """
+    def lab_payloads(self, record: bytes) -> list[int]:
+        """Return the bytes of data in a full segment of each flow as a kernel sent it.
+
+        They are 0 of a flow that sent none.
+        """
+    def lab_events(
+        self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
+    ) -> Events:
+        """Return every event of a flow of this run as a kernel made it, as `events` does.
+
+        What only a simulated run knows is not there: causes, orders, the sender at an instant.
+        `turns` is as for `lab_tables`.
+        """
+    def lab_links(self, record: bytes) -> dict[str, Any]:
+        """Send the packets of this run as a kernel made it over the simulator's own links.
+
+        Each packet that a device of the guest sent is sent at the same instant. `packets` is how
+        many there are; `same` how many of them were delivered, or lost at the same link for the
+        same cause, at the same instant (to 1 ns); `lost` how many of these were lost;
+        `most_apart_ns` the most that the same ones are apart; `differences` the first ten that are
+        not, a sentence each. Raises `MidflightError` for a record that is not one of this run.
         """
     def lab_capture(
         self, record: bytes, *, flow: str | None = None, about: str = "Linux"

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from midflight._core import Table
+    from midflight.results import Columns
     from midflight.scenario import Outcome
 
 __all__ = ["RunSummary", "counted", "csv_cell", "csv_row", "csv_text", "plain_text", "rows"]
 
 
-def rows(table: Table) -> Iterator[dict[str, Any]]:
+def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table."""
     names = table.column_names
     for row in zip(*(table.column(name) for name in names), strict=True):
@@ -143,7 +144,7 @@ class RunSummary:
         summary.add(outcome.flows, outcome.phases)
         return summary
 
-    def add(self, flows: Table, phases: Table) -> None:
+    def add(self, flows: Table | Columns, phases: Table | Columns) -> None:
         """Add some runs."""
         for row in rows(flows):
             found = self.flows.get(row["flow"])

@@ -28,6 +28,7 @@ from midflight.refusal import refusal
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
     from midflight.policy import Policies
+    from midflight.results import Columns
 
 __all__ = [
     "STARTERS",
@@ -269,8 +270,8 @@ class Outcome:
     """
 
     plan: Plan
-    flows: Table
-    phases: Table
+    flows: Table | Columns
+    phases: Table | Columns
 
     @classmethod
     def of(
@@ -281,9 +282,7 @@ class Outcome:
         progress: Callable[[int, int], object] | None = None,
     ) -> Self:
         """Run a plan; `threads` and `progress` are as for `Scenario.run`."""
-        from midflight import _core
-
-        flows, phases = _core.run_plans([plan], threads=threads, progress=progress)
+        flows, phases = run_tables([plan], threads=threads, progress=progress)
         return cls(plan, flows, phases)
 
     @property
@@ -323,6 +322,12 @@ def manifest_of(
 ) -> dict[str, Any]:
     """Return what repeats the runs of a plan, which have these digests."""
     scenario = json.loads(plan.canonical)
+    if plan.stack == "linux":
+        from midflight.lab.runs import OWN, LabRuns
+        from midflight.lab.store import choose
+
+        lab = LabRuns(plan, choose(), (OWN,), sample_ns=0)
+        return {**manifest_head(digests, command, policies), "lab": lab.values()}
     return {
         **manifest_head(digests, command, policies),
         "address": plan.address,
@@ -331,19 +336,58 @@ def manifest_of(
     }
 
 
+def run_tables(
+    plans: Sequence[Plan],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+    runs: tuple[int, int] | None = None,
+) -> tuple[Table | Columns, Table | Columns]:
+    """Run scenarios side by side in the simulator or, by the stack of their flows, on a kernel.
+
+    Arguments and tables are those of `midflight.run_plans`. Raises `MidflightError` also if there
+    is no kernel.
+    """
+    from midflight import _core
+
+    places = enumerate(plans)
+    of_kernel = [(place, plan) for place, plan in places if plan.stack == "linux"]
+    if not of_kernel:
+        return _core.run_plans(plans, threads=threads, progress=progress, runs=runs)
+    from midflight.lab.runs import kernel_plans
+    from midflight.results import Columns
+
+    rest = [(place, plan) for place, plan in enumerate(plans) if plan.stack != "linux"]
+    tables: dict[int, list[Sequence[Table | Columns]]] = {}
+    for place, plan in rest:
+        tables[place] = [_core.run_plans([plan], threads=threads, runs=runs)]
+    made = kernel_plans(of_kernel, threads=threads, progress=progress, runs=runs)
+    for flows, phases in made:
+        place = flows.column("cell")[0]
+        tables.setdefault(place, []).append((flows, phases))
+    joined: list[dict[str, list[Any]]] = [{}, {}]
+    for place in range(len(plans)):
+        for pair in tables.get(place, ()):
+            for columns, table in zip(joined, pair, strict=True):
+                cells = [place] * len(table.column("cell"))
+                for name in table.column_names:
+                    values = cells if name == "cell" else table.column(name)
+                    columns.setdefault(name, []).extend(values)
+    flow_columns, phase_columns = joined
+    return Columns(dict(flow_columns)), Columns(dict(phase_columns))
+
+
 def run_pieces(
     plan: Plan,
     *,
     threads: int = 0,
     progress: Callable[[int, int], object] | None = None,
-) -> Iterator[tuple[Table, Table]]:
+) -> Iterator[tuple[Table | Columns, Table | Columns]]:
     """Run a plan; yield the tables of flows and of phases of some runs at a time, in their order.
 
     However many runs there are, a bounded number of rows is held in memory. `threads` and
     `progress` are as for `Scenario.run`.
     """
-    from midflight import _core
-
     runs = json.loads(plan.canonical)["runs"]
     piece = max(ROWS_AT_A_TIME * runs // plan.rows, RUNS_AT_A_TIME)
     for first in range(0, runs, piece):
@@ -352,7 +396,7 @@ def run_pieces(
             return progress(first + done, runs) if progress else None
 
         some = first, min(first + piece, runs)
-        yield _core.run_plans([plan], threads=threads, progress=progress and told, runs=some)
+        yield run_tables([plan], threads=threads, progress=progress and told, runs=some)
 
 
 def starter_names() -> list[str]:

@@ -38,6 +38,7 @@ from midflight.run_tables import csv_row
 if TYPE_CHECKING:
     from midflight._core import Plan, Table
     from midflight.policy import Policies
+    from midflight.results import Columns
     from midflight.scenario import Scenario, Value
 
 __all__ = ["Shard", "Sweep", "axis_values"]
@@ -352,7 +353,7 @@ class Sweep:
             bare.pop(key, None)
         # What a preset is may change with the program.
         presets = _core.link_presets()
-        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies)])
+        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies), *self.kernel()])
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
@@ -360,6 +361,19 @@ class Sweep:
             for cell in cells:
                 address.update(repr((cell, self.values(cell))).encode())
             yield Shard(number, cells, address.hexdigest())
+
+    def kernel(self) -> list[str]:
+        """Return the name of the kernel that some cells are run on, if any are.
+
+        Raises `LabError` if there is none.
+        """
+        flows = json.loads(self.scenario)["flows"].values()
+        on_axes = ("linux" in values for key, values in self.axes.items() if key.endswith(".stack"))
+        if not any(one.get("stack") == "linux" for one in flows) and not any(on_axes):
+            return []
+        from midflight.lab.store import choose
+
+        return [choose().name]
 
     def run_shard(
         self, shard: Shard, *, threads: int = 0, progress: Progress | None = None
@@ -371,7 +385,7 @@ class Sweep:
         """
         import io
 
-        from midflight import _core
+        from midflight.scenario import run_tables
 
         texts = {name: io.StringIO() for name in TABLES}
         pieces = list(self.pieces(shard.cells))
@@ -381,7 +395,7 @@ class Sweep:
                 # Of the pieces alike: how many runs the others have is not known to this one.
                 return progress(number * total + done, len(pieces) * total) if progress else None
 
-            tables = _core.run_plans(plans, threads=threads, progress=progress and told)
+            tables = run_tables(plans, threads=threads, progress=progress and told)
             for text, table in zip(texts.values(), tables, strict=True):
                 rows = self.rows(cells, table)
                 if number > 0:
@@ -404,7 +418,7 @@ class Sweep:
             plans.append(plan)
         yield some, plans
 
-    def table(self, cells: Sequence[int], table: Table) -> str:
+    def table(self, cells: Sequence[int], table: Table | Columns) -> str:
         """Return what these cells gave as CSV, with the number and the values of each cell."""
         import io
 
@@ -412,7 +426,7 @@ class Sweep:
         csv.writer(text, lineterminator="\n").writerows(map(csv_row, self.rows(cells, table)))
         return text.getvalue()
 
-    def rows(self, cells: Sequence[int], table: Table) -> Iterator[list[Any]]:
+    def rows(self, cells: Sequence[int], table: Table | Columns) -> Iterator[list[Any]]:
         """Yield the head and the rows of what these cells gave."""
         names = [name for name in table.column_names if name != "cell"]
         yield ["cell", *self.axes, *names]

@@ -141,10 +141,11 @@ def remade_in_lab(runs: LabRuns, **how: Any) -> tuple[list[str], Mapping[str, Ta
     from midflight.results import Columns
 
     digests: list[str] = []
-    found: dict[str, dict[str, list[Any]]] = {"flows": {}, "phases": {}, "counters": {}}
-    for flows, phases, counters in runs.pieces(**how):
-        digests += dict.fromkeys(flows.column("digest"))
-        tables: list[Table | Columns] = [flows, phases, counters]
+    names = ("flows", "phases", "counters", "samples")
+    found: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
+    for made in runs.pieces(**how):
+        tables: Sequence[Table | Columns] = made
+        digests += dict.fromkeys(tables[0].column("digest"))
         for columns, table in zip(found.values(), tables, strict=True):
             for name in table.column_names:
                 columns.setdefault(name, []).extend(table.column(name))

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use midflight_study::lab::{self, lab_script, Guest, LabStack, Recorded};
-use midflight_study::scenario::ScenarioRun;
+use midflight_study::lab::{self, lab_script, Guest, Recorded};
+use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
     capture, compare, explain, sender_of, stall_of, trace, Divergence, Explained, FlowInfo, GoOn,
     Keep, KeptEvents, PathChange, SenderThen, Stall, StudyError, TraceRow,
 };
 use midflight_tcp::Author;
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyIndexError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -163,23 +163,27 @@ impl Setup {
 
     /// Return the run as the script of a guest of the lab, for `midflight.lab.guest`.
     ///
-    /// `congestion` are the kernel's congestion controls: one for all flows, or one for each.
-    /// `sysctls` are names and values of settings of the kernel at both ends of each flow. `stack`
-    /// says whose senders the flows have: "linux" or "midflight". With `multihomed` there is beside
-    /// the mobile node one that has an interface on each link. Of a flow of n segments n full
-    /// segments of the kernel's are sent. Raises `MidflightError` for what the lab cannot run.
-    #[pyo3(signature = (*, congestion, sysctls = vec![], stack = "linux", multihomed = false),
-        text_signature = "(self, *, congestion, sysctls=[], stack=\"linux\", multihomed=False)")]
+    /// `congestion` are the kernel's congestion controls: one for all flows, or one for each; none
+    /// where flows have the stack "linux", for their own schemes. `sysctls` are names and values
+    /// of settings of the kernel at both ends of each flow. `stack` says whose senders the flows
+    /// have: "linux" or "midflight". With `multihomed` there is beside the mobile node one that has
+    /// an interface on each link. With `sample_ns` each of the kernel's senders tells its state
+    /// (TCP_INFO) so often, 0 for never. Of a flow of n segments n full segments of the kernel's
+    /// are sent. Raises `MidflightError` for what the lab cannot run.
+    #[pyo3(signature = (*, congestion = vec![], sysctls = vec![], stack = "linux",
+            multihomed = false, sample_ns = 0),
+        text_signature = "(self, *, congestion=[], sysctls=[], stack=\"linux\", multihomed=False, sample_ns=0)")]
     fn lab_script(
         &self,
         congestion: Vec<String>,
         sysctls: Vec<(String, String)>,
         stack: &str,
         multihomed: bool,
+        sample_ns: u64,
     ) -> PyResult<String> {
         let stack = match stack {
-            "linux" => LabStack::Linux,
-            "midflight" => LabStack::Midflight,
+            "linux" => Stack::Linux,
+            "midflight" => Stack::Midflight,
             _ => {
                 let message = format!("no stack \"{stack}\"; expected linux or midflight");
                 return Err(PyValueError::new_err(message));
@@ -188,6 +192,7 @@ impl Setup {
         let guest = Guest {
             congestion,
             sysctls,
+            sample: Duration::from_nanos(sample_ns),
             origin: lab::ORIGIN,
             stack,
             multihomed,
@@ -294,6 +299,62 @@ impl Setup {
         let origin = Instant::from_nanos(origin_ns);
         let carried = py.detach(|| emulate(emulator, &devices, stop, origin));
         carried.map(Cow::Owned).map_err(PyOSError::new_err)
+    }
+
+    /// Return the bytes of data in a full segment of each flow as a kernel sent it.
+    ///
+    /// They are 0 of a flow that sent none.
+    fn lab_payloads(&self, record: &[u8]) -> PyResult<Vec<u32>> {
+        lab::segment_bytes(&self.setup, record).map_err(refuse)
+    }
+
+    /// Return every event of a flow of this run as a kernel made it, as `events` does.
+    ///
+    /// What only a simulated run knows is not there: causes, orders, the sender at an instant.
+    /// `turns` is as for `lab_tables`.
+    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
+        text_signature = "(self, record, *, flow=None, turns={})")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn lab_events(
+        &self,
+        record: &[u8],
+        flow: Option<&str>,
+        turns: BTreeMap<usize, Vec<u8>>,
+    ) -> PyResult<Events> {
+        let recorded = Recorded {
+            packets: record,
+            turns: &turns,
+        };
+        let found = lab::replay_events(&self.setup, recorded, flow).map_err(refuse)?;
+        let ways = EventsByPacket::of(&found.kept);
+        Ok(Events {
+            setup: self.setup.clone(),
+            failures: self.failures.clone(),
+            found,
+            ways,
+        })
+    }
+
+    /// Send the packets of this run as a kernel made it over the simulator's own links.
+    ///
+    /// Each packet that a device of the guest sent is sent at the same instant. `packets` is how
+    /// many there are; `same` how many of them were delivered, or lost at the same link for the
+    /// same cause, at the same instant (to 1 ns); `lost` how many of these were lost;
+    /// `most_apart_ns` the most that the same ones are apart; `differences` the first ten that are
+    /// not, a sentence each. Raises `MidflightError` for a record that is not one of this run.
+    fn lab_links<'py>(&self, py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+        let check = py.detach(|| lab::check_links(&self.setup, record));
+        let check = check.map_err(refuse)?;
+        let entry = PyDict::new(py);
+        entry.set_item("packets", check.packets)?;
+        entry.set_item("same", check.same)?;
+        entry.set_item("lost", check.lost)?;
+        entry.set_item("most_apart_ns", check.most_apart.as_nanos())?;
+        entry.set_item("differences", check.differences)?;
+        Ok(entry)
     }
 
     /// Return the packets of a flow of this run as a kernel made it, at sender and receiver.

@@ -6,11 +6,13 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from midflight.cli.input import read_whole
+from midflight.cli.input import read, read_whole
 from midflight.cli.lab_exec import (
     KernelOption,
     LimitOption,
@@ -26,6 +28,7 @@ from midflight.cli.watched import (
     FlowOption,
     PcapOption,
     PlotOption,
+    QlogOption,
     RunFiles,
     RunOption,
     SnaplenOption,
@@ -41,11 +44,20 @@ if TYPE_CHECKING:
 __all__ = ["compare", "run"]
 
 CongestionOption: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--cc",
         metavar="NAMES",
-        help="Congestion controls of the kernel, separated by commas: cubic, reno, bbr.",
+        help="Congestion controls of the kernel, separated by commas: cubic, reno, bbr.  "
+        '[default: cubic; the schemes of flows with stack = "linux"]',
+    ),
+]
+SampleOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="How often the kernel's senders tell their state (TCP_INFO), for samples.csv; 0 for "
+        "never. There are no samples with --host.",
     ),
 ]
 StackOption: TypeAlias = Annotated[
@@ -65,12 +77,12 @@ GuestsOption: TypeAlias = Annotated[
 ]
 
 
-#: The congestion control of `--cc` unless it is given.
-CONGESTION = "cubic"
+def read_congestion(text: str | None, stack: str) -> tuple[str, ...]:
+    """Read the names of congestion controls for flows of a stack."""
+    if text is None:
+        from midflight.lab.runs import OWN
 
-
-def read_congestion(text: str) -> tuple[str, ...]:
-    """Read the names of congestion controls."""
+        return (OWN,) if stack == "linux" else ("cubic",)
     names = tuple(name.strip() for name in text.split(","))
     if not all(names) or len(set(names)) < len(names):
         raise UserError(f'--cc "{text}" is not a list of different names, such as cubic,reno,bbr')
@@ -80,18 +92,20 @@ def read_congestion(text: str) -> tuple[str, ...]:
 def asked_runs(
     file: str,
     sets: Sequence[str],
-    congestion: str,
+    congestion: str | None,
     sysctls: list[str] | None,
     kernel: str | None,
     limit: str,
     stack: str,
+    sample: str = "0 s",
     *,
     host: bool = False,
 ) -> LabRuns:
     """Return the runs that are asked for."""
+    from midflight import parse_duration
     from midflight.lab.host import check_host, host_kernel
     from midflight.lab.runs import OURS, STACKS, LabRuns
-    from midflight.lab.store import choose
+    from midflight.lab.store import Kernel, choose
 
     if host:
         if stack == OURS or kernel is not None:
@@ -102,27 +116,39 @@ def asked_runs(
         check_host()
     if stack not in STACKS:
         raise UserError(f'--stack "{stack}" is not {" or ".join(STACKS)}')
-    if stack == OURS and congestion != CONGESTION:
+    if stack == OURS and congestion is not None:
         raise UserError(
             f"--cc {congestion} is for the kernel's senders, and --stack {OURS} has the schemes of "
             "the scenario; give --set flows.NAME.scheme=SCHEME"
         )
-    names, settings = read_congestion(congestion), tuple(read_sysctls(sysctls))
-    limit_s = read_limit(limit)
+    settings = tuple(read_sysctls(sysctls))
+    limit_s, sample_ns = read_limit(limit), int(read("--sample", parse_duration, sample))
+    if host or stack == OURS:
+        # Only the guest's kernel tells samples.
+        sample_ns = 0
     plan = scenario_plan(file, sets)
+    names = (OURS,) if stack == OURS else read_congestion(congestion, plan.stack)
     # What the lab cannot run shows before a kernel is looked for.
-    plan.setup(0).lab_script(congestion=names[:1], sysctls=settings, stack=stack)
-    names = (OURS,) if stack == OURS else names
-    found = host_kernel() if host else choose(kernel)
-    return LabRuns(plan, found, names, settings, limit_s, stack)
+    nowhere = LabRuns(
+        plan,
+        Kernel(Path(), "", 0, ""),
+        names,
+        settings,
+        limit_s=limit_s,
+        stack=stack,
+        sample_ns=sample_ns,
+    )
+    nowhere.guest(names[0], 0)
+    return replace(nowhere, kernel=host_kernel() if host else choose(kernel))
 
 
 def run(
     file: FileArgument,
     sets: SetsOption = None,
-    congestion: CongestionOption = CONGESTION,
+    congestion: CongestionOption = None,
     stack: StackOption = "linux",
     sysctls: SysctlsOption = None,
+    sample: SampleOption = "100 ms",
     runs: RunsOption = None,
     seed: OwnSeedOption = None,
     kernel: KernelOption = None,
@@ -137,6 +163,7 @@ def run(
     as_json: JsonOption = False,
     trace: TraceOption = None,
     pcap: PcapOption = None,
+    qlog: QlogOption = None,
     plot: PlotOption = None,
     flow: FlowOption = None,
     of_run: RunOption = "0",
@@ -149,7 +176,8 @@ def run(
     midflight the senders are midflight's, with that profile and those schemes, and send real
     segments to the kernel's receivers. A flow of n segments sends n full segments. Tables and
     summary are as for `midflight run`, with the congestion control as scheme; the table of counters
-    has what the kernel counted.
+    has what the kernel counted, that of samples what the kernel's senders told of themselves
+    (docs/lab.md).
 
     \b
     Examples:
@@ -160,17 +188,18 @@ def run(
       midflight lab run wifi-to-lte --stack midflight --set flows.download.scheme=enhanced
     """
     watched = RunFiles(
-        trace=trace, pcap=pcap, qlog=None, plot=plot, flow=flow, run=of_run, snaplen=snaplen
+        trace=trace, pcap=pcap, qlog=qlog, plot=plot, flow=flow, run=of_run, snaplen=snaplen
     )
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
-    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, host=host)
+    asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, sample, host=host)
     if watched.run >= asked.runs:
         raise UserError(
             f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
         )
     words = [f"--set={one}" for one in all_sets]
-    words.append(f"--cc={congestion}" if stack == "linux" else f"--stack={stack}")
+    words += [] if congestion is None else [f"--cc={congestion}"]
+    words += [] if stack == "linux" else [f"--stack={stack}"]
     words += ["--host"] * host
     words += [f"--sysctl={one}" for one in sysctls or []]
     produce(
@@ -187,12 +216,12 @@ def run(
 class LabResults:
     """`Results` of runs on a kernel."""
 
-    tables = ("flows", "phases", "counters")
+    tables = ("flows", "phases", "counters", "samples")
 
     def __init__(self, source: LabRuns) -> None:
         """Take the runs."""
         self.source = source
-        self.schemes = source.congestion
+        self.schemes: tuple[str, ...] = source.congestion
         self.summaries = {name: RunSummary() for name in source.congestion}
         self.unmet = UnmetRuns(source.plan)
 
@@ -212,7 +241,7 @@ class LabResults:
 
     def add(self, *tables: Any) -> None:
         """Take a run into the summary."""
-        flows, phases, _ = tables
+        flows, phases, *_ = tables
         self.summaries[self.schemes[flows.column("cell")[0]]].add(flows, phases)
         self.unmet.add(flows, phases)
 
@@ -221,7 +250,8 @@ class LabResults:
         yield from self.unmet.notes()
         for (name, run), (late, attempts) in self.source.lateness.items():
             again = f", the {attempts - 1} before were late" if attempts > 1 else ""
-            yield f"{name}, run {run}, in real time: {late.text()}{again}"
+            of = f"{name}, run {run}" if name else f"run {run}"
+            yield f"{of}, in real time: {late.text()}{again}"
 
     def values(self) -> dict[str, Any]:
         """The summary is not in JSON: it follows from the tables."""
@@ -233,18 +263,19 @@ class LabResults:
         hz = "real time" if self.source.is_host else f"HZ {kernel.hz}"
         stack = f"Linux {kernel.version}, {hz}"
         texts = [
-            summary_text(scenario, summary, f"{stack}, {sender_name(self.source, name)}")
+            summary_text(scenario, summary, with_sender(stack, self.source, name))
             for name, summary in self.summaries.items()
         ]
         return "\n\n".join(texts)
 
 
-def sender_name(source: LabRuns, name: str) -> str:
-    """Return what the sender of runs is called."""
+def with_sender(stack: str, source: LabRuns, name: str) -> str:
+    """Return the stack of runs with what its senders are called, if that is not by flow."""
     from midflight.lab.runs import OURS
 
-    is_ours = source.stack == OURS
-    return f"sender midflight, {source.scenario['profile']}" if is_ours else name
+    if source.stack == OURS:
+        name = f"sender midflight, {source.scenario['profile']}"
+    return f"{stack}, {name}" if name else stack
 
 
 def compare(
@@ -254,7 +285,7 @@ def compare(
         str | None,
         typer.Option(metavar="NAME", help="The simulator's profile.  [default: the scenario's]"),
     ] = None,
-    congestion: CongestionOption = CONGESTION,
+    congestion: CongestionOption = None,
     stack: StackOption = "linux",
     sysctls: SysctlsOption = None,
     runs: RunsOption = None,
@@ -294,7 +325,7 @@ def compare(
     of_profile = asked.scenario["profile"]
     stack = f"Linux {asked.kernel.version}, HZ {asked.kernel.hz}"
     texts = (
-        compared_text(one, of_profile, f"{stack}, {sender_name(asked, one.congestion)}")
+        compared_text(one, of_profile, with_sender(stack, asked, one.congestion))
         for one in found
     )
     print("\n\n".join(texts))

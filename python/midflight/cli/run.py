@@ -93,21 +93,27 @@ def run(
         )
     for one in (*plan.remarks, *idle_notes(values)):
         note(one)
+    flags = [*(f"--set={one}" for one in sets), *(f"--policy={one}" for one in policies or [])]
+    command = shlex.join(["midflight", "run", file, *flags])
+    made: dict[str, Any] = {
+        "threads": thread_count,
+        "out": out,
+        "csv_file": csv_file,
+        "as_json": as_json,
+    }
+    if plan.stack == "linux":
+        from midflight.cli.lab_run import LabResults
+        from midflight.lab.runs import OWN, LabRuns
+        from midflight.lab.store import choose
+
+        produce(LabResults(LabRuns(plan, choose(), (OWN,))), watched, command=command, **made)
+        return
     if values["runs"] > 1 and not plan.has_chance:
         note(
             f"all {values['runs']} runs are equal: nothing is random in this scenario (losses, "
             "reordering, cross traffic, notices and signals that are lost)"
         )
-    flags = [*(f"--set={one}" for one in sets), *(f"--policy={one}" for one in policies or [])]
-    produce(
-        ScenarioRuns(plan, own),
-        watched,
-        command=shlex.join(["midflight", "run", file, *flags]),
-        threads=thread_count,
-        out=out,
-        csv_file=csv_file,
-        as_json=as_json,
-    )
+    produce(ScenarioRuns(plan, own), watched, command=command, **made)
 
 
 class ScenarioRuns:
@@ -197,6 +203,9 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
 def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
     """Yield a note for each setting that none of the flows it is for can use."""
     flows = scenario["flows"]
+    if any(one.get("stack") == "linux" for one in flows.values()):
+        # No setting is for the kernel's sender.
+        return
     schemes = [one["scheme"] for one in flows.values()]
     yield from idle_knobs(schemes, scenario.get("set", {}))
     for one in flows.values():

@@ -291,14 +291,14 @@ def foretold(asked: Sweep, threads: int) -> str:
     """Return how long a sweep would take, from some of its cells."""
     import time
 
-    from midflight import _core
+    from midflight.scenario import run_tables
 
     count = min(FORETOLD, asked.cells)
     cells = [number * asked.cells // count for number in range(count)]
     took, size = 0.0, 0
     for some, plans in asked.pieces(cells):
         began = time.perf_counter()
-        tables = _core.run_plans(plans, threads=threads)
+        tables = run_tables(plans, threads=threads)
         took += time.perf_counter() - began
         size += sum(len(asked.table(some, table)) for table in tables)
     each = asked.cells / count

@@ -392,7 +392,8 @@ def setup_of(source: Setup | Plan, run: int) -> Setup:
     """Return a setup, or the run of a plan."""
     from midflight import _core
 
-    return source if isinstance(source, _core.Setup) else source.setup(run)
+    # A run that a kernel has made has what is asked of a setup here.
+    return source.setup(run) if isinstance(source, _core.Plan) else source
 
 
 def listed(

@@ -64,7 +64,7 @@ def compare_runs(runs: LabRuns) -> Iterator[Compared]:
 
     for number, congestion in enumerate(runs.congestion):
         one = runs.but([("scheme", congestion)])
-        for run, (flows, _, _) in enumerate(one.pieces()):
+        for run, (flows, *_) in enumerate(one.pieces()):
             simulated, _ = _core.run_plans([runs.plan], runs=(run, run + 1))
             setup, kernel = runs.plan.setup(run), one.setup(run)
             for place, flow in enumerate(simulated.column("flow")):

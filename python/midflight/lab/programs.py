@@ -143,7 +143,7 @@ def check_command(name: str, command: str) -> None:
 def sender_script(setup: Setup, client: str, sysctls: Sequence[tuple[str, str]]) -> str:
     """Return the script of a scenario whose first flow midflight sends to a program."""
     check_command("client", client)
-    lines = setup.lab_script(congestion=["cubic"], sysctls=sysctls, stack=OURS).splitlines()
+    lines = setup.lab_script(sysctls=sysctls, stack=OURS).splitlines()
     first = [one["moves"] for one in setup.flows].index(True)
     flow = next(one for one in lines if one.startswith(f"ours {first} "))
     rest = [one for one in lines if not one.startswith("ours ") and one != "go"]

@@ -14,19 +14,31 @@ from midflight.lab.errors import LabError
 from midflight.lab.guest import LIMIT_S, Guest, Ran, run_guests
 from midflight.lab.host import HOST, Lateness, run_on_host
 from midflight.lab.record import CounterRow, counters
+from midflight.lab.samples import INTERVAL_NS, sample_table
 from midflight.refusal import refusal
 from midflight.results import Columns
 
 if TYPE_CHECKING:
-    from midflight._core import Plan, Setup, Table
+    from midflight._core import Events, Plan, Setup, Table
     from midflight.lab.store import Kernel
 
-__all__ = ["OURS", "STACKS", "KernelRun", "LabRuns", "sender_line", "turns_of"]
+__all__ = [
+    "OURS",
+    "OWN",
+    "STACKS",
+    "KernelRun",
+    "LabRuns",
+    "kernel_plans",
+    "sender_line",
+    "turns_of",
+]
 
 #: Whose senders the flows may have; the receivers are the kernel's.
 STACKS = ("linux", "midflight")
 #: What runs of midflight's senders have in the place of a congestion control.
 OURS = "midflight"
+#: The place of congestion controls for those that the flows have as schemes (stack "linux").
+OWN = ""
 
 
 def sender_line() -> str:
@@ -55,6 +67,11 @@ def turns_of(ran: Ran) -> dict[int, bytes]:
     return found
 
 
+def scheme_of_all(congestion: str) -> str | None:
+    """Return the congestion control of all flows; None where each has its own scheme."""
+    return None if congestion in (OWN, OURS) else congestion
+
+
 class KernelRun:
     """A run that a kernel has made; what `Setup` tells of the scenario, it tells too."""
 
@@ -62,6 +79,12 @@ class KernelRun:
         """Take the run's setup, what the guest has left, and the congestion control."""
         self.setup, self.packets, self.scheme = setup, ran.packets, scheme
         self.turns = turns_of(ran)
+        of_all = scheme_of_all(scheme)
+        #: As of the setup, with what the kernel had.
+        self.flows: list[dict[str, Any]] = [
+            {**flow, "scheme": of_all or flow["scheme"], "payload_bytes": payload}
+            for flow, payload in zip(setup.flows, setup.lab_payloads(self.packets), strict=True)
+        ]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.setup, name)
@@ -70,9 +93,14 @@ class KernelRun:
         """Return every event of a flow, with the columns of `Setup.trace`."""
         return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns)
 
+    def events(self, *, flow: str | None = None, **_: Any) -> Events:
+        """Return every event of a flow with the sender before it, for `midflight.qlog`."""
+        return self.setup.lab_events(self.packets, flow=flow, turns=self.turns)
+
     def capture(self, *, flow: str | None = None, **_: int) -> dict[str, bytes]:
         """Return pcapng files with the kernel's headers, by place; there are no data to cut."""
-        about = "midflight to Linux" if self.turns else f"Linux, {self.scheme}"
+        kernel = f"Linux, {self.scheme or 'by flow'}"
+        about = "midflight to Linux" if self.turns else kernel
         return self.setup.lab_capture(self.packets, flow=flow, about=about)
 
 
@@ -82,6 +110,7 @@ class LabRuns:
 
     plan: Plan
     kernel: Kernel
+    #: Congestion controls of all flows; `OWN` for those of the flows.
     congestion: tuple[str, ...] = ("cubic",)
     #: Settings of the kernel at both ends of each flow.
     sysctls: tuple[tuple[str, str], ...] = ()
@@ -89,6 +118,8 @@ class LabRuns:
     limit_s: float = LIMIT_S
     #: Whose senders the flows have, of `STACKS`; with midflight's `congestion` is `(OURS,)`.
     stack: str = "linux"
+    #: How often each of the kernel's senders tells its state, in nanoseconds; 0 for never.
+    sample_ns: int = INTERVAL_NS
     #: How late packets were on the machine's own kernel, by congestion control and run, and how
     #: many runs that took.
     lateness: dict[tuple[str, int], tuple[Lateness, int]] = field(
@@ -114,8 +145,14 @@ class LabRuns:
         kernel = choose()
         if kernel.name != values["kernel"]:
             kernel = choose(values["kernel"])
-        stack = str(values.get("stack", "linux"))
-        return cls(plan, kernel, tuple(values["congestion"]), sysctls, stack=stack)
+        return cls(
+            plan,
+            kernel,
+            tuple(values["congestion"]),
+            sysctls,
+            stack=str(values.get("stack", "linux")),
+            sample_ns=int(values.get("sample_ns", INTERVAL_NS)),
+        )
 
     def values(self) -> dict[str, Any]:
         """Return what repeats the runs, as values for JSON."""
@@ -127,6 +164,7 @@ class LabRuns:
             "host": self.is_host,
             "congestion": list(self.congestion),
             "sysctls": [list(pair) for pair in self.sysctls],
+            "sample_ns": self.sample_ns,
             "scenario": self.scenario,
         }
 
@@ -161,6 +199,8 @@ class LabRuns:
         """Return the same with another congestion control, which is the path `scheme`."""
         found = self
         for path, value in sets:
+            if (path, value) == ("scheme", OWN):
+                continue
             if path != "scheme":
                 raise refusal(
                     f'"{path}" cannot be set of runs on a kernel; expected scheme',
@@ -197,19 +237,24 @@ class LabRuns:
     def guest(self, congestion: str, run: int) -> Guest:
         """Return the guest of a run."""
         setup = self.plan.setup(run)
-        seed = f"{self.scenario['seed']}.{run}"
-        if self.stack != OURS:
-            script = setup.lab_script(congestion=[congestion], sysctls=self.sysctls)
-            return Guest(script, seed=seed, name=f"the guest of run {run} with {congestion}")
-        script = setup.lab_script(congestion=["cubic"], sysctls=self.sysctls, stack=OURS)
-        told = json.dumps({"scenario": self.scenario, "run": run})
-        script = f"{sender_line()}\n{script}"
-        return Guest(script, seed=seed, scenario=told, name=f"the guest of run {run}")
+        seed, told = f"{self.scenario['seed']}.{run}", ""
+        of_all = scheme_of_all(congestion)
+        script = setup.lab_script(
+            congestion=[of_all] if of_all else [],
+            sysctls=self.sysctls,
+            stack=self.stack,
+            sample_ns=self.sample_ns,
+        )
+        if self.stack == OURS:
+            told = json.dumps({"scenario": self.scenario, "run": run})
+            script = f"{sender_line()}\n{script}"
+        name = f"the guest of run {run}{f' with {of_all}' if of_all else ''}"
+        return Guest(script, seed=seed, scenario=told, name=name)
 
     def pieces(
         self, *, threads: int = 0, progress: Callable[[int, int], object] | None = None
-    ) -> Iterator[tuple[Table, Table, Columns]]:
-        """Run all; yield the tables of flows, phases and counters of each run, in their order.
+    ) -> Iterator[tuple[Table, Table, Columns, Columns]]:
+        """Run all; yield flows, phases, counters and samples of each run, in their order.
 
         `threads` is how many guests run at a time, 0 for one on each core. The cell of a row is the
         place of its congestion control.
@@ -231,7 +276,7 @@ class LabRuns:
 
     def host_pieces(
         self, progress: Callable[[int, int], object]
-    ) -> Iterator[tuple[Table, Table, Columns]]:
+    ) -> Iterator[tuple[Table, Table, Columns, Columns]]:
         """Run all on the machine's own kernel, one after the other."""
         total = len(self.congestion) * self.runs
         for cell, congestion in enumerate(self.congestion):
@@ -240,12 +285,16 @@ class LabRuns:
                 progress(cell * self.runs + run + 1, total)
                 yield self.tables(cell, run, ran)
 
-    def tables(self, cell: int, run: int, ran: Ran) -> tuple[Table, Table, Columns]:
+    def tables(self, cell: int, run: int, ran: Ran) -> tuple[Table, Table, Columns, Columns]:
         """Return what was measured of a run."""
         setup, scheme = self.plan.setup(run), self.congestion[cell]
-        name = None if self.stack == OURS else scheme
-        flows, phases = setup.lab_tables(ran.packets, scheme=name, cell=cell, turns=turns_of(ran))
-        return flows, phases, counter_table(cell, run, scheme, counters(ran.files))
+        of_all = scheme_of_all(scheme)
+        flows, phases = setup.lab_tables(
+            ran.packets, scheme=of_all, cell=cell, turns=turns_of(ran)
+        )
+        told = [(one["name"], of_all or one["scheme"]) for one in setup.flows]
+        counted = counter_table(cell, run, scheme, counters(ran.files))
+        return flows, phases, counted, sample_table(ran.files, told, cell=cell, run=run)
 
 
 def counter_table(cell: int, run: int, scheme: str, rows: Sequence[CounterRow]) -> Columns:
@@ -258,3 +307,35 @@ def counter_table(cell: int, run: int, scheme: str, rows: Sequence[CounterRow]) 
             **{name: [getattr(row, name) for row in rows] for name in CounterRow._fields},
         }
     )
+
+
+def kernel_plans(
+    plans: Sequence[tuple[int, Plan]],
+    *,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+    runs: tuple[int, int] | None = None,
+) -> Iterator[tuple[Table, Table]]:
+    """Run scenarios whose flows have the stack "linux"; yield flows and phases of each run.
+
+    `plans` come with the number that their rows have as cell. `threads`, `progress` and `runs` are
+    those of `run_plans`. Raises `LabError` if there is no kernel, or a guest fails.
+    """
+    from midflight.lab.store import choose
+
+    kernel = choose()
+    first, end = runs or (0, 2**63)
+    each = [LabRuns(plan, kernel, (OWN,), sample_ns=0) for _, plan in plans]
+    all_runs = [
+        (place, run) for place, one in enumerate(each) for run in range(first, min(end, one.runs))
+    ]
+    guests = (each[place].guest(OWN, run) for place, run in all_runs)
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, len(all_runs))
+
+    made = run_guests(kernel, guests, at_once=threads, told=told)
+    for (place, run), ran in zip(all_runs, made, strict=True):
+        cell, plan = plans[place]
+        yield plan.setup(run).lab_tables(ran.packets, cell=cell)

@@ -313,7 +313,17 @@ def setups_of(
     plan = plan_of(source, policies=policies)
     key = flow_key(json.loads(plan.canonical)["flows"], flow)
     for scheme, one in planned(plan, key, schemes, policies):
-        yield scheme, one.setup(run)
+        yield scheme, run_of(one, run)
+
+
+def run_of(plan: Plan, run: int) -> Setup:
+    """Return a run of a scenario: made by a kernel if its flows have that stack."""
+    if plan.stack != "linux":
+        return plan.setup(run)
+    from midflight.lab.runs import OWN, LabRuns
+    from midflight.lab.store import choose
+
+    return LabRuns(plan, choose(), (OWN,), sample_ns=0).setup(run)
 
 
 def time_shown(

@@ -3,11 +3,13 @@
 //!
 //! A guest gets a script ([`lab_script`]) and gives a record of all packets ([`records`]). The record is
 //! replayed as the events of a simulated run, so that measures, traces and digests are the same
-//! ones ([`replay_flows`], [`replay_trace`]). The driver of the links is in `lab/kernel`, the guest's
+//! ones ([`replay_flows`], [`replay_trace`]); its packets are sent over the simulator's links again
+//! ([`check_links`]). The driver of the links is in `lab/kernel`, the guest's
 //! program in `lab/guest`.
 
 mod emulator;
 mod homes;
+mod links;
 mod packets;
 mod record;
 mod replay;
@@ -15,10 +17,11 @@ mod script;
 mod sender;
 
 pub use self::emulator::{Delivery, Emulator};
+pub use self::links::{check_links, LinkCheck};
 pub use self::packets::record_captures;
 pub use self::record::{records, KernelState, Record, RecordEvent};
-pub use self::replay::{replay_flows, replay_trace, segment_bytes, Recorded};
-pub use self::script::{lab_script, Guest, LabStack, ORIGIN};
+pub use self::replay::{replay_events, replay_flows, replay_trace, segment_bytes, Recorded};
+pub use self::script::{lab_script, Guest, ORIGIN};
 pub use self::sender::{drive, Line, OurSender, Woken};
 
 /// Why a setup cannot run in the lab, or its record cannot be read.

@@ -20,7 +20,7 @@ use super::LabError;
 use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::run::Measuring;
 use crate::setup::{link_id, Mark, Setup, Step};
-use crate::watch::{Observed, Recorder, RunObserver, TraceRow};
+use crate::watch::{Causes, Explained, Keep, Observed, Recorder, RunObserver, TraceRow};
 
 /// `TCP_CA_Recovery` and `TCP_CA_Loss`.
 const RECOVERY: u8 = 3;
@@ -521,12 +521,12 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
     }
 }
 
-/// Tells an observer what a record and the timeline of its setup say, until the run is over.
+/// Tells an observer what a record and the timeline of its setup say, until the run is over: when.
 fn replay<O: Replayed>(
     setup: &Setup,
     recorded: Recorded<'_>,
     observer: &mut O,
-) -> Result<(), LabError> {
+) -> Result<Instant, LabError> {
     let connection = |end: Option<Seq>| Connection {
         end: end.unwrap_or(Seq::MAX),
         ..Connection::default()
@@ -577,7 +577,7 @@ fn replay<O: Replayed>(
         }
     }
     replay.observer.end(until);
-    Ok(())
+    Ok(until)
 }
 
 /// What was measured of each flow in a run that a kernel made, as of one that was simulated, and the
@@ -611,6 +611,25 @@ pub fn replay_trace(
     replay(setup, left, &mut observed)?;
     let (digest, observed) = observed;
     Ok((observed.into_watching().into_rows(), digest.to_string()))
+}
+
+/// Every event of a flow in such a run with the sender before it, as [`crate::explain`] gives it of a run
+/// that is simulated.
+///
+/// # Errors
+/// As [`replay_trace`].
+pub fn replay_events(
+    setup: &Setup,
+    recorded: Recorded<'_>,
+    flow: Option<&str>,
+) -> Result<Explained, LabError> {
+    let flow = setup.flow_of_name(flow)?;
+    let causes = Causes::new(setup, flow, Keep::All);
+    let mut observed = (Digest::default(), Observed::new(setup, causes));
+    let ended = replay(setup, recorded, &mut observed)?;
+    let (digest, observed) = observed;
+    let kept = observed.into_watching().into_kept();
+    Ok(Explained::replayed(kept, flow, digest.to_string(), ended))
 }
 
 /// Bytes of data in a full segment of each flow of a record; 0 of one that sent none.

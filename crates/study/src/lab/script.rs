@@ -14,6 +14,7 @@ use midflight_units::{Duration, Instant};
 use super::homes::Homes;
 use super::{refused, sender, LabError};
 use crate::measure::Measured;
+use crate::scenario::Stack;
 use crate::setup::{FlowSetup, Setup, Step};
 
 /// When the script begins on the guest's monotonic clock; by then everything is set up.
@@ -23,32 +24,28 @@ pub const ORIGIN: Instant = Instant::from_nanos(2_000_000_000);
 const MOST: [(&str, usize); 3] = [("nodes", 256), ("links", 512), ("flows", 4096)];
 /// Most packets of cross traffic: 100 bytes each in the kernel.
 const MOST_CROSSING: usize = 4_000_000;
+/// Most samples of a sender's state: some 250 bytes each in the guest.
+const MOST_SAMPLES: u64 = 200_000;
 /// Most characters of a congestion control's name (`TCP_CA_NAME_MAX`).
 const MOST_NAME: usize = 15;
 /// Bytes of data in a full segment of Ethernet's 1500, without and with timestamps (RFC 7323).
 const PAYLOAD: [u64; 2] = [1460, 1448];
 
-/// Whose senders the flows have; the receivers are the kernel's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LabStack {
-    /// The kernel's.
-    #[default]
-    Linux,
-    /// Ours, with the profile and scheme of each flow ([`super::OurSender`]).
-    Midflight,
-}
-
 /// What a guest is told beside the setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
-    /// Congestion controls, by the kernel's names: one for all flows, or one for each.
+    /// Congestion controls, by the kernel's names: one for all flows, or one for each; none for those that
+    /// flows with the stack of the kernel have themselves, and for our senders.
     pub congestion: Vec<String>,
     /// Settings of the kernel in each end's network namespace: names as `sysctl` has them, and values.
     pub sysctls: Vec<(String, String)>,
+    /// How often each of the kernel's senders tells its state (TCP_INFO); zero for never.
+    pub sample: Duration,
     /// When the script begins on the guest's monotonic clock.
     pub origin: Instant,
-    /// Whose senders the flows have.
-    pub stack: LabStack,
+    /// Whose senders the flows have: the kernel's, or ours with the profile and scheme of each flow
+    /// ([`super::OurSender`]). The receivers are the kernel's.
+    pub stack: Stack,
     /// There is a node with an interface on each access link beside the mobile node.
     pub multihomed: bool,
 }
@@ -70,7 +67,7 @@ fn path_of(name: &str) -> Result<String, LabError> {
 }
 
 impl Guest {
-    fn check(&self, flows: usize) -> Result<(), LabError> {
+    fn check(&self, flows: &[FlowSetup]) -> Result<(), LabError> {
         let is_name = |name: &String| {
             (1..=MOST_NAME).contains(&name.len())
                 && name.bytes().all(|b| b.is_ascii_graphic() && b != b'"')
@@ -79,10 +76,12 @@ impl Guest {
             let what = format!("with the congestion control \"{name}\"");
             return Err(refused(what, "a name of the kernel such as cubic"));
         }
-        if ![1, flows].contains(&self.congestion.len()) {
-            let given = self.congestion.len();
+        let given = self.congestion.len();
+        let have_own =
+            self.stack == Stack::Midflight || flows.iter().all(|flow| flow.stack == Stack::Linux);
+        if !(given == 1 || given == flows.len() || (given == 0 && have_own)) {
             return Err(refused(
-                format!("{flows} flows with {given} congestion controls"),
+                format!("{} flows with {given} congestion controls", flows.len()),
                 "one for all, or one for each",
             ));
         }
@@ -100,9 +99,9 @@ impl Guest {
         Ok(())
     }
 
-    fn congestion_of(&self, flow: usize) -> &str {
-        let own = self.congestion.get(flow);
-        own.or(self.congestion.first()).map_or("", String::as_str)
+    fn congestion_of<'a>(&'a self, number: usize, flow: &'a FlowSetup) -> &'a str {
+        let given = self.congestion.get(number).or(self.congestion.first());
+        given.map_or(&flow.scheme, String::as_str)
     }
 
     /// Bytes of data in a full segment.
@@ -114,7 +113,7 @@ impl Guest {
 }
 
 /// What the lab cannot do of a setup.
-fn check(setup: &Setup, stack: LabStack, homes: Option<&Homes>) -> Result<(), LabError> {
+fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabError> {
     let network = &setup.network;
     let [nodes, links] = homes.map_or([network.nodes, network.links.len()], Homes::sizes);
     let sizes = [nodes, links, setup.flows.len()];
@@ -131,8 +130,8 @@ fn check(setup: &Setup, stack: LabStack, homes: Option<&Homes>) -> Result<(), La
     }
     for flow in setup.flows.iter() {
         match stack {
-            LabStack::Linux => check_flow(flow)?,
-            LabStack::Midflight => sender::check(flow)?,
+            Stack::Linux => check_flow(flow)?,
+            Stack::Midflight => sender::check(flow)?,
         }
     }
     if !network.hooks.is_empty() {
@@ -391,14 +390,14 @@ impl<'a> Script<'a> {
 
 /// A flow as the guest opens it.
 fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
-    if guest.stack == LabStack::Midflight {
+    if guest.stack == Stack::Midflight {
         let has_end = u8::from(flow.end.is_some());
         return format!("ours {number} {} {} {has_end}\n", flow.from.0, flow.to.0);
     }
     let segments = flow.end.map_or(0, |end| end.saturating_sub(1));
     let bytes = segments * guest.payload();
     let (from, to, opens) = (flow.from.0, flow.to.0, flow.opens.as_nanos());
-    let congestion = guest.congestion_of(number);
+    let congestion = guest.congestion_of(number, flow);
     format!("flow {number} {from} {to} {bytes} {opens} {congestion}\n")
 }
 
@@ -415,7 +414,7 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     }
     let homes = guest.multihomed.then(|| Homes::new(setup)).transpose()?;
     check(setup, guest.stack, homes.as_ref())?;
-    guest.check(setup.flows.len())?;
+    guest.check(&setup.flows)?;
     let network = &setup.network;
     let mut script = Script::new(&network.links);
     let until_end = setup.timeline.iter().take_while(|(at, _)| *at < setup.end);
@@ -472,6 +471,15 @@ pub fn lab_script(setup: &Setup, guest: &Guest) -> Result<String, LabError> {
     }
     for (number, flow) in setup.flows.iter().enumerate() {
         text += &flow_line(number, flow, guest);
+    }
+    if guest.sample > Duration::ZERO {
+        if setup.end.as_nanos() / guest.sample.as_nanos() > MOST_SAMPLES {
+            return Err(refused(
+                format!("with more than {MOST_SAMPLES} samples of a flow"),
+                "a longer interval, or an earlier end",
+            ));
+        }
+        let _ = writeln!(text, "sample {}", guest.sample.as_nanos());
     }
     let (origin, end) = (guest.origin.as_nanos(), setup.end.as_nanos());
     let _ = write!(text, "origin {origin}\nend {end}\ngo\n");

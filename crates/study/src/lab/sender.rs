@@ -17,6 +17,7 @@ use midflight_units::Instant;
 use midflight_wire::HEADER_BYTES;
 
 use super::{refused, LabError};
+use crate::scenario::Stack;
 use crate::setup::{flow_id, FlowSetup, Setup, Step};
 
 /// Ports of receivers (`lab/guest/init.c`) and of senders of ours: the first flow's; others follow.
@@ -52,6 +53,12 @@ pub(super) fn payload(flow: &FlowSetup) -> u64 {
 pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
     let (scheme, name) = (&flow.scheme, &flow.name);
     let built = &flow.part.built;
+    if flow.stack == Stack::Linux {
+        return Err(refused(
+            format!("midflight's sender of flow \"{name}\", whose stack is \"linux\""),
+            "flows with the stack \"midflight\", or the kernel's senders",
+        ));
+    }
     if !matches!(built.profile.receiver.signal, AnyHandoffSignal::Silent(_)) {
         return Err(refused(
             format!("scheme \"{scheme}\" of flow \"{name}\": its receiver has a handoff signal, and the kernel's has none"),

@@ -32,6 +32,8 @@ pub struct Explained {
     /// Copies of the world from before the events that are kept, each with an instant that had not
     /// begun then or was under way.
     pasts: Vec<(Instant, World<()>)>,
+    /// A kernel made the run, of whose sender nothing else is known.
+    is_replayed: bool,
 }
 
 /// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
@@ -89,16 +91,33 @@ pub fn explain(
         digest: is_over.then(|| digest.to_string()),
         flow,
         pasts,
+        is_replayed: false,
     })
 }
 
 impl Explained {
+    /// All events of a flow of a run that a kernel made.
+    pub(crate) fn replayed(kept: KeptEvents, flow: usize, digest: String, ended: Instant) -> Self {
+        Self {
+            kept,
+            digest: Some(digest),
+            ended: Some(ended),
+            flow,
+            pasts: Vec::new(),
+            is_replayed: true,
+        }
+    }
+
     /// The sender of the flow after everything before `at`, as [`sender_of`] has it; played from
     /// near that instant if it is near the events.
     ///
     /// # Errors
     /// As [`sender_of`].
     pub fn sender(&self, setup: &Setup, at: Instant) -> Result<SenderThen, StudyError> {
+        if self.is_replayed {
+            let flow = setup.flows[self.flow].name.to_string();
+            return Err(StudyError::KernelStack { flow });
+        }
         let past = self.pasts.iter().rev().find(|(since, _)| *since < at);
         let mut world = match past {
             Some((_, world)) => world.clone(),

@@ -14,6 +14,7 @@ use midflight_units::Instant;
 
 pub(crate) use self::capture::Place;
 pub use self::capture::{capture, Capture};
+pub(crate) use self::causes::Causes;
 pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
 pub use self::compare::{compare, Compared, Divergence};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
