@@ -3,6 +3,7 @@
 Usage:
 
     .venv/bin/python docs/verdicts.py            compare out/STUDY/claims.csv; `make demo` does that
+                                                 for the studies that need no kernel
     .venv/bin/python docs/verdicts.py --write    write them to docs/verdicts.csv
     .venv/bin/python docs/make_reference.py      after that: count them in the pages
 """
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from midflight.claims import ClaimResult
-from midflight.studies import STUDIES
+from midflight.studies import KERNEL_STUDIES, STUDIES
 
 ROOT = Path(__file__).parents[1]
 VERDICTS = ROOT / "docs" / "verdicts.csv"
@@ -66,18 +67,29 @@ def main(arguments: Sequence[str]) -> int:
         print(f"unknown: {' '.join(arguments)}; nothing or --write is accepted", file=sys.stderr)
         return 2
     missing = [one for one in STUDIES if not (ROOT / "out" / one / "claims.csv").exists()]
+    # Without a kernel what is known of these stays.
+    left_out = [one for one in missing if one in KERNEL_STUDIES]
+    missing = [one for one in missing if one not in KERNEL_STUDIES]
+    for one in left_out:
+        print(f"{one} is left out: no out/{one}/claims.csv; it needs a kernel, make lab")
     if missing:
         print(
             f"no out/{missing[0]}/claims.csv; `sh examples/demo.sh .venv/bin/midflight` writes it",
             file=sys.stderr,
         )
         return 2
-    found = [row for one in STUDIES for row in reproduced(one, ROOT / "out" / one)]
+    known = expected()
+    found = []
+    for one in STUDIES:
+        if one in left_out:
+            found += [row for row in known if row[0] == one]
+        else:
+            found += reproduced(one, ROOT / "out" / one)
     if arguments:
         with VERDICTS.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([("study", *COLUMNS), *found])
         return 0
-    lines = differences(found, expected())
+    lines = differences(found, known)
     print("\n".join(lines) or f"All {len(found)} verdicts are those of docs/verdicts.csv.")
     return 1 if lines else 0
 

@@ -12,7 +12,7 @@ from midflight.refusal import refusal
 from midflight.studies.runs import Progress
 from midflight.studies.study import Study, StudyResult, reproduce_study
 
-__all__ = ["STUDIES", "StudyResult", "load", "reproduce"]
+__all__ = ["KERNEL_STUDIES", "STUDIES", "StudyResult", "load", "reproduce"]
 
 STUDIES: dict[str, str] = {
     "daniel-kojo-2008": "midflight.studies.daniel_kojo_2008",
@@ -20,7 +20,10 @@ STUDIES: dict[str, str] = {
     "izumikawa-ehn": "midflight.studies.izumikawa_ehn",
     "daniel-overview": "midflight.studies.daniel_overview",
     "daniel-abest": "midflight.studies.daniel_abest",
+    "linux-handoffs": "midflight.studies.linux_handoffs",
 }
+#: Those of them that need a kernel (`midflight lab build`).
+KERNEL_STUDIES = frozenset({"linux-handoffs"})
 
 
 def load(name: str) -> Study:
@@ -56,7 +59,7 @@ def reproduce(
     usual `if __name__ == "__main__":`, since each of them imports it.
 
     Raises `MidflightError` for a study or figure that does not exist, and, before anything runs,
-    where pictures cannot be made.
+    where pictures cannot be made, or the kernel that a study needs is not there.
     """
     study = load(name)
     where = Path("out") / name if out is None else Path(out)

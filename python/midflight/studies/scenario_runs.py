@@ -16,6 +16,7 @@ from midflight.results import Columns, RunTable
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup, Table
+    from midflight.lab.store import Kernel
 
 __all__ = ["COLUMNS", "Scenarios", "measure_all"]
 
@@ -69,7 +70,12 @@ def measure_all(
     that need one.
     """
     of_kernel = [plan for plan in plans if plan.stack == "linux"]
-    made = kernel_runs(of_kernel) if of_kernel else iter(())
+    made: Iterator[tuple[Table, Table, Table]] = iter(())
+    if of_kernel:
+        from midflight.lab.store import choose
+
+        # That there is none shows before anything is run.
+        made = kernel_runs(choose(), of_kernel)
     for done, plan in enumerate(plans):
         setup = plan.setup()
         if plan.stack == "linux":
@@ -87,13 +93,11 @@ def _one(plan: Plan) -> tuple[Table, Table]:
     return _core.run_plans([plan], threads=1, runs=(0, 1))
 
 
-def kernel_runs(plans: Sequence[Plan]) -> Iterator[tuple[Table, Table, Table]]:
+def kernel_runs(kernel: Kernel, plans: Sequence[Plan]) -> Iterator[tuple[Table, Table, Table]]:
     """Yield flows, phases and the events of the first flow of each first run, in their order."""
     from midflight.lab.guest import run_guests
     from midflight.lab.runs import OWN, LabRuns
-    from midflight.lab.store import choose
 
-    kernel = choose()
     guests = (LabRuns(plan, kernel, (OWN,), sample_ns=0).guest(OWN, 0) for plan in plans)
     for plan, ran in zip(plans, run_guests(kernel, guests), strict=True):
         setup = plan.setup()
@@ -105,9 +109,9 @@ def measured(setup: Setup, flows: Table, phases: Table, trace: Table) -> list[An
     """Return what a run gave its first flow, by `COLUMNS`."""
     of_first = [flow == flows.column("flow")[0] for flow in phases.column("flow")]
     numbers = phases.column("phase")
-    after = [
-        place for place, first in enumerate(of_first) if first and numbers[place] > 0
-    ] or [place for place, first in enumerate(of_first) if first]
+    after = [place for place, first in enumerate(of_first) if first and numbers[place] > 0] or [
+        place for place, first in enumerate(of_first) if first
+    ]
     changes = setup.path_changes
     at_ns = changes[0]["at_ns"] if changes else 0
     make_ns = changes[0]["make_ns"] if changes else 0

@@ -252,4 +252,3 @@ def stalls(runs: Runs) -> Finding:
             Check(name, f"{kernel / 1e9:.3g} s, {ours / 1e9:.3g} s", bool(kernel <= 1.1 * ours))
         )
     return Finding(checks)
-

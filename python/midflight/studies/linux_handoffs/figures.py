@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from midflight.plot import PAGE_IN, SERIES, Drawing, Series, quartile_plot
+from midflight.plot import PAGE_IN, Drawing, Series, quartile_plot
+from midflight.plot.style import SERIES
 from midflight.results import Quartiles, RunTable, quartiles
 from midflight.studies.linux_handoffs.scenarios import (
     BREAKS,
@@ -102,7 +103,15 @@ def _starters() -> Figure:
             width_in=PAGE_IN,
             legend_columns=4,
         )
-        header = ("starter", "sender", "stall_s", "goodput_mbps", "timeouts", "spurious", "needless")
+        header = (
+            "starter",
+            "sender",
+            "stall_s",
+            "goodput_mbps",
+            "timeouts",
+            "spurious",
+            "needless",
+        )
         return Drawing(plot, header, rows)
 
     return Figure(
