@@ -359,10 +359,53 @@ def long_flow_rows() -> Iterator[Row]:
 # ---------------------------------------------------------------- everything
 
 
+# ---------------------------------------------------------------- the lab
+
+#: The scenario of a sweep on the kernel: its links have 6.4 Mbit/s.
+LAB_LINKS = {
+    name: {"rate": "6400 kbit/s", "delay": delay, "queue": "bdp"}
+    for name, delay in (("old", "9 ms"), ("new", "300 ms"))
+}
+LAB_INSTANTS = 200
+
+
+def lab_rows() -> Iterator[Row]:
+    """Yield what the lab costs; nothing without a kernel."""
+    from midflight.lab.doctor import measure
+    from midflight.lab.store import choose
+
+    found = [measure(choose()) for _ in range(3)]
+    yield Row("guest without traffic", "s", [one.idle_s for one in found], 0.1)
+    yield Row("kernel, a packet", "us", [one.cost_us for one in found], 20)
+    yield Row("kernel, latest delivery", "ns", [float(one.most_late_ns) for one in found], 10)
+    scenario = {
+        "end": "20 s",
+        "links": LAB_LINKS,
+        "flows": {"download": {"stack": "linux", "scheme": "cubic"}},
+        "handoffs": [{"at": "1 s", "to": "new"}],
+    }
+    at = f"0.05 s : {0.05 * LAB_INSTANTS:g} s : 0.05 s"
+    sweep = midflight.Sweep.of(midflight.Scenario.from_dict(scenario), {"handoffs.0.at": at})
+    begun = time.perf_counter()
+    for shard in sweep.shards():
+        sweep.run_shard(shard)
+    took = time.perf_counter() - begun
+    yield Row(f"kernel, {LAB_INSTANTS} instants of 20 s", "s", [took], 30)
+
+
+def rows_of_lab() -> tuple[list[Row], str]:
+    """Return the same, and what is to be said of it."""
+    try:
+        return list(lab_rows()), ""
+    except midflight.MidflightError as error:
+        return [], f"The lab was left out: {error}."
+
+
 def main() -> None:
     """Measure and print."""
     run_criterion()
     ns2, said = ns2_beside()
+    of_lab, said_of_lab = rows_of_lab()
     rows = [
         *simulator_rows(ns2),
         window_row(),
@@ -373,6 +416,7 @@ def main() -> None:
         *import_rows(),
         study_row(),
         *long_flow_rows(),
+        *of_lab,
     ]
 
     table = Table("")
@@ -384,6 +428,8 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     console.print(table)
     console.print(said)
+    if said_of_lab:
+        console.print(said_of_lab)
 
     taken = {
         **workload.rustc(),
