@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +20,9 @@ from midflight.lab import LabError
 from midflight.lab.doctor import measure
 from midflight.lab.guest import Guest, run_guests
 from midflight.lab.record import counters, events, late_ns
+from midflight.lab.runs import OWN, LabRuns
 from midflight.lab.store import Kernel, choose
-from midflight.scenario import read_plan
+from midflight.scenario import Scenario, read_plan
 
 
 def find_kernel() -> Kernel | str:
@@ -229,3 +232,317 @@ def test_what_programs_did_is_json(
     assert found["server"]["status"] == 4
     assert found["kernel"]["hz"] == kernel.hz
     assert found["packets"]["sent"] == 0
+
+
+#: Scenarios by what they have that others lack: values over those of `PLAIN`.
+PLAIN: dict[str, Any] = {
+    "end": "12 s",
+    "links": {
+        "one": {"rate": "8 Mbit/s", "delay": "15 ms", "queue": "40 packets"},
+        "two": {"rate": "3 Mbit/s", "delay": "60 ms", "up": {"rate": "1 Mbit/s"}},
+    },
+    "flows": {"download": {"size": "3 MB"}},
+    "handoffs": [],
+    "changes": [],
+}
+FEATURES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "make before break": {"handoffs": [{"at": "0.7 s, 4 s", "to": ["two", "one"]}]},
+    "break before make": {
+        "handoffs": [{"at": "0.7 s, 3 s", "to": ["two", "one"], "gap": "200 ms"}]
+    },
+    "outage": {"handoffs": [{"at": "1.1 s", "to": "one", "gap": "500 ms"}]},
+    "pause": {"changes": [{"link": "one", "at": "0.5 s", "pause": "120 ms"}]},
+    "pause of a full queue": {
+        "links.one.queue": "6 packets",
+        "changes": [
+            {"link": "one", "at": "0.4 s", "pause": "300 ms", "queue": "4 packets"},
+            {"link": "one", "at": "1 s", "pause": "10 ms", "rate": "2 Mbit/s", "delay": "90 ms"},
+        ],
+    },
+    "changes of rate": {
+        "changes": [
+            {"link": "one", "at": "0.5 s", "rate": "1 Mbit/s"},
+            {"link": "one", "at": "2 s", "rate": "50 Mbit/s"},
+            {"link": "one", "at": "2.5 s", "rate": "7 Mbit/s", "queue": "9 packets"},
+        ]
+    },
+    "changes of delay": {
+        "changes": [
+            {"link": "one", "at": "0.5 s", "delay": "90 ms"},
+            {"link": "one", "at": "1.3 s", "delay": "3 ms"},
+            {"link": "one", "at": "1.31 s", "delay": "1 ms", "rate": "9 Mbit/s"},
+        ]
+    },
+    "uniform losses": {"links.one.loss": "uniform 2%"},
+    "losses both ways": {
+        "links.one.loss": "uniform 1%",
+        "links.one.up": {"rate": "1 Mbit/s", "loss": "uniform 3%"},
+    },
+    "burst losses": {"links.one.loss": "burst 0.5% 5"},
+    "gilbert": {"links.one.loss": "gilbert 500ms 0.1% 100ms 30% 50%"},
+    "gilbert after a change": {
+        "links.one.loss": "gilbert 300ms 0.1% 100ms 10% 50%",
+        "changes": [{"link": "one", "at": "0.8 s, 1.6 s", "loss": "gilbert 100ms 1% 50ms 20% 40%"}],
+    },
+    "late packets": {"links.one.reorder": "linkrtx 3% 40ms"},
+    "late packets that pause": {
+        "links.one.reorder": "linkrtx 10% 40ms",
+        "changes": [{"link": "one", "at": "0.6 s, 0.9 s, 1.4 s", "pause": "25 ms"}],
+    },
+    "late packets of a node that leaves": {
+        "links.one.reorder": "linkrtx 10% 40ms",
+        "links.one.up": {"rate": "1 Mbit/s", "reorder": "linkrtx 10% 70ms"},
+        "handoffs": [{"at": "0.7 s, 1.5 s", "to": ["two", "one"], "gap": "100 ms"}],
+    },
+    "late and lost": {
+        "links.one.reorder": "linkrtx 5% 30ms",
+        "links.one.loss": "uniform 2%",
+    },
+    "even cross traffic": {"links.one.cross": "cbr 3 Mbit/s"},
+    "poisson cross traffic": {
+        "links.one.cross": "poisson 4 Mbit/s 700 B",
+        "links.one.up": {"rate": "1 Mbit/s", "cross": "poisson 500 kbit/s"},
+    },
+    "cross traffic in bursts": {"links.one.cross": "pareto 8 Mbit/s 100ms 200ms 1.5"},
+    "cross traffic that changes": {
+        "links.one.cross": "on-off 8 Mbit/s 100ms 100ms",
+        "changes": [
+            {"link": "one", "at": "0.8 s", "cross": "cbr 5 Mbit/s"},
+            {"link": "one", "at": "1.6 s", "pause": "40 ms", "cross": "none"},
+        ],
+    },
+    "several flows": {
+        "flows": {
+            "download": {"size": "1 MB", "count": 3, "stagger": "70 ms"},
+            "upload": {"size": "500 kB", "direction": "up"},
+            "neighbour": {"on": "two", "size": "1 MB"},
+        },
+        "handoffs": [{"at": "0.9 s", "to": "two"}],
+    },
+    "upload": {"flows": {"upload": {"size": "500 kB", "direction": "up"}}},
+    "upload over a break": {
+        "flows": {"upload": {"size": "1 MB", "direction": "up"}},
+        "handoffs": [{"at": "0.9 s, 2.9 s", "to": ["two", "one"], "gap": "150 ms"}],
+    },
+    "uploads of neighbours over a break": {
+        "flows": {
+            "upload": {"size": "500 kB", "direction": "up"},
+            "other": {"on": "one", "size": "500 kB", "direction": "up"},
+            "neighbour": {"on": "two", "size": "300 kB", "direction": "up"},
+        },
+        "handoffs": [{"at": "0.9 s, 2.9 s", "to": ["two", "one"], "gap": "150 ms"}],
+    },
+    "queues in bytes and in time": {
+        "links.one.queue": "24 kB",
+        "links.two.queue": "80 ms",
+        "handoffs": [{"at": "0.9 s", "to": "two"}],
+    },
+    "a queue of one packet": {"links.one.queue": "1 packets", "end": "6 s"},
+    "rates that make no nanoseconds": {
+        "links.one.rate": "7333333 bit/s",
+        "links.two.rate": "2999999 bit/s",
+        "handoffs": [{"at": "0.7777777 s", "to": "two"}],
+    },
+}
+
+
+def scenario_of(values: dict[str, Any]) -> Scenario:
+    found = json.loads(json.dumps(PLAIN))
+    for path, value in values.items():
+        *tables, last = path.split(".")
+        table = found
+        for name in tables:
+            table = table[name]
+        table[last] = value
+    return Scenario.from_dict(found)
+
+
+def links_of(kernel: Kernel, values: dict[str, Any], congestion: str = "cubic") -> dict[str, Any]:
+    """The packets of a guest over its links against the same over the simulator's."""
+    runs = LabRuns(scenario_of(values).plan(), kernel, (congestion,))
+    setup = runs.plan.setup(0)
+    (ran,) = run_guests(kernel, [runs.guest(congestion, 0)])
+    return setup.lab_links(ran.packets) | events(ran.packets)
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_the_links_of_a_guest_are_those_of_the_simulator(kernel: Kernel, name: str) -> None:
+    found = links_of(kernel, FEATURES[name])
+    assert found["differences"] == []
+    assert found["same"] == found["packets"] > 500
+    assert found["most_apart_ns"] <= 1
+    # What a scenario is there for has happened.
+    if "losses" in name or "gilbert" in name:
+        assert found["lost_radio"] > 5
+    if "break" in name and "make before" not in name:
+        assert found["lost_break"] > 0
+    if "queue" in name:
+        assert found["lost_queue"] > 0
+
+
+def some_scenario(number: int) -> dict[str, Any]:
+    """A scenario that has some of all features."""
+    draw = random.Random(number)
+
+    def some(*values: Any) -> Any:
+        return draw.choice(values)
+
+    def way() -> dict[str, Any]:
+        found: dict[str, Any] = {"rate": f"{draw.randint(500, 20_000)} kbit/s"}
+        found |= some({}, {"queue": some("5 packets", "20 kB", "30 ms", "2 bdp")})
+        found |= some({}, {"loss": some("uniform 1%", "burst 0.3% 4", FEATURES_OF_LOSS)})
+        found |= some({}, {"reorder": f"linkrtx 4% {draw.randint(5, 90)}ms"})
+        kind = some("cbr 300 kbit/s 500 B", "poisson 300 kbit/s", "on-off 900 kbit/s 80ms 90ms")
+        return found | some({}, {"cross": kind})
+
+    def link() -> dict[str, Any]:
+        return way() | {"delay": f"{draw.randint(1, 120)} ms", "up": way()}
+
+    def flow() -> dict[str, Any]:
+        found: dict[str, Any] = {"size": f"{draw.randint(100, 1500)} kB"}
+        found |= some({}, {"direction": "up"}) | some({}, {"on": some("one", "two")})
+        return found | {"start": f"{draw.randint(0, 900)} ms"}
+
+    changes = []
+    for place in range(draw.randint(0, 4)):
+        change: dict[str, Any] = {"link": some("one", "two"), "at": f"{2 + place}.4{number} s"}
+        change |= some({}, {"pause": f"{draw.randint(1, 300)} ms"})
+        changes.append(change | some({"rate": "4 Mbit/s"}, {"delay": "7 ms"}, way()))
+    handoffs = [
+        {"at": f"{at}.{draw.randint(0, 3)} s", "to": to} | some({}, {"gap": "80 ms"})
+        for at, to in ((1, "two"), (6, "one"), (7, "two"))
+    ]
+    return {
+        "seed": number,
+        "links": {"one": link(), "two": link()},
+        "flows": {f"flow{place}": flow() for place in range(draw.randint(1, 5))},
+        "handoffs": handoffs[: draw.randint(0, 3)],
+        "changes": changes,
+    }
+
+
+FEATURES_OF_LOSS = "gilbert 300ms 0.1% 80ms 20% 50%"
+
+
+def test_any_scenario_has_the_links_of_the_simulator(kernel: Kernel) -> None:
+    each = [some_scenario(number) for number in range(30)]
+    all_runs = [LabRuns(scenario_of(values).plan(), kernel, ("cubic",)) for values in each]
+    guests = (runs.guest("cubic", 0) for runs in all_runs)
+    packets = 0
+    for number, (runs, ran) in enumerate(zip(all_runs, run_guests(kernel, guests), strict=True)):
+        found = runs.plan.setup(0).lab_links(ran.packets)
+        assert (number, found["differences"]) == (number, [])
+        packets += found["packets"]
+    assert packets > 30_000
+
+
+def test_samples_tell_what_packets_tell_and_change_nothing(kernel: Kernel) -> None:
+    plan = read_plan("wifi-to-lte")
+    runs = [LabRuns(plan, kernel, sample_ns=ns) for ns in (0, 20_000_000)]
+    without, with_them = run_guests(kernel, [one.guest("cubic", 0) for one in runs])
+    assert without.packets == with_them.packets
+    *_, samples = runs[1].tables(0, 0, with_them)
+    *_, none = runs[0].tables(0, 0, without)
+    assert none.num_rows == 0
+    # The state that goes with each packet is in the trace; a sample has what was told last.
+    trace = plan.setup(0).lab_trace(without.packets)
+    rows = list(zip(*(trace.column(one) for one in ("time_ns", "event", "value")), strict=True))
+    windows = [(at, value) for at, event, value in rows if event == "cwnd"]
+    acks = [at for at, event, _ in rows if event == "ack"]
+    times, cwnd = samples.column("time_ns"), samples.column("cwnd")
+    assert len(times) > 100
+    assert {at % 20_000_000 for at in times} == {0}
+    compared = 0
+    for at, window in zip(times, cwnd, strict=True):
+        before = [value for sent, value in windows if sent <= at]
+        after = [value for sent, value in windows if sent > at]
+        assert window in before[-1:] or not after or min(before[-1], after[0]) <= window
+        compared += window in before[-1:]
+    assert compared > len(times) / 2
+    assert acks
+    assert {"open", "recovery"} <= set(samples.column("ca_state"))
+    assert samples.column("timeouts")[-1] == plan_timeouts(rows)
+
+
+def plan_timeouts(rows: list[tuple[int, str, float]]) -> int:
+    return sum(event == "rto" for _, event, _ in rows)
+
+
+LINUX = {"flows.download.stack": "linux", "flows.download.scheme": "cubic"}
+
+
+def test_a_scenario_names_the_kernel_as_its_stack(
+    kernel: Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, qlogs = tmp_path / "results", tmp_path / "qlog"
+    sets = [word for path, value in LINUX.items() for word in ("--set", f"{path}={value}")]
+    words = ["run", "wifi-to-lte", *sets, "--out", str(out), "--qlog", str(qlogs)]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["manifest"]["lab"]["kernel"] == kernel.name
+    assert cli.main(["lab", "run", "wifi-to-lte", "--json"]) == 0
+    same = json.loads(capsys.readouterr().out)
+    assert found["flows"] == same["flows"]
+    assert found["phases"] == same["phases"]
+    assert cli.main(["verify", str(out / "manifest.json")]) == 0
+    records = [json.loads(one) for one in (qlogs / "download.sqlog").read_text().split("\x1e")[1:]]
+    assert records[0]["title"] == "download with cubic, run 0"
+    told = [one["data"] for one in records[1:] if one["name"].endswith("metrics_updated")]
+    keys = {key for one in told for key in one}
+    assert {"congestion_window", "ssthresh", "smoothed_rtt", "midflight:rto"} <= keys
+    states = [
+        one["data"]["new"] for one in records if one.get("name", "").endswith("state_updated")
+    ]
+    assert {"slow_start", "recovery"} <= set(states)
+    capsys.readouterr()
+
+    # From Python, and as pictures and reports.
+    outcome = read_scenario_outcome(LINUX)
+    assert outcome.flows.column("digest") == [one["digest"] for one in found["flows"]]
+    report, figure = tmp_path / "report.html", tmp_path / "run.png"
+    assert cli.main(["report", "wifi-to-lte", *sets, "--out", str(report)]) == 0
+    assert kernel.name in report.read_text()
+    assert "cubic" in report.read_text()
+    words = ["plot", "wifi-to-lte", *sets, "--scheme", "cubic", "--scheme", "bbr"]
+    assert cli.main([*words, "--out", str(figure)]) == 0
+    assert figure.stat().st_size > 10_000
+
+
+def read_scenario_outcome(sets: dict[str, Any]) -> Any:
+    return Scenario.read("wifi-to-lte", sets=sets).run()
+
+
+def test_a_sweep_runs_guests(
+    kernel: Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "sweep"
+    axes = ["--axis", "flows.download.stack=midflight,linux", "--axis", "handoffs.0.at=0.3 s,0.6 s"]
+    words = ["sweep", "wifi-to-lte", *axes, "--compare", "flows.download.stack"]
+    assert cli.main([*words, "--out", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cells"] == 4
+    lines = (folder / "flows.csv").read_text().splitlines()
+    head, *rows = [line.split(",") for line in lines]
+    place = {name: head.index(name) for name in ("flows.download.stack", "scheme", "digest")}
+    schemes = {(row[place["flows.download.stack"]], row[place["scheme"]]) for row in rows}
+    assert schemes == {("midflight", "sack"), ("linux", "cubic")}
+    alone = read_scenario_outcome({**LINUX, "handoffs.0.at": "0.6 s"})
+    assert alone.flows.column("digest") == [rows[3][place["digest"]]]
+    # Nothing is run again.
+    assert cli.main([*words, "--out", str(folder), "--json"]) == 0
+    assert kernel
+
+
+def test_flows_have_congestion_controls_of_their_own(kernel: Kernel) -> None:
+    values = {
+        "flows": {
+            "a": {"stack": "linux", "scheme": "cubic", "size": "2 MB"},
+            "b": {"stack": "linux", "scheme": "bbr", "size": "2 MB"},
+        }
+    }
+    runs = LabRuns(scenario_of(values).plan(), kernel, (OWN,))
+    ((flows, _, _, samples),) = runs.pieces()
+    assert flows.column("scheme") == ["cubic", "bbr"]
+    pacing = dict(zip(samples.column("flow"), samples.column("pacing_bps"), strict=True))
+    assert pacing["b"] is not None
