@@ -27,6 +27,7 @@ import verdicts
 from midflight import _core, scenario
 from midflight.claims import Verdict
 from midflight.cli import main as midflight
+from midflight.lab.samples import COLUMNS
 from midflight.scenario import Flow, Handoff, Link, Scenario, Wired
 from midflight.studies import STUDIES, load
 
@@ -35,6 +36,7 @@ ROOT = HERE.parent
 #: The pages with generated parts.
 PAGES = (
     "README.md",
+    "docs/lab.md",
     "docs/papers.md",
     "docs/stack.md",
     "docs/first-figure.md",
@@ -425,11 +427,17 @@ def budget() -> str:
     return table(["workload", "for each", "instructions"], rows)
 
 
+def samples() -> str:
+    """Return the columns of the samples of a kernel's senders."""
+    rows = [[f"`{one.name}`", one.unit, one.meaning] for one in COLUMNS]
+    return table(["column", "unit", "meaning"], rows)
+
+
 MAKERS: dict[str, Any] = {
     of.__name__: of
     for of in (
         *(keys, quantities, presets, starters, results, contents, schemes, settings),
-        *(papers, stalls, budget),
+        *(papers, stalls, budget, samples),
     )
 }
 
