@@ -486,13 +486,18 @@ struct sampled {
 	uint8_t info[256];
 };
 
-/* Writes the state of a connection (TCP_INFO) at each multiple of the interval, until it is ended. */
+/* Writes the state of a connection (TCP_INFO) at each multiple of the interval, until it is ended. It is
+ * there without an interval, too: a process takes random numbers of the kernel, and a run must not
+ * depend on whether samples are taken. */
 static void tell_state(const struct flow *flow, int fd)
 {
-	uint64_t at = flow->opens - flow->opens % sample;
+	uint64_t at;
 	char path[64];
 	int file;
 
+	while (!sample)
+		pause();
+	at = flow->opens - flow->opens % sample;
 	snprintf(path, sizeof(path), "/out/state-%u", flow->number);
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (file < 0)
@@ -521,20 +526,18 @@ static void transmit(struct flow *flow, int receiver_done)
 	uint64_t left = flow->bytes ? flow->bytes : UINT64_MAX;
 	char *data = mmap(NULL, CHUNK, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int fd, unacked = 1;
-	pid_t sampler = 0;
+	pid_t sampler;
 	char nothing;
 
 	enter(flow->from);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc)))
 		fail("cannot use congestion control %s", flow->cc);
-	if (sample) {
-		sampler = fork();
-		if (sampler < 0)
-			fail("cannot start what tells the state of flow %u", flow->number);
-		if (!sampler)
-			tell_state(flow, fd);
-	}
+	sampler = fork();
+	if (sampler < 0)
+		fail("cannot start what tells the state of flow %u", flow->number);
+	if (!sampler)
+		tell_state(flow, fd);
 	/* A timer rings a nanosecond late. */
 	sleep_until(origin + flow->opens - 1);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
@@ -552,10 +555,8 @@ static void transmit(struct flow *flow, int receiver_done)
 	while (!ioctl(fd, SIOCOUTQ, &unacked) && unacked)
 		sleep_for(1000000);
 	/* It has the connection open, too. */
-	if (sampler) {
-		kill(sampler, SIGKILL);
-		waitpid(sampler, NULL, 0);
-	}
+	kill(sampler, SIGKILL);
+	waitpid(sampler, NULL, 0);
 }
 
 /* Starts the two processes of a flow. */

@@ -8,6 +8,7 @@ draft-ietf-quic-qlog-main-schema; events that qlog does not have are in the name
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -124,6 +125,8 @@ def lost(row: Row, in_recovery: bool) -> dict[str, Any]:
 
 def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
     """Return the name and the data of an event that is one in qlog, too."""
+    if not math.isfinite(row.value):
+        return None
     packet = {"packet_type": "1RTT", "packet_number": row.number}
     if row.event in ("send", "rexmit"):
         data: dict[str, Any] = {
@@ -180,7 +183,10 @@ class Metrics:
         """Take an event."""
         scaled = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
         times = {"srtt": "smoothed_rtt", "rtt_sample": "latest_rtt", "rto_value": "midflight:rto"}
-        if row.event in scaled:
+        if row.event in scaled and not math.isfinite(row.value):
+            # A threshold that is not set, as a kernel's at first.
+            self.now.pop(scaled[row.event], None)
+        elif row.event in scaled:
             self.now[scaled[row.event]] = round(row.value * self.payload)
         elif row.event in times:
             self.now[times[row.event]] = milliseconds(round(row.value * 1e9))

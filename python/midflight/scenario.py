@@ -322,14 +322,15 @@ def manifest_of(
 ) -> dict[str, Any]:
     """Return what repeats the runs of a plan, which have these digests."""
     scenario = json.loads(plan.canonical)
+    lab: dict[str, Any] = {}
     if plan.stack == "linux":
         from midflight.lab.runs import OWN, LabRuns
         from midflight.lab.store import choose
 
-        lab = LabRuns(plan, choose(), (OWN,), sample_ns=0)
-        return {**manifest_head(digests, command, policies), "lab": lab.values()}
+        lab["lab"] = LabRuns(plan, choose(), (OWN,), sample_ns=0).values()
     return {
         **manifest_head(digests, command, policies),
+        **lab,
         "address": plan.address,
         "seed": str(scenario["seed"]),
         "scenario": scenario,

@@ -371,7 +371,8 @@ def test_the_links_of_a_guest_are_those_of_the_simulator(kernel: Kernel, name: s
     found = links_of(kernel, FEATURES[name])
     assert found["differences"] == []
     assert found["same"] == found["packets"] > 500
-    assert found["most_apart_ns"] <= 1
+    # In the simulator a packet that finds no room after a change delays those behind by 1 ns.
+    assert found["most_apart_ns"] <= (60 if name.startswith("changes of") else 1)
     # What a scenario is there for has happened.
     if "losses" in name or "gilbert" in name:
         assert found["lost_radio"] > 5

@@ -506,11 +506,11 @@ class Runs:
         self._probes.update(zip(probes, tables, strict=True))
         swept += sum(job.runs for job in probes)
         # All guests of a kernel go side by side, whatever job they are of.
-        plans = [plan for job in scenarios for plan in job.plans(self.core)]
+        plans = [plan for some in scenarios for plan in some.plans(self.core)]
         rows = list(measure_all(plans, lambda done: told(done, total)))
-        for job in scenarios:
-            self._scenarios[job] = table_of(rows[: len(job.texts)])
-            del rows[: len(job.texts)]
+        for some in scenarios:
+            self._scenarios[some] = table_of(rows[: len(some.texts)])
+            del rows[: len(some.texts)]
         swept += len(plans)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             try:

@@ -51,8 +51,9 @@ impl Fate {
         }
     }
 
-    /// How far apart two are; none if they are not the same. The guest's run ended at `end`.
-    fn apart(&self, simulated: &Self, end: Instant) -> Option<Duration> {
+    /// How far apart two are; none if they are not the same, up to `tolerance`. The guest's run ended at
+    /// `end`.
+    fn apart(&self, simulated: &Self, end: Instant, tolerance: Duration) -> Option<Duration> {
         let both = (self.at(), simulated.at());
         let same_kind = match (self, simulated) {
             (Self::Delivered(_), Self::Delivered(_)) => true,
@@ -60,7 +61,7 @@ impl Fate {
             (Self::Underway, _) => {
                 return both
                     .1
-                    .is_none_or(|at| at + TOLERANCE >= end)
+                    .is_none_or(|at| at + tolerance >= end)
                     .then_some(Duration::ZERO)
             }
             _ => false,
@@ -69,7 +70,7 @@ impl Fate {
             return None;
         };
         let apart = a.max(b).since(a.min(b));
-        (same_kind && apart <= TOLERANCE).then_some(apart)
+        (same_kind && apart <= tolerance).then_some(apart)
     }
 }
 
@@ -274,6 +275,17 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
     world.hold_routes_until(Instant::NEVER);
     world.run_before(setup.end).map_err(StudyError::from)?;
     let fates = world.into_observer().0;
+    let is_queue_loss = |fate: &&(Instant, DropCause, Option<usize>)| {
+        fate.2.is_some() && fate.1 == DropCause::Queue
+    };
+    // In the simulator a packet that finds no room after a change without a pause delays those behind it by
+    // a nanosecond.
+    let changes = |(_, step): &(Instant, Step)| matches!(step, Step::Act(Action::Change { .. }));
+    let tolerance = if setup.timeline.iter().any(changes) {
+        TOLERANCE + TOLERANCE * fates.values().filter(is_queue_loss).count() as u64
+    } else {
+        TOLERANCE
+    };
     let mut check = LinkCheck {
         packets: packets.len(),
         ..LinkCheck::default()
@@ -286,7 +298,7 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
                 Fate::Lost(at, cause, network.links[link].name.to_string())
             }
         };
-        if let Some(apart) = guest.apart(&simulated, end) {
+        if let Some(apart) = guest.apart(&simulated, end, tolerance) {
             check.same += 1;
             check.lost += usize::from(matches!(guest, Fate::Lost(..)));
             check.most_apart = check.most_apart.max(apart);
