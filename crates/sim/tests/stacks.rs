@@ -249,7 +249,7 @@ impl Stack for Outside {
 #[test]
 fn an_end_is_woken_from_outside_once() {
     let inbox = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let ends = [Outside(inbox.clone()), Outside(Default::default())];
+    let ends = [Outside(inbox.clone()), Outside(std::sync::Arc::default())];
     let stack = StackConfig {
         nodes: [MOBILE, SERVER],
         ends: ends.map(|end| Box::new(end) as Box<dyn Stack>),

@@ -325,8 +325,7 @@ def compare(
     of_profile = asked.scenario["profile"]
     stack = f"Linux {asked.kernel.version}, HZ {asked.kernel.hz}"
     texts = (
-        compared_text(one, of_profile, with_sender(stack, asked, one.congestion))
-        for one in found
+        compared_text(one, of_profile, with_sender(stack, asked, one.congestion)) for one in found
     )
     print("\n\n".join(texts))
 

@@ -289,9 +289,7 @@ class LabRuns:
         """Return what was measured of a run."""
         setup, scheme = self.plan.setup(run), self.congestion[cell]
         of_all = scheme_of_all(scheme)
-        flows, phases = setup.lab_tables(
-            ran.packets, scheme=of_all, cell=cell, turns=turns_of(ran)
-        )
+        flows, phases = setup.lab_tables(ran.packets, scheme=of_all, cell=cell, turns=turns_of(ran))
         told = [(one["name"], of_all or one["scheme"]) for one in setup.flows]
         counted = counter_table(cell, run, scheme, counters(ran.files))
         return flows, phases, counted, sample_table(ran.files, told, cell=cell, run=run)
