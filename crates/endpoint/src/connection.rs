@@ -8,8 +8,8 @@ use std::ops::Range;
 use midflight_control::{Notice, StartNotice};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
-    Ack, ConfigError, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock, SackBlocks,
-    Says, Segment, Sender, SenderConfig,
+    Ack, AckRules, ConfigError, Content, Log, Profile, Receiver, ReceiverConfig, RecoveryKind,
+    RttSampling, SackBlock, SackBlocks, Says, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -114,6 +114,12 @@ enum Over {
     Aborted,
 }
 
+/// A receiver of segments of any size: Linux's own rules count segments of one size.
+fn of_bytes(config: ReceiverConfig) -> ReceiverConfig {
+    let acks = AckRules::Rfc;
+    ReceiverConfig { acks, ..config }
+}
+
 impl Connection {
     /// A connection whose SYN goes now.
     ///
@@ -152,7 +158,7 @@ impl Connection {
         } = &settings.built.profile;
         Self {
             sender: Sender::new(sender, []),
-            receiver: Receiver::new(*receiver),
+            receiver: Receiver::new(of_bytes(*receiver)),
             stream: Stream::new(settings.mss, settings.nagle),
             connecting,
             opened: now,
@@ -243,7 +249,7 @@ impl Connection {
             }
         }
         self.sender = sender;
-        self.receiver = Receiver::new(profile.receiver);
+        self.receiver = Receiver::new(of_bytes(profile.receiver));
         Ok(())
     }
 
@@ -299,7 +305,12 @@ impl Connection {
                 ..self.bare()
             });
         }
-        let Some(segment) = self.sender.poll_transmit(now) else {
+        // The handshake's ACK is among those of the receiver.
+        let mut next = self.sender.poll_transmit(now);
+        if next.is_some_and(|s| s.content == Content::Acknowledgment) {
+            next = self.sender.poll_transmit(now);
+        }
+        let Some(segment) = next else {
             self.had_unsent = self.unsent_bytes() > 0;
             return None;
         };
@@ -325,14 +336,14 @@ impl Connection {
     }
 
     fn departure(&mut self, segment: Segment) -> Departure {
-        let (from, to, fin) = if segment.probe {
+        let (from, to, fin) = if segment.has_data() {
+            self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
+        } else {
             // The last byte that is acknowledged, and none of it.
             let last = self.stream.byte_of(segment.seq + 1).saturating_sub(1);
             (last, last, false)
-        } else {
-            self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
         };
-        let syn = segment.seq == 0 && !segment.probe;
+        let syn = segment.seq == 0 && segment.has_data();
         self.syn_sent |= syn;
         if !self.connecting {
             self.receiver.piggyback();
@@ -341,7 +352,7 @@ impl Connection {
         Departure {
             syn,
             fin,
-            retransmission: segment.retransmission && !segment.probe,
+            retransmission: segment.retransmission && segment.has_data(),
             from,
             to,
             says: answer.unwrap_or_default(),
@@ -389,6 +400,9 @@ impl Connection {
                 echo: None,
                 cause_sent: self.opened,
                 says: Says::ZeroWindow,
+                window: None,
+                stamp_ms: 0,
+                extra_bytes: 0,
             };
             self.sender.on_ack(now, &ack, log);
         }
@@ -650,6 +664,9 @@ impl Connection {
                 } else {
                     arrival.says
                 },
+                window: None,
+                stamp_ms: 0,
+                extra_bytes: 0,
             };
             self.sender.on_ack(now, &ack, log);
         }

@@ -135,7 +135,7 @@ impl Announcements {
 
 #[cfg(test)]
 mod tests {
-    use midflight_tcp::Segment;
+    use midflight_tcp::{Content, Segment};
     use midflight_units::Instant;
 
     use super::*;
@@ -157,7 +157,9 @@ mod tests {
             bytes: 1500,
             retransmission: false,
             sent: Instant::ZERO,
-            probe: false,
+            content: Content::Data,
+            push: false,
+            echo_ms: 0,
             option: None,
         };
         Announcement {

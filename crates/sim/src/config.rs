@@ -144,6 +144,9 @@ impl ForgedAck {
                 number,
                 sent: view.now,
             }),
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         }
     }
 }

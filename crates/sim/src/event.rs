@@ -92,6 +92,13 @@ pub enum Event<'a> {
         /// The receiver has a higher one already.
         overtaken: bool,
     },
+    /// A sender has acknowledged the receiver's SYN by a segment without data, or that has arrived.
+    HandshakeAck {
+        /// The segment.
+        segment: &'a Segment,
+        /// It has arrived.
+        arrived: bool,
+    },
     /// A stack put a datagram on the network.
     DatagramSent(&'a Datagram),
     /// A datagram came to a link that is [tapped](Observer::taps), which may yet have no room for it.

@@ -539,7 +539,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use midflight_tcp::Segment;
+    use midflight_tcp::{Content, Segment};
 
     use super::*;
     use crate::config::FlowId;
@@ -576,7 +576,9 @@ mod tests {
                 bytes: 1500,
                 retransmission: false,
                 sent: Instant::ZERO,
-                probe: false,
+                content: Content::Data,
+                push: false,
+                echo_ms: 0,
                 option: None,
             };
             l.carry(

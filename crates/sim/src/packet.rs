@@ -1,8 +1,10 @@
 //! Packets as links carry them: small enough to lie in the links' queues.
 
+use std::num::NonZeroU32;
+
 use educe::Educe;
 use midflight_control::quick_start::Request;
-use midflight_tcp::{Ack, SackBlocks, Says, Segment, SegmentOption};
+use midflight_tcp::{Ack, Content, SackBlocks, Says, Segment, SegmentOption};
 use midflight_units::Instant;
 
 use crate::config::{FlowId, NodeId};
@@ -18,10 +20,12 @@ pub(crate) struct Packet {
     sent: Instant,
     pub(crate) flow: FlowId,
     pub(crate) bytes: u32,
+    /// Where its options lie; of data without any, the timestamp that it echoes.
     options: OptionsId,
     /// The node it goes to.
     pub(crate) to: NodeId,
     kind: Kind,
+    push: bool,
     /// It was sent over a route that was set during the run.
     pub(crate) rerouted: bool,
 }
@@ -31,6 +35,8 @@ enum Kind {
     Data,
     Retransmission,
     WindowProbe,
+    /// The sender's ACK of a SYN.
+    Acknowledgment,
     Ack,
     /// Data, sent for the first time, that carries something besides.
     WithOption,
@@ -54,13 +60,15 @@ impl Packet {
             sent: segment.sent,
             flow,
             bytes: segment.bytes,
-            options: OptionsId::NONE,
+            options: OptionsId(segment.echo_ms),
             to,
-            kind: match segment.retransmission {
-                true if segment.probe => Kind::WindowProbe,
-                true => Kind::Retransmission,
-                false => Kind::Data,
+            kind: match (segment.content, segment.retransmission) {
+                (Content::Data, false) => Kind::Data,
+                (Content::Data, true) => Kind::Retransmission,
+                (Content::WindowProbe, _) => Kind::WindowProbe,
+                (Content::Acknowledgment, _) => Kind::Acknowledgment,
             },
+            push: segment.push,
             rerouted: false,
         }
         .with_option(segment.option, options)
@@ -87,6 +95,7 @@ impl Packet {
             options: options.insert(ack),
             to,
             kind: Kind::Ack,
+            push: false,
             rerouted: false,
         }
     }
@@ -101,6 +110,7 @@ impl Packet {
             options: OptionsId::NONE,
             to,
             kind: Kind::CrossTraffic,
+            push: false,
             rerouted: false,
         }
     }
@@ -123,6 +133,7 @@ impl Packet {
                 End::Client => Kind::FromClient,
                 End::Server => Kind::FromServer,
             },
+            push: false,
             rerouted: false,
         }
     }
@@ -169,7 +180,7 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Ack => Payload::Ack(self.number),
+            Kind::Ack | Kind::Acknowledgment => Payload::Ack(self.number),
             Kind::FromClient | Kind::FromServer => Payload::Datagram(self.number),
             _ => Payload::Data(self.number),
         }
@@ -185,7 +196,7 @@ impl Packet {
     pub(crate) fn open(&self, options: &mut PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.remove(self.options))),
-            kind => Carried::Data(self.segment(kind != Kind::Data, kind == Kind::WindowProbe)),
+            _ => Carried::Data(self.segment()),
         }
     }
 
@@ -195,20 +206,23 @@ impl Packet {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
             Kind::WithOption => Carried::Data(Segment {
                 option: options.segments.get(self.options),
-                ..self.segment(false, false)
+                ..self.segment()
             }),
-            kind => Carried::Data(self.segment(kind != Kind::Data, kind == Kind::WindowProbe)),
+            _ => Carried::Data(self.segment()),
         }
     }
 
     #[inline(always)]
-    fn as_ack(&self, Options { sack, echo, says }: Options) -> Ack {
+    fn as_ack(&self, options: Options) -> Ack {
         Ack {
             ack: self.number,
-            sack,
-            echo,
+            sack: options.sack,
+            echo: options.echo,
             cause_sent: self.sent,
-            says,
+            says: options.says,
+            window: options.window,
+            stamp_ms: options.stamp_ms,
+            extra_bytes: options.extra_bytes,
         }
     }
 
@@ -224,13 +238,23 @@ impl Packet {
     }
 
     #[inline(always)]
-    fn segment(&self, retransmission: bool, probe: bool) -> Segment {
+    fn segment(&self) -> Segment {
         Segment {
             seq: self.number,
             bytes: self.bytes,
-            retransmission,
+            retransmission: matches!(self.kind, Kind::Retransmission | Kind::WindowProbe),
             sent: self.sent,
-            probe,
+            content: match self.kind {
+                Kind::WindowProbe => Content::WindowProbe,
+                Kind::Acknowledgment => Content::Acknowledgment,
+                _ => Content::Data,
+            },
+            push: self.push,
+            echo_ms: if self.kind == Kind::WithOption {
+                0
+            } else {
+                self.options.0
+            },
             option: None,
         }
     }
@@ -249,7 +273,7 @@ impl Packet {
     pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
         Segment {
             option: options.remove_option(self.options),
-            ..self.segment(false, false)
+            ..self.segment()
         }
     }
 
@@ -262,9 +286,10 @@ impl Packet {
             Kind::FromClient | Kind::FromServer => {
                 options.remove_bytes(self.options);
             }
-            _ => {
+            Kind::WithOption => {
                 options.segments.remove(self.options);
             }
+            _ => {}
         }
     }
 }
@@ -283,6 +308,9 @@ struct Options {
     sack: SackBlocks,
     echo: Option<Instant>,
     says: Says,
+    window: Option<NonZeroU32>,
+    stamp_ms: u32,
+    extra_bytes: u8,
 }
 
 /// The options of the packets that are on their way.
@@ -308,13 +336,17 @@ impl PacketOptions {
 
     #[inline]
     fn insert(&mut self, ack: &Ack) -> OptionsId {
-        if ack.sack.is_empty() && ack.echo.is_none() && ack.says == Says::Nothing {
+        let says_nothing = ack.says == Says::Nothing && ack.window.is_none();
+        if ack.sack.is_empty() && ack.echo.is_none() && says_nothing {
             return OptionsId::NONE;
         }
         self.acks.insert(Options {
             sack: ack.sack,
             echo: ack.echo,
             says: ack.says,
+            window: ack.window,
+            stamp_ms: ack.stamp_ms,
+            extra_bytes: ack.extra_bytes,
         })
     }
 
@@ -409,6 +441,9 @@ mod tests {
                 1 => Says::ZeroWindow,
                 _ => Says::Nothing,
             },
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         }
     }
 

@@ -46,14 +46,15 @@ mod sender;
 mod state;
 
 pub use config::{
-    profile, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
-    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES, SETTINGS,
+    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig,
+    RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES,
+    SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use recovery::RECOVERIES;
 pub use segment::{
-    Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
+    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
 };
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

@@ -119,7 +119,9 @@ mod tests {
             bytes: 1500,
             retransmission: false,
             sent: Instant::from_nanos(sent_us * 1000),
-            probe: false,
+            content: crate::segment::Content::Data,
+            push: false,
+            echo_ms: 0,
             option: Some(SegmentOption::Train(TrainMark {
                 number,
                 index,

@@ -4,18 +4,26 @@
 //! next one or the timer; anything out of order, duplicate or filling a gap is
 //! acknowledged at once. SACK blocks follow RFC 2018 section 4: the block of
 //! the segment that caused the ACK first, then the blocks most recently
-//! reported, as many as fit. DSACK follows RFC 2883 section 4.
+//! reported, as many as fit. DSACK follows RFC 2883 section 4. Linux has its own rules for all of
+//! that (`linux.rs`).
 //!
 //! A simulated receiver counts whole segments ([`Receiver::on_segment`]). One that talks to other
 //! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
 
+mod linux;
+
 use educe::Educe;
+use std::collections::VecDeque;
+
 use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
-use crate::config::ReceiverConfig;
+use self::linux::{Data, Held, LinuxAcks, Place};
+use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
-use crate::segment::{Ack, SackBlock, SackBlocks, Says, Segment, SegmentOption};
+use crate::segment::{
+    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
+};
 
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
@@ -49,6 +57,17 @@ pub struct Receiver {
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.
     syn_answer: Option<Says>,
+    /// Where ACKs are those of Linux.
+    linux: Option<Box<Linux>>,
+}
+
+/// What only the receiver of Linux has.
+#[derive(Clone, Debug)]
+struct Linux {
+    acks: LinuxAcks,
+    /// ACKs that leave now, after the one that was handed out; when that was.
+    more: VecDeque<Ack>,
+    at: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,14 +88,19 @@ struct Arrival {
 }
 
 #[inline(always)]
+fn block(segment: &Segment) -> SackBlock {
+    SackBlock {
+        left: segment.seq,
+        right: segment.seq + 1,
+    }
+}
+
+#[inline(always)]
 fn arrival(segment: &Segment) -> Arrival {
     Arrival {
-        block: SackBlock {
-            left: segment.seq,
-            right: segment.seq + 1,
-        },
+        block: block(segment),
         sent: segment.sent,
-        probe: segment.probe,
+        probe: segment.content == Content::WindowProbe,
     }
 }
 
@@ -97,6 +121,14 @@ impl Receiver {
             marks: 0,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
+            linux: match config.acks {
+                AckRules::Rfc => None,
+                AckRules::Linux { clock, mss } => Some(Box::new(Linux {
+                    acks: LinuxAcks::new(clock, mss),
+                    more: VecDeque::new(),
+                    at: Instant::ZERO,
+                })),
+            },
         }
     }
 
@@ -143,6 +175,13 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        if self.linux.is_some() {
+            return self.on_segment_of_linux(now, segment);
+        }
+        if segment.content == Content::Acknowledgment {
+            self.on_empty(segment.seq, segment.sent);
+            return None;
+        }
         if segment.option.is_some() {
             return self.measure(now, *segment);
         }
@@ -178,6 +217,9 @@ impl Receiver {
 
     /// The ACK of what has arrived in order, now: the SYN at least.
     pub fn acknowledge_again(&mut self) -> Ack {
+        if self.linux.is_some() {
+            return self.acknowledge_as_linux();
+        }
         let cause = self.delayed.take().map_or(self.last_cause, |d| d.sent);
         // The segment in order that arrived last: no block begins there.
         let left = self.next.saturating_sub(1);
@@ -240,6 +282,9 @@ impl Receiver {
 
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
+        if self.linux.is_some() {
+            return self.on_timer_of_linux(now);
+        }
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
         let mut ack = self.acknowledge(due.block, due.sent, false);
@@ -254,6 +299,12 @@ impl Receiver {
     /// When the delayed ACK is due and when its timer was set.
     #[inline]
     pub fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        if let Some(linux) = &self.linux {
+            let now = (linux.at, linux.at);
+            return (!linux.more.is_empty())
+                .then_some(now)
+                .or_else(|| linux.acks.poll_timer());
+        }
         self.delayed.map(|d| (d.deadline, d.armed))
     }
 
@@ -347,11 +398,18 @@ impl Receiver {
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent,
-            says: if self.closed {
-                Says::ZeroWindow
-            } else {
-                Says::Nothing
-            },
+            says: self.window_says(),
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
+        }
+    }
+
+    fn window_says(&self) -> Says {
+        if self.closed {
+            Says::ZeroWindow
+        } else {
+            Says::Nothing
         }
     }
 
@@ -398,6 +456,161 @@ impl Receiver {
     }
 }
 
+/// Bytes that a SYN's options take beside timestamps, and the padding and head of the SACK option.
+const SYN_OPTIONS: u8 = 8;
+const SACK_HEAD: u8 = 4;
+
+/// As Linux does it.
+impl Receiver {
+    #[cold]
+    #[inline(never)]
+    fn on_segment_of_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let says = segment.option.and_then(|option| {
+            let report = self.measurement.on_segment(now, segment);
+            match option {
+                SegmentOption::Request(request) => request.response().map(Says::Approved),
+                _ => report.map(Says::from),
+            }
+        });
+        let mut ack = self.take_as_linux(now, segment);
+        if let (Some(says), false) = (says, self.closed) {
+            // What a measurement has told is not delayed.
+            let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
+            told.says = says;
+        }
+        ack
+    }
+
+    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
+    fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let block = block(segment);
+        let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
+        let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
+        let (next, recent) = (self.next, self.ts_recent);
+        let linux = self.linux.as_deref_mut()?;
+        linux.at = now;
+        let acks = &mut linux.acks;
+        acks.refresh(now);
+        if segment.seq == 0 && segment.has_data() {
+            self.on_empty(0, segment.sent);
+            self.next = self.next.max(1);
+            self.highest = self.highest.max(1);
+            self.last_cause = segment.sent;
+            self.linux.as_deref_mut()?.acks.on_syn(now);
+            return Some(self.acknowledge_as_linux());
+        }
+        acks.establish(now);
+        if !segment.has_data() {
+            self.on_empty(segment.seq, segment.sent);
+            let is_asked = segment.content == Content::WindowProbe;
+            self.last_cause = segment.sent;
+            return is_asked.then(|| self.acknowledge_as_linux());
+        }
+        let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
+        let is_old = block.right < acks.acked() || next == 0;
+        self.last_cause = segment.sent;
+        if is_stale || is_old {
+            acks.refuse(block, next);
+            return Some(self.acknowledge_as_linux());
+        }
+        self.on_empty(block.left, segment.sent);
+        let again = self.has(segment.seq);
+        let place = if block.right <= next {
+            Place::Old
+        } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
+            Place::Beyond
+        } else if block.left > next {
+            Place::Above { again }
+        } else {
+            Place::InOrder { ends_gaps: false }
+        };
+        let flushes =
+            matches!(place, Place::Above { .. }) && self.linux.as_deref_mut()?.acks.flushes(block);
+        let first = flushes.then(|| self.acknowledge_as_linux());
+        let had_gaps = !self.above.is_empty();
+        if !matches!(place, Place::Old | Place::Beyond) {
+            self.insert(block);
+        }
+        let place = match place {
+            Place::InOrder { .. } => {
+                let ends_gaps = had_gaps && self.above.is_empty();
+                Place::InOrder { ends_gaps }
+            }
+            place => place,
+        };
+        let held = self.held();
+        let data = Data {
+            block,
+            sent: segment.sent,
+            len,
+            push: segment.push,
+            echo_ms: segment.echo_ms,
+        };
+        let is_new = matches!(place, Place::InOrder { .. });
+        let is_due = self
+            .linux
+            .as_deref_mut()?
+            .acks
+            .take(now, &data, place, held);
+        let second = is_due.then(|| self.acknowledge_as_linux());
+        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, block.right, held);
+        let third = reads.then(|| self.acknowledge_as_linux());
+        let mut acks = first.into_iter().chain(second).chain(third);
+        let now_due = acks.next();
+        self.linux.as_deref_mut()?.more.extend(acks);
+        now_due
+    }
+
+    fn held(&self) -> Held {
+        Held {
+            next: self.next,
+            has_gaps: !self.above.is_empty(),
+        }
+    }
+
+    fn acknowledge_as_linux(&mut self) -> Ack {
+        let held = self.held();
+        let most = usize::from(self.config.sack_blocks);
+        let mut sack = SackBlocks::default();
+        let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
+        if let Some(linux) = self.linux.as_deref_mut() {
+            let is_syn = !linux.acks.is_established();
+            linux.acks.fill(&mut sack, self.next, most);
+            window = linux.acks.sent(held);
+            stamp_ms = linux.acks.stamp();
+            extra_bytes = match (is_syn, sack.is_empty()) {
+                (true, _) => SYN_OPTIONS,
+                (false, true) => 0,
+                (false, false) => SACK_HEAD,
+            };
+        }
+        self.last_ack_sent = self.next;
+        let says = match window {
+            None => Says::ZeroWindow,
+            Some(_) => self.window_says(),
+        };
+        Ack {
+            ack: self.next,
+            sack,
+            echo: self.config.timestamps.then_some(self.ts_recent),
+            cause_sent: self.last_cause,
+            says,
+            window,
+            stamp_ms,
+            extra_bytes,
+        }
+    }
+
+    fn on_timer_of_linux(&mut self, now: Instant) -> Option<Ack> {
+        let linux = self.linux.as_deref_mut()?;
+        if let Some(ack) = linux.more.pop_front() {
+            return Some(ack);
+        }
+        let is_due = linux.acks.on_timer(now);
+        is_due.then(|| self.acknowledge_as_linux())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -420,7 +633,9 @@ mod tests {
             bytes: 1500,
             retransmission: false,
             sent: Instant::ZERO,
-            probe: false,
+            content: Content::Data,
+            push: false,
+            echo_ms: 0,
             option: None,
         };
         let ack = r
@@ -467,7 +682,9 @@ mod tests {
                 bytes: 1500,
                 retransmission: false,
                 sent: Instant::ZERO,
-                probe: false,
+                content: Content::Data,
+                push: false,
+                echo_ms: 0,
                 option: None,
             };
             r.on_segment(Instant::from_nanos(ms * 1_000_000), &segment)

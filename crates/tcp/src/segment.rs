@@ -1,5 +1,7 @@
 //! What sender and receiver exchange.
 
+use std::num::NonZeroU32;
+
 use midflight_control::estimate::Estimate;
 use midflight_control::quick_start::{Nonce, RateCode, Request, Response};
 use midflight_control::signal::HandoffMark;
@@ -29,13 +31,37 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent; also the value of its timestamp option.
     pub sent: Instant,
-    /// It asks for the window: an acknowledged number again, without data.
-    pub probe: bool,
+    /// What it is for.
+    pub content: Content,
+    /// The data before are to be handed to the application (the PSH flag). Told only where the sender
+    /// is that of Linux.
+    pub push: bool,
+    /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Told only to
+    /// the receiver of Linux.
+    pub echo_ms: u32,
     /// What it carries besides; most carry nothing.
     pub option: Option<SegmentOption>,
 }
 
+/// What a segment is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// The SYN, or data.
+    #[default]
+    Data,
+    /// It asks for the window: an acknowledged number again, without data.
+    WindowProbe,
+    /// It acknowledges the receiver's SYN, and has no data.
+    Acknowledgment,
+}
+
 impl Segment {
+    /// Whether it is the SYN or has data.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.content == Content::Data
+    }
+
     /// Its place in a train that the receiver shall measure.
     pub fn train(&self) -> Option<TrainMark> {
         match self.option {
@@ -137,6 +163,14 @@ pub struct Ack {
     pub cause_sent: Instant,
     /// What it says besides.
     pub says: Says,
+    /// The receiver's window in bytes from the ACK number on; none where the receiver does not say it and
+    /// the sender goes by its setting.
+    pub window: Option<NonZeroU32>,
+    /// Its own timestamp in milliseconds of the receiver's clock; 0 where nobody asks.
+    pub stamp_ms: u32,
+    /// Bytes that its options take beside what [`Self::bytes`] counts of them: those of a SYN, and how
+    /// Linux pads.
+    pub extra_bytes: u8,
 }
 
 /// What an ACK says besides its numbers: most say nothing.
@@ -189,7 +223,8 @@ impl Ack {
             Says::Approved(_) => RESPONSE_BYTES,
             _ => 0,
         };
-        ACK_HEADER_BYTES + timestamps + estimate + SACK_BLOCK_BYTES * u32::from(self.sack.len)
+        let blocks = SACK_BLOCK_BYTES * u32::from(self.sack.len);
+        ACK_HEADER_BYTES + timestamps + estimate + blocks + u32::from(self.extra_bytes)
     }
 }
 
@@ -234,6 +269,9 @@ mod tests {
             echo: None,
             cause_sent: Instant::ZERO,
             says: Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         assert_eq!(ack.bytes(), 56);
     }

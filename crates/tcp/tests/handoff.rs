@@ -9,7 +9,7 @@ use common::Hand;
 use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
-use midflight_tcp::{Ack, Receiver, Says, Segment};
+use midflight_tcp::{Ack, Content, Receiver, Says, Segment};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -52,6 +52,9 @@ fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
         echo: None,
         cause_sent: Instant::ZERO,
         says,
+        window: None,
+        stamp_ms: 0,
+        extra_bytes: 0,
     };
     s.sender.on_ack(s.now, &ack, &mut s.seen);
     s.send()
@@ -105,7 +108,7 @@ fn a_probe_is_answered_at_once_and_is_no_duplicate() {
     assert!(!s.sender.on_timer(s.now, &mut s.seen));
     let probe = s.sender.poll_transmit(s.now);
     let probe = probe.unwrap_or_else(|| panic!("no probe"));
-    assert!(probe.probe);
+    assert!(probe.content == Content::WindowProbe);
     let mut r = receiver("freeze", &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
     let answer = r.on_segment(s.now, &probe);
     let answer = answer.unwrap_or_else(|| panic!("no answer"));
@@ -125,7 +128,10 @@ fn a_probe_after_the_handshake_is_no_syn() {
         assert!(!s.sender.on_timer(s.now, &mut s.seen));
         let probe = s.sender.poll_transmit(s.now);
         let probe = probe.unwrap_or_else(|| panic!("no probe"));
-        assert!(probe.probe && probe.seq == 0, "{recovery}");
+        assert!(
+            probe.content == Content::WindowProbe && probe.seq == 0,
+            "{recovery}"
+        );
         let answer = receiver("freeze", &[0]).on_segment(s.now, &probe);
         assert!(answer.is_some_and(|a| a.ack == 1 && a.sack.is_empty()));
     }
@@ -562,7 +568,9 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         bytes: 1500,
         retransmission: false,
         sent: Instant::ZERO,
-        probe: false,
+        content: Content::Data,
+        push: false,
+        echo_ms: 0,
         option: None,
     };
     r.on_segment(Instant::from_nanos(seq), &segment)

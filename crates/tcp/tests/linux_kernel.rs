@@ -1,9 +1,14 @@
-//! The profile `linux` beside the kernel: the ACKs that a Linux kernel got in the lab are fed to the
-//! sender at their instants, and it sends what the kernel sent, when it did, with its windows and
-//! estimates. Files in `tests/kernel/` have the record and the script that made it.
+//! The profile `linux` beside the kernel: what a Linux kernel's sender got in the lab is fed to ours at its
+//! instants, and it sends what the kernel sent, when it did, with its windows and estimates. The same for
+//! the receiver: its ACKs, when they leave, their windows and SACK blocks. Files in `tests/kernel/` have
+//! the records and the scripts that made them; `tests/linux/record.py` makes them anew.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_tcp::{profile, Ack, SackBlock, SackBlocks, Says, Sender};
+use std::num::NonZeroU32;
+
+use midflight_tcp::{
+    profile, Ack, Content, Profile, Receiver, SackBlock, SackBlocks, Says, Segment, Sender,
+};
 use midflight_units::{Duration, Instant};
 
 /// Ticks of the kernel's clock when a script begins: 2 s after its start, which is at tick -75000.
@@ -11,38 +16,62 @@ const PHASE: &str = "66810864 ms";
 /// The kernel's clock rings a nanosecond late, and counts in microseconds.
 const LATE_NS: u64 = 1000;
 
-/// A segment as it leaves: instant, number, window, threshold, mean and deviation of the RTT, timeout.
-type Sent = [u64; 7];
+/// A segment as it leaves: instant, number, window, threshold, mean and deviation of the RTT, timeout,
+/// and whether it says PSH.
+type Sent = [u64; 8];
 
 fn numbers(words: &[&str]) -> Vec<u64> {
     let read = |word: &&str| word.parse().unwrap_or_else(|e| panic!("{word}: {e}"));
     words.iter().map(read).collect()
 }
 
-fn ack_of(words: &[&str]) -> (Instant, Ack) {
-    let [at, ack, echo] = numbers(&words[..3])[..] else {
-        panic!("an ACK has three numbers");
-    };
+fn lines(record: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = record.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_whitespace().collect())
+}
+
+fn blocks(ack: u64, words: &[&str]) -> SackBlocks {
     let mut sack = SackBlocks::default();
-    for block in &words[3..] {
+    for block in words {
         let edges: Vec<&str> = block.split('-').collect();
         if let [left, right] = numbers(&edges)[..] {
             sack.push(ack, SackBlock { left, right });
         }
     }
+    sack
+}
+
+fn ack_of(words: &[&str]) -> (Instant, Ack) {
+    let [at, ack, echo, window, stamp] = numbers(&words[..5])[..] else {
+        panic!("an ACK has five numbers");
+    };
     let at = Instant::from_nanos(at);
     let ack = Ack {
         ack,
-        sack,
+        sack: blocks(ack, &words[5..]),
         echo: Some(Instant::from_nanos(echo)),
         cause_sent: at,
         says: Says::Nothing,
+        window: NonZeroU32::new(window as u32),
+        stamp_ms: stamp as u32,
+        extra_bytes: 0,
     };
     (at, ack)
 }
 
+fn linux(controller: &str) -> Profile {
+    let mut p = profile("linux").unwrap_or_else(|e| panic!("{e}"));
+    for (setting, value) in [("hz_phase", PHASE), ("congestion", controller)] {
+        p.set(setting, value).unwrap_or_else(|e| panic!("{e}"));
+    }
+    p
+}
+
 fn send(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
     while let Some(segment) = sender.poll_transmit(now) {
+        if segment.content == Content::Acknowledgment {
+            continue;
+        }
         let v = sender.view();
         let micros = |d: Option<Duration>| d.map_or(0, |d| d.as_nanos() / 1000);
         let (srtt, rttvar) = (micros(v.srtt), micros(v.rttvar));
@@ -56,6 +85,7 @@ fn send(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
             srtt,
             rttvar,
             rto,
+            u64::from(segment.push),
         ]);
     }
 }
@@ -68,15 +98,10 @@ fn wake(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
     }
 }
 
-fn compare(name: &str, record: &str, controller: &str) {
-    let mut p = profile("linux").unwrap_or_else(|e| panic!("{e}"));
-    for (setting, value) in [("hz_phase", PHASE), ("congestion", controller)] {
-        p.set(setting, value).unwrap_or_else(|e| panic!("{e}"));
-    }
-    let mut sender = Sender::new(&p.sender, []);
+fn compare_sender(name: &str, record: &str, controller: &str) {
+    let mut sender = Sender::new(&linux(controller).sender, []);
     let (mut ours, mut kernel) = (Vec::new(), Vec::<Sent>::new());
-    for line in record.lines().filter(|line| !line.starts_with('#')) {
-        let words: Vec<&str> = line.split_whitespace().collect();
+    for words in lines(record) {
         match words[0] {
             "segments" => sender.set_end(numbers(&words[1..])[0]),
             "sent" => {
@@ -86,17 +111,19 @@ fn compare(name: &str, record: &str, controller: &str) {
                     sender.open(now, &mut ());
                     send(&mut sender, now, &mut ours);
                 }
-                kernel.push(sent.try_into().unwrap_or_else(|_| panic!("{line}")));
+                kernel.push(sent.try_into().unwrap_or_else(|_| panic!("{words:?}")));
             }
-            _ => {
+            "ack" => {
                 let (now, ack) = ack_of(&words[1..]);
                 wake(&mut sender, now, &mut ours);
                 sender.on_ack(now, &ack, &mut ());
                 send(&mut sender, now, &mut ours);
             }
+            _ => {}
         }
     }
     assert!(sender.is_done(), "{name}: {:?}", sender.view());
+    let last = kernel.iter().map(|sent| sent[1]).max();
     for (number, (ours, kernel)) in ours.iter().zip(&kernel).enumerate() {
         let what = format!("{name}, segment sent as number {number}: {ours:?}, kernel {kernel:?}");
         assert!(ours[0].abs_diff(kernel[0]) <= LATE_NS, "{what}");
@@ -107,8 +134,103 @@ fn compare(name: &str, record: &str, controller: &str) {
             // The kernel doubles the timeout when the segment has gone.
             assert!(ours[6] == kernel[6] || ours[6] == 2 * kernel[6], "{what}");
         }
+        // The last is shorter in the kernel, which ends a burst before it.
+        if Some(kernel[1] + 2) < last {
+            assert_eq!(ours[7], kernel[7], "{what}");
+        }
     }
     assert_eq!(ours.len(), kernel.len(), "{name}");
+}
+
+fn described(ack: &Ack, at: Instant) -> String {
+    let sack = ack.sack.iter(ack.ack);
+    let sack: Vec<String> = sack.map(|b| format!("{}-{}", b.left, b.right)).collect();
+    let window = ack.window.map_or(0, NonZeroU32::get);
+    let at = at.as_nanos();
+    format!(
+        "{at} {} {window} {} {}",
+        ack.ack,
+        ack.stamp_ms,
+        sack.join(" ")
+    )
+}
+
+fn compare_receiver(name: &str, record: &str, controller: &str) {
+    let mut receiver = Receiver::new(linux(controller).receiver);
+    let (mut ours, mut kernel) = (Vec::new(), Vec::new());
+    let segment = |seq, sent, push, echo, content| Segment {
+        seq,
+        bytes: 1500,
+        retransmission: false,
+        sent: Instant::from_nanos(sent),
+        content,
+        push: push > 0,
+        echo_ms: echo as u32,
+        option: None,
+    };
+    let mut got = Vec::new();
+    let mut last = 0;
+    for words in lines(record) {
+        let read = || numbers(&words[1..]);
+        match words[0] {
+            "segments" => last = read()[0] - 1,
+            "data" => {
+                let n = read();
+                got.push((n[0], segment(n[1], n[2], n[3], n[4], Content::Data)));
+            }
+            "handshake" => {
+                let n = read();
+                got.push((n[0], segment(1, n[1], 0, n[2], Content::Acknowledgment)));
+            }
+            "acked" => {
+                let n = numbers(&words[1..5]);
+                let ack = [words[1..5].join(" "), words[5..].join(" ")].join(" ");
+                kernel.push((n[0], n[1], ack));
+            }
+            _ => {}
+        }
+    }
+    let mut tell = |at: Instant, ack: Option<Ack>| {
+        if let Some(ack) = ack {
+            ours.push((at.as_nanos(), described(&ack, at)));
+        }
+    };
+    for (at, segment) in got {
+        let now = Instant::from_nanos(at);
+        while let Some((due, _)) = receiver.poll_timer().filter(|(due, _)| *due < now) {
+            tell(due, receiver.on_timer(due));
+        }
+        tell(now, receiver.on_segment(now, &segment));
+        while receiver.poll_timer().is_some_and(|(due, _)| due <= now) {
+            tell(now, receiver.on_timer(now));
+        }
+    }
+    for (number, ((at, ours), (kernel_at, ack, kernel))) in ours.iter().zip(&kernel).enumerate() {
+        if *ack > last {
+            // The last segment is shorter in the kernel.
+            break;
+        }
+        let what = format!("{name}, ACK {number}: {ours}, kernel {kernel}");
+        assert!(at.abs_diff(*kernel_at) <= LATE_NS, "{what}");
+        // All but the instant; the window apart.
+        let parts = |line: &str| {
+            let mut words: Vec<String> = line.split(' ').skip(1).map(Into::into).collect();
+            let window: u64 = words.remove(1).parse().unwrap_or_else(|e| panic!("{e}"));
+            (words, window)
+        };
+        let ((ours, our_window), (kernel, window)) = (parts(ours), parts(kernel));
+        assert_eq!(ours, kernel, "{what}");
+        // While something waits above a gap, the window depends on what the sender's kernel, which is the
+        // same one, still holds of it.
+        let has_gaps = kernel.len() > 2 && !kernel[2].is_empty();
+        let apart = if has_gaps { window / 50 } else { 0 };
+        assert!(our_window.abs_diff(window) <= apart, "{what}");
+    }
+    assert!(
+        ours.len() + 2 >= kernel.len(),
+        "{name}: {} ACKs",
+        ours.len()
+    );
 }
 
 macro_rules! beside_the_kernel {
@@ -116,7 +238,8 @@ macro_rules! beside_the_kernel {
         $(#[test]
         fn $test() {
             let record = include_str!(concat!("kernel/", $file, ".txt"));
-            compare($file, record, $controller);
+            compare_sender($file, record, $controller);
+            compare_receiver($file, record, $controller);
         })+
     };
 }

@@ -262,6 +262,9 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
             echo: None,
             cause_sent: Instant::ZERO,
             says: midflight_tcp::Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         sender.open(ms(0), log);
         while sender.poll_transmit(ms(0)).is_some() {}
@@ -350,6 +353,9 @@ fn a2_is_not_halved_again_for_what_was_sent_before_the_handoff() {
                 echo: None,
                 cause_sent: Instant::ZERO,
                 says: midflight_tcp::Says::Nothing,
+                window: None,
+                stamp_ms: 0,
+                extra_bytes: 0,
             };
             sender.on_ack(now, &ack, &mut ());
         }
@@ -378,6 +384,9 @@ fn rlci_grows_and_samples_from_the_new_path_only() {
             echo: Some(echo),
             cause_sent: Instant::ZERO,
             says: midflight_tcp::Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         sender.on_ack(later, &ack(old, Instant::from_nanos(1)), log);
         assert_eq!(
@@ -454,6 +463,9 @@ fn a_timeout_ends_a_probe() {
             echo: None,
             cause_sent: Instant::ZERO,
             says: midflight_tcp::Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         let mut now = Instant::ZERO;
         sender.open(now, &mut ());

@@ -10,7 +10,7 @@ use common::trains::{
 use common::{configured, Hand};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{Measure, Notice, Order, Spacing, Train, ACK_BYTES};
-use midflight_tcp::{Ack, Receiver, Says, Segment, SegmentOption, TrainMark};
+use midflight_tcp::{Ack, Content, Receiver, Says, Segment, SegmentOption, TrainMark};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 #[test]
@@ -288,7 +288,9 @@ fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
         bytes: 1500,
         retransmission: false,
         sent: Instant::ZERO,
-        probe: false,
+        content: Content::Data,
+        push: false,
+        echo_ms: 0,
         option: train.map(SegmentOption::Train),
     }
 }

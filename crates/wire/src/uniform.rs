@@ -7,8 +7,9 @@
 //! kind, its length and padding.
 
 use std::net::SocketAddrV4;
+use std::num::NonZeroU32;
 
-use midflight_tcp::{Ack, Profile, Says, Segment};
+use midflight_tcp::{Ack, AckRules, Content, Profile, Says, Segment};
 use midflight_units::{Instant, Seq};
 
 use crate::header::{Header, WireError, HEADER_BYTES};
@@ -16,6 +17,9 @@ use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
 
 /// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
 const MOST_BYTES: u32 = u16::MAX as u32 - 20;
+
+/// The window scale that Linux offers for the receive buffers of today.
+const LINUX_SHIFT: u8 = 7;
 
 /// How the packets of a flow look.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +80,10 @@ impl Uniform {
         let payload = payload_bytes(profile).filter(|_| tx.segment_bytes <= MOST_BYTES)?;
         let window = tx.receiver_window.saturating_mul(u64::from(payload));
         let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
-        let shift = (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT);
+        let shift = match rx.acks {
+            AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
+            AckRules::Linux { .. } => LINUX_SHIFT,
+        };
         Some(Self {
             payload,
             mss: (tx.segment_bytes - HEADER_BYTES) as u16,
@@ -105,10 +112,10 @@ impl Uniform {
         segment: &Segment,
         heard: Option<Instant>,
     ) -> Result<Packet, WireError> {
-        let is_syn = segment.seq == 0 && !segment.probe;
+        let is_syn = segment.seq == 0 && segment.has_data();
         let mut header = Header::new(ends.sender, ends.receiver);
         header.window = u16::MAX;
-        header.seq = if segment.probe {
+        header.seq = if segment.content == Content::WindowProbe {
             // One below what is next, without data: it was acknowledged.
             self.byte_of(segment.seq + 1).wrapping_sub(1)
         } else {
@@ -127,10 +134,11 @@ impl Uniform {
         if let Some(option) = segment.option {
             header.carry(option);
         }
-        let payload = if is_syn || segment.probe {
-            0
-        } else {
+        header.flags.psh = segment.push;
+        let payload = if segment.has_data() && !is_syn {
             self.payload
+        } else {
+            0
         };
         Ok(Packet {
             bytes: header.encode(&vec![0; payload as usize])?,
@@ -145,7 +153,7 @@ impl Uniform {
     pub fn ack(&self, ends: Ends, ack: &Ack, sent: AckSent) -> Result<Packet, WireError> {
         let window = match ack.says {
             Says::ZeroWindow => 0,
-            _ => self.window,
+            _ => ack.window.map_or(self.window, NonZeroU32::get),
         };
         let shift = if sent.syn { 0 } else { self.shift };
         let mut header = Header::new(ends.receiver, ends.sender);
@@ -240,6 +248,9 @@ mod tests {
             echo,
             cause_sent: at,
             says,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
         let ends = Ends { sender, receiver };

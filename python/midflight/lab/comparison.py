@@ -27,7 +27,7 @@ MEASURES = {
     "drops_radio": 1,
 }
 #: Events that are packets at the sender, and those that tell its state.
-PACKETS = ("send", "rexmit", "ack")
+PACKETS = ("send", "rexmit", "ack", "handshake_ack")
 STATES = ("cwnd", "ssthresh", "rto_value")
 #: Packets at the same place count as equal up to this many nanoseconds apart.
 TOLERANCE_NS = 1000

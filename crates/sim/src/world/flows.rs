@@ -1,7 +1,7 @@
 //! Flows of segments: our senders and receivers, and what reaches and leaves them.
 
 use educe::Educe;
-use midflight_tcp::{Ack, Log, Receiver, Segment, Sender, SenderEvent};
+use midflight_tcp::{Ack, Content, Log, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use super::timers::{Timer, RECEIVER, SENDER};
@@ -83,12 +83,17 @@ impl<O: Observer> World<O> {
         link: LinkId,
     ) {
         let state = &mut self.flows[flow.index()];
-        let event = Event::Arrived {
-            segment,
-            link,
-            rerouted,
-            duplicate: state.receiver.has(segment.seq),
-            overtaken: state.receiver.highest() > segment.seq + 1,
+        let event = if segment.content == Content::Acknowledgment {
+            let arrived = true;
+            Event::HandshakeAck { segment, arrived }
+        } else {
+            Event::Arrived {
+                segment,
+                link,
+                rerouted,
+                duplicate: state.receiver.has(segment.seq),
+                overtaken: state.receiver.highest() > segment.seq + 1,
+            }
         };
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
@@ -150,7 +155,13 @@ impl<O: Observer> World<O> {
         let now = self.moment.at;
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            self.observer.record(now, flow, &Event::Sent(&segment));
+            let event = if segment.content == Content::Acknowledgment {
+                let (segment, arrived) = (&segment, false);
+                Event::HandshakeAck { segment, arrived }
+            } else {
+                Event::Sent(&segment)
+            };
+            self.observer.record(now, flow, &event);
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use midflight_sim::{
     judge_timeouts, Action, Digest, DropCause, Endpoints, Event, Observer, Payload, World,
 };
-use midflight_tcp::{Ack, Author, Log, SackBlock, SackBlocks, Says, Segment, SenderEvent};
+use midflight_tcp::{Ack, Author, Content, Log, SackBlock, SackBlocks, Says, Segment, SenderEvent};
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::Header;
 
@@ -113,6 +113,10 @@ enum Underway<'a> {
         ack: Option<Ack>,
         headers: &'a [u8],
     },
+    HandshakeAck {
+        flow: usize,
+        segment: Segment,
+    },
 }
 
 /// A connection as its packets tell.
@@ -199,6 +203,9 @@ impl Connection {
             } else {
                 Says::Nothing
             },
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         })
     }
 }
@@ -338,6 +345,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                     (from, next.max(from + 1))
                 };
                 let is_segment = header.flags.syn || (data > 0 && first > 0);
+                let is_handshake = !is_segment && first == 1 && connection.sent == 1;
                 let again = is_segment && first < connection.sent;
                 if is_segment {
                     let bytes = u64::from(data) + u64::from(header.flags.syn);
@@ -346,16 +354,33 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 if let Some(state) = state {
                     self.told(now, flow, state, again.then_some(from));
                 }
-                if is_segment {
+                let content = if is_segment {
+                    Content::Data
+                } else {
+                    Content::Acknowledgment
+                };
+                if is_segment || is_handshake {
                     let segment = Segment {
                         seq: from,
                         bytes,
                         retransmission: again,
                         sent: now,
-                        probe: false,
+                        content,
+                        push: false,
+                        echo_ms: 0,
                         option: None,
                     };
-                    self.send(now, record.packet, flow, until, segment);
+                    if is_segment {
+                        self.send(now, record.packet, flow, until, segment);
+                    } else {
+                        let (segment, arrived) = (&segment, false);
+                        self.tell(now, flow, &Event::HandshakeAck { segment, arrived });
+                        let of = Underway::HandshakeAck {
+                            flow,
+                            segment: *segment,
+                        };
+                        self.underway.insert(record.packet, of);
+                    }
                 }
             }
             Some((flow, Direction::Acks)) => {
@@ -484,6 +509,10 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 let id = World::<()>::flow_id(flow as u32);
                 judge_timeouts(&mut connection.open_timeouts, now, id, &ack, self.observer);
             }
+            Some(Underway::HandshakeAck { flow, segment }) => {
+                let (segment, arrived) = (&segment, true);
+                self.tell(now, flow, &Event::HandshakeAck { segment, arrived });
+            }
             None => {}
         }
     }
@@ -514,6 +543,10 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 ..
             }) => {
                 let event = lost(Payload::Ack(ack.ack), ack.cause_sent);
+                self.tell(record.at, flow, &event);
+            }
+            Some(Underway::HandshakeAck { flow, segment }) => {
+                let event = lost(Payload::Ack(segment.seq), segment.sent);
                 self.tell(record.at, flow, &event);
             }
             _ => {}

@@ -233,7 +233,7 @@ impl FlowMetrics {
     #[inline(always)]
     pub(crate) fn note(&mut self, now: Instant, event: &Event<'_>) {
         match event {
-            Event::Sent(segment) if !segment.probe => {
+            Event::Sent(segment) if segment.has_data() => {
                 self.row.sent += 1;
                 if segment.retransmission {
                     self.row.rexmits += 1;

@@ -434,7 +434,7 @@ impl Observer for HandoffMetrics {
             Event::Sent(segment) => {
                 self.max = self.max.max(segment.seq + 1);
                 if let Some(a) = after {
-                    if !segment.probe {
+                    if segment.has_data() {
                         a.on_sent(now, segment.retransmission);
                     }
                 }

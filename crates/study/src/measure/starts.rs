@@ -77,7 +77,7 @@ impl Meter {
         match event {
             Event::AckArrived(ack) if ack.ack > self.una => self.on_ack(now, ack.ack),
             _ if now < self.from || (!self.row.resident && self.finished(now)) => {}
-            Event::Sent(segment) if !segment.probe => {
+            Event::Sent(segment) if segment.has_data() => {
                 self.row.rexmits += u32::from(segment.retransmission);
             }
             Event::Dropped {

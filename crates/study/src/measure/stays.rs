@@ -91,7 +91,7 @@ impl Observer for CellVisits {
         let node = flow.index();
         let row = &mut self.now[node];
         match event {
-            Event::Sent(segment) if !segment.probe => {
+            Event::Sent(segment) if segment.has_data() => {
                 row.sent += 1;
                 row.rexmits += u64::from(segment.retransmission);
             }

@@ -226,6 +226,9 @@ impl Capturing {
             shot.flow == flow
                 && match (&shot.packet, payload) {
                     (Carried::Data(s), Payload::Data(seq)) => (s.seq, s.sent) == (seq, sent),
+                    (Carried::Data(s), Payload::Ack(ack)) => {
+                        !s.has_data() && (s.seq, s.sent) == (ack, sent)
+                    }
                     (Carried::Ack(a), Payload::Ack(ack)) => (a.ack, a.cause_sent) == (ack, sent),
                     _ => false,
                 }
@@ -378,6 +381,10 @@ impl Observer for Capturing {
         match event {
             Event::Sent(segment) if watched => {
                 self.shoot(now, SENDER, flow, Carried::Data(**segment), just_now);
+            }
+            Event::HandshakeAck { segment, arrived } if watched => {
+                let place = if *arrived { RECEIVER } else { SENDER };
+                self.shoot(now, place, flow, Carried::Data(**segment), just_now);
             }
             Event::AckArrived(ack) if watched || ack.echo.is_some() => {
                 let sent = self.sending(now, SENDER, flow, ack);

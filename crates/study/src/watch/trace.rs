@@ -297,7 +297,7 @@ impl Observer for Recorder {
         match event {
             Event::Sent(s) => {
                 let name = match s.retransmission {
-                    true if s.probe => "window_probe",
+                    true if !s.has_data() => "window_probe",
                     true => "rexmit",
                     false => "send",
                 };
@@ -333,7 +333,12 @@ impl Observer for Recorder {
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
+            Event::HandshakeAck {
+                segment,
+                arrived: false,
+            } => self.push(now, "handshake_ack", segment.seq as f64, ""),
             Event::AckSent(_)
+            | Event::HandshakeAck { .. }
             | Event::Entered { .. }
             | Event::DatagramSent(_)
             | Event::DatagramEntered { .. }

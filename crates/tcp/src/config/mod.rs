@@ -8,6 +8,7 @@ mod settings;
 use midflight_control::congestion::{AckCounting, AnyCongestion};
 use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::estimate::EstimatorConfig;
+use midflight_control::jiffies::Jiffies;
 use midflight_control::loss::AnyLossClassifier;
 use midflight_control::rtt::{EstimatorKind, RtoConfig};
 use midflight_control::signal::AnyHandoffSignal;
@@ -38,6 +39,20 @@ pub enum InitialWindow {
     Segments(u32),
     /// RFC 6928 section 2: `min(10 MSS, max(2 MSS, 14600 bytes))`, in whole segments.
     Rfc6928,
+}
+
+/// Whose rules say when the receiver acknowledges, and which window it offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckRules {
+    /// RFC 5681 section 4.2, with a window that stands still: the setting `receiver_window`.
+    Rfc,
+    /// Linux 6.12: quick ACKs, delayed ACKs that adapt, compressed SACK, a window that grows.
+    Linux {
+        /// Its clock.
+        clock: Jiffies,
+        /// Bytes of data in a segment.
+        mss: u32,
+    },
 }
 
 /// IP and TCP headers without options, in bytes.
@@ -110,8 +125,10 @@ pub struct SenderConfig {
     pub restart_after_idle: RestartAfterIdle,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
-    /// Receiver's window, in segments.
+    /// Receiver's window, in segments, where the receiver does not tell it.
     pub receiver_window: u64,
+    /// The SYN-ACK is acknowledged before data goes, by a segment without any (RFC 9293 section 3.5).
+    pub handshake_ack: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.
@@ -169,6 +186,15 @@ impl SenderConfig {
         self.segment_bytes.saturating_sub(HEADERS + options).max(1)
     }
 
+    /// Bytes of a segment without data.
+    pub(crate) fn bare_bytes(&self) -> u32 {
+        HEADERS
+            + match self.rtt_sampling {
+                RttSampling::OnePerWindow => 0,
+                RttSampling::Timestamps => TIMESTAMPS,
+            }
+    }
+
     /// Whether a window that is not used shrinks by halves.
     pub(crate) fn restarts_after_idle(&self) -> bool {
         self.restart_after_idle == RestartAfterIdle::Halving
@@ -205,6 +231,9 @@ impl SenderConfig {
 /// The parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
+    /// When it acknowledges. Linux has rules of its own for all that follows up to `timestamps`, but for
+    /// whether there are SACK blocks.
+    pub acks: AckRules,
     /// Longest delay of an ACK; none to acknowledge every segment.
     pub delayed_ack: Option<Duration>,
     /// The ACK of the SYN is delayed as well.

@@ -11,7 +11,7 @@ use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::Duration;
 
 use super::{
-    ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
+    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig, RecoveryKind,
     RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling, SenderConfig,
 };
 
@@ -29,6 +29,7 @@ pub(super) const NS2: Profile = Profile {
         restart_after_idle: RestartAfterIdle::Off,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
+        handshake_ack: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
         newreno_timer: PartialAckTimer::First,
@@ -61,6 +62,7 @@ pub(super) const NS2: Profile = Profile {
         spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
     receiver: ReceiverConfig {
+        acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(100)),
         delay_syn_ack: true,
         delay_last_duplicate: true,
@@ -88,6 +90,7 @@ pub(super) const RFC: Profile = Profile {
         // RFC 5681 section 3.1: arbitrarily high.
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
+        handshake_ack: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,
         newreno_timer: PartialAckTimer::First,
@@ -118,6 +121,7 @@ pub(super) const RFC: Profile = Profile {
         spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
     receiver: ReceiverConfig {
+        acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(200)),
         delay_syn_ack: false,
         delay_last_duplicate: false,
@@ -130,7 +134,12 @@ pub(super) const RFC: Profile = Profile {
     spares_uplink: false,
 };
 
-/// A sender of Linux 6.12, as Debian builds it, in the default settings of net.ipv4.
+const LINUX_CLOCK: Jiffies = Jiffies {
+    hz: 250,
+    phase: Duration::ZERO,
+};
+
+/// Linux 6.12, as Debian builds it, in the default settings of net.ipv4.
 pub(super) const LINUX: Profile = Profile {
     name: "linux",
     summary: "Linux 6.12: CUBIC, RACK, tail loss probes, PRR, F-RTO and undo",
@@ -152,14 +161,18 @@ pub(super) const LINUX: Profile = Profile {
             initial: Duration::from_secs(1),
             min: Duration::from_millis(200),
             max: Duration::from_secs(120),
-            clock: Jiffies {
-                hz: 250,
-                phase: Duration::ZERO,
-            },
+            clock: LINUX_CLOCK,
         },
+        handshake_ack: true,
         ..RFC.sender
     },
-    receiver: RFC.receiver,
+    receiver: ReceiverConfig {
+        acks: AckRules::Linux {
+            clock: LINUX_CLOCK,
+            mss: 1448,
+        },
+        ..RFC.receiver
+    },
     spares_uplink: false,
 };
 

@@ -7,7 +7,7 @@ use midflight_control::rtt::EstimatorKind;
 use midflight_units::Duration;
 
 use super::{
-    ConfigError, InitialWindow, PartialAckTimer, Profile, RecoveryKind, RecoveryRules,
+    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, RecoveryKind, RecoveryRules,
     RestartAfterIdle, RtoRecoveryEnd, RttSampling,
 };
 use crate::recovery::RECOVERIES;
@@ -85,6 +85,18 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "a whole number of segments from 1 to 100000000",
         summary: "the receiver's window",
+    },
+    Knob {
+        name: "handshake_ack",
+        default: "",
+        accepts: "on, off",
+        summary: "the sender acknowledges the SYN-ACK by a segment of its own before data goes",
+    },
+    Knob {
+        name: "acks",
+        default: "",
+        accepts: "rfc, linux",
+        summary: "when the receiver acknowledges: by RFC 5681, with the window receiver_window, or as Linux does, with a window that grows",
     },
     Knob {
         name: "dup_threshold",
@@ -284,6 +296,12 @@ impl Profile {
             },
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
+            "handshake_ack" => switch(tx.handshake_ack),
+            "acks" => match rx.acks {
+                AckRules::Rfc => "rfc",
+                AckRules::Linux { .. } => "linux",
+            }
+            .into(),
             "dup_threshold" => tx.dup_threshold.to_string(),
             "count_window_updates" => switch(tx.count_window_updates),
             "count_sackless_dupacks" => switch(tx.count_sackless_dupacks),
@@ -423,6 +441,17 @@ impl Profile {
             }
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 2_147_483_647)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
+            "handshake_ack" => tx.handshake_ack = switch()?,
+            "acks" => {
+                rx.acks = match value {
+                    "rfc" => AckRules::Rfc,
+                    "linux" => AckRules::Linux {
+                        clock: tx.rto.clock,
+                        mss: tx.payload_bytes(),
+                    },
+                    _ => return Err(refuse()),
+                };
+            }
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
             "count_window_updates" => tx.count_window_updates = switch()?,
             "count_sackless_dupacks" => tx.count_sackless_dupacks = switch()?,
@@ -501,6 +530,11 @@ impl Profile {
             "pathchirp_l" => rx.estimator.pathchirp.busy = Some(whole(1, 1000)? as u16),
             "pathchirp_smoothing" => rx.estimator.smoothing = whole(1, 100)? as u16,
             _ => return Err(refuse()),
+        }
+        // Both ends of a kernel have the same clock, and agree on the size of segments.
+        if let AckRules::Linux { clock, mss } = &mut rx.acks {
+            *clock = tx.rto.clock;
+            *mss = tx.payload_bytes();
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Cumulative {
             }
             _ => core.usable_window(),
         };
-        let edge = core.books.una() + window.min(core.config.receiver_window);
+        let edge = core.books.una() + window.min(core.receiver_window());
         (core.books.nxt() < edge && core.books.nxt() < core.books.end()).then_some(core.books.nxt())
     }
 }

@@ -226,7 +226,7 @@ impl LossRecovery for Ns2Reno {
         if core.books.nxt() >= core.books.end() {
             return None;
         }
-        let most = core.config.receiver_window;
+        let most = core.receiver_window();
         if let Some(window) = self.limited.take() {
             // (29) Compared as doubles; after a timeout it is old data that goes.
             let edge = last(core.books.una()) as f64 + window + f64::from(core.loss.dupacks());

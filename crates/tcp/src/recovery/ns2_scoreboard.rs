@@ -170,6 +170,9 @@ mod tests {
             echo: None,
             cause_sent: Instant::ZERO,
             says: crate::segment::Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         }
     }
 

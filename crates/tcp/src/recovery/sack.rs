@@ -341,7 +341,7 @@ impl Sack {
             .blocks
             .first_without(core.books.nxt())
             .min(core.books.max());
-        if next < core.books.end() && next < core.books.una() + core.config.receiver_window {
+        if next < core.books.end() && next < core.books.una() + core.receiver_window() {
             return Some(next);
         }
         // (3)
@@ -483,7 +483,7 @@ impl LossRecovery for Sack {
             Some(_) => {
                 let window = core.limited_window().unwrap_or(0.0);
                 core.loss.pipe() < window as i64
-                    && core.books.nxt() < core.books.una() + core.config.receiver_window
+                    && core.books.nxt() < core.books.una() + core.receiver_window()
             }
             None => core.books.nxt() < core.books.una() + core.usable_window(),
         };
@@ -705,7 +705,7 @@ mod tests {
                             sack: SackBlocks::default(),
                             echo: None,
                             cause_sent: Instant::ZERO,
-                            says: Says::Nothing,
+                            says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
                         };
                         for (above, length) in list {
                             let left = una + above;

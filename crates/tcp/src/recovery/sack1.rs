@@ -164,7 +164,7 @@ impl LossRecovery for Sack1 {
 
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
-        let window_end = core.books.una() + core.config.receiver_window;
+        let window_end = core.books.una() + core.receiver_window();
         if let Some(window) = self.limited.take() {
             // (12) Compared as doubles.
             let edge = last(core.books.una()) as f64 + window + f64::from(core.loss.dupacks());

@@ -8,6 +8,7 @@ mod detector;
 mod loss_state;
 mod orders;
 mod path;
+mod peer;
 mod persist;
 mod policies;
 mod quick_start;
@@ -34,13 +35,14 @@ use self::books::Books;
 use self::detector::UnneededWatch;
 use self::loss_state::LossState;
 use self::path::Path;
+use self::peer::Peer;
 use self::quick_start::RateRequest;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
 use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Content, Segment};
 use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
@@ -66,6 +68,7 @@ pub(crate) struct Core {
     pub(crate) path: Path,
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
+    peer: Peer,
     /// The train under way.
     train: Option<ActiveTrain>,
     /// A rate asked for, and one to report.
@@ -117,6 +120,7 @@ impl Core {
             path: Path::new(config),
             timers: Timers::default(),
             loss: LossState::default(),
+            peer: Peer::default(),
             train: None,
             asking: None,
             report: None,
@@ -462,6 +466,9 @@ impl Core {
         self.path.rtt_sampled = false;
         self.window_answered = false;
         let sent = ack.ack <= self.books.max();
+        if let Some(window) = ack.window.filter(|_| sent) {
+            self.take_window(ack, window);
+        }
         if !self.path.reno && sent {
             self.gauge(ack.ack);
         }
@@ -575,7 +582,9 @@ impl Core {
             bytes,
             retransmission,
             sent: self.now,
-            probe: false,
+            content: Content::Data,
+            push: std::mem::take(&mut self.peer.push),
+            echo_ms: self.peer.stamp_ms(),
             option: None,
         }
     }

@@ -218,6 +218,9 @@ impl Sender {
 
     fn next_held(&mut self) -> Option<Segment> {
         let core = &mut self.core;
+        if let Some(ack) = core.handshake_ack() {
+            return Some(ack);
+        }
         if core.is_closed() {
             return core.window_probe();
         }

@@ -117,6 +117,9 @@ impl Hand {
             echo,
             cause_sent: Instant::ZERO,
             says: midflight_tcp::Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
         };
         self.sender.on_ack(self.now, &ack, &mut self.seen);
     }

@@ -79,6 +79,9 @@ pub(crate) fn say(hand: &mut Hand, ack: Seq, says: Says) {
         echo: None,
         cause_sent: Instant::ZERO,
         says,
+        window: None,
+        stamp_ms: 0,
+        extra_bytes: 0,
     };
     hand.sender.on_ack(hand.now, &ack, &mut hand.seen);
 }

@@ -244,7 +244,7 @@ proptest! {
                 sack: SackBlocks::default(),
                 echo: None,
                 cause_sent: Instant::ZERO,
-                says: Says::Nothing,
+                says: Says::Nothing, window: None, stamp_ms: 0, extra_bytes: 0,
             };
             // The ACK of the retransmitted SYN is ambiguous: no sample, the back-off stays.
             sender.on_ack(now, &ack(1), log);

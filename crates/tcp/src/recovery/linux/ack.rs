@@ -277,6 +277,8 @@ impl Linux {
                 core.forgive_syn_timeouts();
             }
         }
+        let mss = core.config.payload_bytes().into();
+        self.queue.free(self.board.una, mss);
         core.advance(ack.ack, log);
         let samples = measure(core, news, acked_sent.filter(|_| !any_resent));
         let is_sampled = self.take_samples(core, samples, log);

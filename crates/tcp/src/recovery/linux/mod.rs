@@ -9,6 +9,7 @@
 //! | `states` | the states and what undoes them | tcp_fastretrans_alert(), tcp_process_loss(), tcp_try_undo_*() |
 //! | `prr` | the window in a recovery | tcp_cwnd_reduction() |
 //! | `timers` | one slot for three timers | tcp_rearm_rto(), tcp_schedule_loss_probe(), tcp_retransmit_timer() |
+//! | `queue` | the send buffer | tcp_sendmsg_locked(), tcp_sndbuf_expand(), tcp_grow_skb() |
 //! | `send` | what goes next | tcp_write_xmit(), tcp_xmit_retransmit_queue(), tcp_cwnd_validate() |
 //!
 //! Everything counts whole segments, the window too. What is the same as in the kernel and what is
@@ -17,6 +18,7 @@
 mod ack;
 mod board;
 mod prr;
+mod queue;
 mod rack;
 mod send;
 mod states;
@@ -28,6 +30,7 @@ use midflight_units::{Instant, Seq};
 use self::ack::News;
 use self::board::Board;
 use self::prr::Prr;
+use self::queue::Queue;
 use self::rack::{Rack, Wait, WindowedMin};
 use self::send::{Sending, Usage};
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
@@ -79,6 +82,7 @@ struct Probe {
 #[educe(Clone)]
 pub(crate) struct Linux {
     board: Board,
+    queue: Queue,
     state: Ca,
     /// SND.NXT when the state was entered.
     high: Seq,
@@ -206,6 +210,12 @@ impl LossRecovery for Linux {
 
     fn next_segment(&mut self, core: &mut Core) -> Option<Seq> {
         let next = self.choose(core);
+        if let Some(seq) = next {
+            let is_again = seq < core.books.max();
+            if self.queue.pushes(seq, is_again, core.now) {
+                core.push();
+            }
+        }
         core.loss.set_pipe(self.board.in_flight() as i64);
         next
     }

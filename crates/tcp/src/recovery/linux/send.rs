@@ -2,12 +2,13 @@
 
 use midflight_units::{Instant, Seq};
 
+use super::queue::{Head, Push};
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
-const BURST_BYTES: u64 = 65_343;
+const BURST_BYTES: u64 = 65_215;
 /// tcp_min_tso_segs, tcp_tso_rtt_log, sk_pacing_shift.
 const LEAST_BURST: u64 = 2;
 const BURST_RTT_LOG: u32 = 9;
@@ -32,6 +33,8 @@ pub(super) struct Sending {
     pub(super) rearm: bool,
     /// The head has gone again.
     head_resent: bool,
+    /// One burst only, whatever tcp_tso_should_defer() says, and whether it has gone.
+    one: Option<bool>,
     /// Segments left of the burst under way.
     pub(super) burst: u64,
     /// New segments that have gone in this turn, and whether nothing was in flight before.
@@ -101,14 +104,34 @@ impl Linux {
             core.timers.keep_slot(SlotKind::Reordering);
             self.rearm(core);
         }
-        if self.sending.new {
+        while self.sending.new {
             if let Some(seq) = self.choose_new(core) {
                 return Some(seq);
             }
             self.end_write(core);
-            self.sending.new = false;
+            self.sending.new = self.write(core);
         }
         None
+    }
+
+    /// The application writes if there is room; whether it has.
+    fn write(&mut self, core: &Core) -> bool {
+        if self.board.una == 0 {
+            return false;
+        }
+        self.check_space(core);
+        if self.queue.written() == 1 {
+            self.queue.open(whole(core), self.reordering());
+        }
+        let push = self.queue.write(core, self.board.nxt(), BURST_BYTES);
+        self.sending.one = (push == Push::One).then_some(false);
+        push != Push::Nothing
+    }
+
+    fn check_space(&mut self, core: &Core) {
+        let in_flight = self.board.in_flight();
+        self.queue
+            .check_space(in_flight, whole(core), self.reordering());
     }
 
     fn choose_probe(&mut self, core: &mut Core) -> Option<Seq> {
@@ -118,6 +141,7 @@ impl Linux {
             return None;
         }
         let seq = self.send_new(core);
+        self.queue.leaves(seq, 1);
         self.validate(core, self.board.in_flight() >= whole(core));
         if self.in_reduction() {
             self.prr.out += 1;
@@ -127,10 +151,15 @@ impl Linux {
         Some(seq)
     }
 
+    /// One past the last segment that the application has written.
+    fn written(&self, core: &Core) -> Seq {
+        self.queue.written().min(core.books.end())
+    }
+
     /// There is something to send and the receiver takes it.
     pub(super) fn may_send_new(&self, core: &Core) -> bool {
         let nxt = self.board.nxt();
-        nxt < core.books.end() && nxt < self.board.una + core.config.receiver_window
+        nxt < self.written(core) && nxt < self.board.una + core.receiver_window()
     }
 
     /// tcp_xmit_retransmit_queue().
@@ -195,7 +224,12 @@ impl Linux {
             return None;
         }
         self.sending.burst -= 1;
-        Some(self.send_new(core))
+        let seq = self.send_new(core);
+        if self.sending.burst == 0 {
+            // tcp_event_new_data_sent() of the burst.
+            self.check_space(core);
+        }
+        Some(seq)
     }
 
     fn next_burst(&mut self, core: &Core) -> Option<u64> {
@@ -204,24 +238,28 @@ impl Linux {
             // The SYN.
             return Some(1);
         }
-        if self.board.una == 0 || nxt >= core.books.end() {
+        if self.board.una == 0 || nxt >= self.written(core) {
             return None;
         }
         let (cwnd, in_flight) = (whole(core), self.board.in_flight());
-        if in_flight >= cwnd {
+        if in_flight >= cwnd || self.sending.one == Some(true) {
             return None;
         }
         let burst = self.burst_segments(core);
         let quota = (cwnd / 2).max(1).min(cwnd - in_flight).min(burst);
-        let window = (self.board.una + core.config.receiver_window).saturating_sub(nxt);
+        let head = self.queue.head(nxt, quota)?;
+        let window = (self.board.una + core.receiver_window()).saturating_sub(nxt);
         if window == 0 {
             return None;
         }
-        let unsent = core.books.end() - nxt;
-        if unsent > 1 && self.defers(core, burst, window, unsent) {
+        let waits = self.sending.one.is_none() && head.left > 1;
+        if waits && self.defers(core, burst, window, head) {
             return None;
         }
-        Some(quota.min(window).min(unsent))
+        self.sending.one = self.sending.one.map(|_| true);
+        let segments = quota.min(window).min(head.left);
+        self.queue.leaves(nxt, segments);
+        Some(segments)
     }
 
     /// tcp_tso_autosize().
@@ -236,7 +274,7 @@ impl Linux {
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    fn defers(&mut self, core: &Core, burst: u64, window: u64, unsent: u64) -> bool {
+    fn defers(&mut self, core: &Core, burst: u64, window: u64, head: Head) -> bool {
         if self.state >= Ca::Recovery
             || core.now.since(core.books.last_sent()).as_nanos() > DEFER_MOST
         {
@@ -245,19 +283,20 @@ impl Linux {
         let cwnd = whole(core);
         let of_window = cwnd - self.board.in_flight();
         let limit = window.min(of_window);
-        let third = cwnd.min(core.config.receiver_window);
-        if limit >= burst || limit >= unsent || 3 * limit >= third {
+        let third = cwnd.min(core.receiver_window());
+        let is_whole = !head.is_last && limit >= head.left;
+        if limit >= burst || is_whole || 3 * limit >= third {
             return false;
         }
-        let (Some(head), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {
+        let (Some(oldest), Some(srtt)) = (self.board.head(), core.path.rto.srtt()) else {
             return false;
         };
-        let expected = head.sent + srtt;
+        let expected = oldest.sent + srtt;
         let soon = (srtt.as_nanos() / 2).min(DEFER_MOST);
         if expected.since(core.now).as_nanos() > soon {
             return false;
         }
-        self.sending.limited |= of_window < window && of_window <= unsent;
+        self.sending.limited |= of_window < window && of_window <= head.left;
         true
     }
 
@@ -266,7 +305,7 @@ impl Linux {
         self.sending.burst = 0;
         let sent = std::mem::take(&mut self.sending.sent);
         let limited = std::mem::take(&mut self.sending.limited);
-        if sent == 0 && self.board.nxt() >= core.books.end() {
+        if sent == 0 && self.board.nxt() >= self.written(core) {
             // There was nothing to send.
             return;
         }

@@ -13,7 +13,7 @@ use midflight_control::Listens;
 use midflight_units::Instant;
 
 use super::Core;
-use crate::segment::{Ack, Says, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, Content, Says, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -60,6 +60,7 @@ impl Core {
             self.close_window();
         }
         self.follow_train();
+        self.owe_ack();
         self.hold();
     }
 
@@ -67,6 +68,7 @@ impl Core {
     pub(super) fn hold(&mut self) {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
+        self.held |= self.peer.owes_ack();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
@@ -83,7 +85,9 @@ impl Core {
             bytes: ACK_HEADER_BYTES,
             retransmission: true,
             sent: self.now,
-            probe: true,
+            content: Content::WindowProbe,
+            push: false,
+            echo_ms: 0,
             option: None,
         })
     }

@@ -65,7 +65,7 @@ impl Core {
     #[cold]
     pub(crate) fn hand_options(&mut self, segment: &mut Segment) {
         let syn_again = segment.seq == 0 && segment.retransmission;
-        if segment.option.is_some() || segment.probe || syn_again {
+        if segment.option.is_some() || !segment.has_data() || syn_again {
             return;
         }
         if segment.seq > 0 && !segment.retransmission {

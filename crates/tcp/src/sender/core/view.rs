@@ -37,7 +37,7 @@ impl Core {
 
     pub(super) fn may_send_new(&self) -> bool {
         self.books.max() < self.books.end()
-            && self.books.max() < self.books.una() + self.config.receiver_window
+            && self.books.max() < self.books.una() + self.receiver_window()
     }
 
     pub(crate) fn view(&self) -> SenderView {
@@ -81,7 +81,7 @@ impl Core {
             may_train: self.may_train(),
             may_pace: self.may_pace(),
             segment_bytes: self.config.segment_bytes,
-            receiver_window: self.config.receiver_window,
+            receiver_window: self.receiver_window(),
             sack: self.config.recovery.uses_sack(),
             dup_threshold: self.duplicates_wanted(),
             reordering: self.reordering.map(|(r, _)| r),

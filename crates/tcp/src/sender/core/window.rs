@@ -9,6 +9,7 @@ use crate::event::{Author, Log, SenderEvent};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowState {
     window: Window,
+    /// The receiver's window: the setting's, or what it tells.
     receiver_window: u64,
     /// The whole segments of `cwnd`, at most the receiver's window.
     usable: u64,
@@ -73,6 +74,17 @@ impl WindowState {
         let to = self.window.cwnd;
         self.usable = (to as u64).min(self.receiver_window);
         log.record(now, SenderEvent::Cwnd { to, by });
+    }
+
+    #[inline(always)]
+    pub(super) fn receiver_window(&self) -> u64 {
+        self.receiver_window
+    }
+
+    /// The receiver has told its window.
+    pub(super) fn set_receiver_window(&mut self, segments: u64) {
+        self.receiver_window = segments;
+        self.usable = (self.window.cwnd as u64).min(segments);
     }
 
     /// Sets the threshold. A recovery under way ends with it.

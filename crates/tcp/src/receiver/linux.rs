@@ -1,0 +1,808 @@
+//! When the receiver of Linux 6.12 acknowledges, and what window it offers: quick ACKs, the adaptive
+//! delayed ACK, compressed SACK, and autotuning of the receive buffer. The application reads at once.
+//!
+//! Counted in bytes. What a segment takes of the buffer is what a packet takes that comes without a
+//! network card's own buffers, as in the lab; a card's differ, and with them the windows.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+use midflight_control::jiffies::Jiffies;
+use midflight_units::{Duration, Instant, Seq};
+
+use crate::segment::{SackBlock, SackBlocks};
+
+/// Bytes that the kernel's own structures take of a packet: SKB_TRUESIZE of its small heads.
+const OVERHEAD: u64 = 960;
+/// net.ipv4.tcp_rmem: the buffer at the start and at most.
+const BUFFER: u64 = 131_072;
+const MOST_BUFFER: u64 = 6_291_456;
+/// TCP_RMEM_TO_WIN_SCALE, and the ratio of before the first data.
+const RATIO_SHIFT: u32 = 8;
+const FIRST_RATIO: u64 = 128;
+/// The shift of windows that so large a buffer asks for (tcp_select_initial_window()).
+const WINDOW_SHIFT: u32 = 7;
+/// TCP_INIT_CWND, TCP_MSS_DEFAULT, TCP_MAX_QUICKACKS.
+const INITIAL_SEGMENTS: u64 = 10;
+const MSS_GUESS: u64 = 536;
+const MOST_QUICK: u64 = 16;
+/// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
+const BLOCKS: usize = 4;
+const BLOCKS_EXPECTED: usize = 2;
+/// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
+const DUPLICATES: u32 = 3;
+const MOST_COMPRESSED: u32 = 44;
+/// tcp_comp_sack_delay_ns and tcp_comp_sack_slack_ns.
+const COMPRESS_MOST: u64 = 1_000_000;
+/// Pieces of data in a packet (MAX_SKB_FRAGS).
+const MOST_PARTS: u32 = 17;
+const COMPRESS_SLACK: u64 = 100_000;
+/// Estimates of more are of no use, in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
+const FIRST_RTO: u64 = 1_000_000;
+const LEAST_RTO: u64 = 200_000;
+
+/// A segment with data that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    pub(super) block: SackBlock,
+    /// When it was sent.
+    pub(super) sent: Instant,
+    /// Bytes of data, all of the same size.
+    pub(super) len: u64,
+    pub(super) push: bool,
+    pub(super) echo_ms: u32,
+}
+
+/// Where the receiver stands when it is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) next: Seq,
+    /// Something waits above a gap.
+    pub(super) has_gaps: bool,
+}
+
+/// The packet above a gap that came last, into which the next one may go (tcp_ooo_try_coalesce()).
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    end: Seq,
+    sent: Instant,
+    /// It was part of a burst: one that left alone is still the sender's, and takes nothing in.
+    of_burst: bool,
+    parts: u32,
+}
+
+/// How a segment was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It was expected; it fills the last gap or not.
+    InOrder { ends_gaps: bool },
+    /// It came before.
+    Old,
+    /// Above a gap; all of it came before or not.
+    Above { again: bool },
+    /// Beyond the window, or the window is closed.
+    Beyond,
+}
+
+/// The state beside the sequence space.
+#[derive(Clone, Debug)]
+pub(super) struct LinuxAcks {
+    clock: Jiffies,
+    /// Bytes of data that each sequence number stands for.
+    advmss: u64,
+    // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
+    window: u64,
+    acked: Seq,
+    threshold: u64,
+    clamp: u64,
+    buffer: u64,
+    ratio: u64,
+    /// Segments that wait above a gap, and the first of each packet that they make.
+    above: u64,
+    packets: VecDeque<Seq>,
+    tail: Option<Tail>,
+    /// What the data take that the application has not read.
+    unread: u64,
+    /// What data are taken for full segments (rcv_mss).
+    mss: u64,
+    // Delayed ACKs: icsk_ack.
+    quick: u64,
+    /// In ticks; 0 before the first data.
+    delay: u64,
+    last_data: u64,
+    scheduled: bool,
+    must: bool,
+    pushed: bool,
+    pushed_twice: bool,
+    last_size: u64,
+    /// The tick of the delayed ACK, if one is due.
+    due: Option<u64>,
+    /// The kernel's timer: for which tick, when it rings, and when it was set. It runs on when an ACK
+    /// has left.
+    timer: Option<(u64, Instant, Instant)>,
+    // Compressed SACK.
+    compressed: u32,
+    compressed_at: Option<(Instant, Instant)>,
+    duplicates: u32,
+    duplicates_of: Seq,
+    // RTTs in microseconds, eight times: of the handshake, and of data (rcv_rtt_est).
+    srtt_x8: u64,
+    syn_acked: Option<Instant>,
+    syn_acks: u32,
+    established: bool,
+    rtt_x8: u64,
+    rtt_from: Option<(Instant, u64)>,
+    last_echo: u32,
+    /// The time of timestamps, which a compressed ACK does not look at anew.
+    stamped: Instant,
+    // Autotuning (rcvq_space): bytes of the last RTT, and since when and where it counts.
+    space: u64,
+    space_from: (Instant, Seq),
+    sacks: [SackBlock; BLOCKS],
+    blocks: usize,
+    pub(super) dsack: Option<SackBlock>,
+}
+
+impl LinuxAcks {
+    pub(super) fn new(clock: Jiffies, mss: u32) -> Self {
+        let mss = u64::from(mss.max(1));
+        Self {
+            clock,
+            advmss: mss,
+            window: 0,
+            acked: 0,
+            threshold: 0,
+            clamp: 0,
+            buffer: BUFFER,
+            ratio: FIRST_RATIO,
+            above: 0,
+            packets: VecDeque::new(),
+            tail: None,
+            unread: 0,
+            mss: MSS_GUESS,
+            quick: 0,
+            delay: 0,
+            last_data: 0,
+            scheduled: false,
+            must: false,
+            pushed: false,
+            pushed_twice: false,
+            last_size: 0,
+            due: None,
+            timer: None,
+            compressed: 0,
+            compressed_at: None,
+            duplicates: 0,
+            duplicates_of: 0,
+            srtt_x8: 0,
+            syn_acked: None,
+            syn_acks: 0,
+            established: false,
+            rtt_x8: 0,
+            rtt_from: None,
+            last_echo: 0,
+            stamped: Instant::ZERO,
+            space: 0,
+            space_from: (Instant::ZERO, 0),
+            sacks: [SackBlock { left: 0, right: 0 }; BLOCKS],
+            blocks: 0,
+            dsack: None,
+        }
+    }
+
+    /// Time has passed for timestamps (tcp_mstamp_refresh()).
+    pub(super) fn refresh(&mut self, now: Instant) {
+        self.stamped = now;
+    }
+
+    /// The timestamp of the next ACK.
+    pub(super) fn stamp(&self) -> u32 {
+        millis(self.clock, self.stamped) as u32
+    }
+
+    /// Whether a segment's timestamp is older than the one to be echoed (tcp_paws_check()).
+    pub(super) fn is_stale(&self, sent: Instant, recent: Instant) -> bool {
+        millis(self.clock, sent) < millis(self.clock, recent)
+    }
+
+    // ---- handshake ------------------------------------------------------
+
+    /// A SYN has arrived (tcp_select_initial_window()).
+    pub(super) fn on_syn(&mut self, now: Instant) {
+        if self.established {
+            return;
+        }
+        let space = self.to_window(BUFFER);
+        self.window = space - space % self.advmss.min(space);
+        self.acked = 1;
+        self.syn_acks += 1;
+        self.syn_acked = Some(now);
+    }
+
+    pub(super) fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// The SYN-ACK is acknowledged, or data say so (tcp_rcv_state_process(), tcp_init_buffer_space()).
+    pub(super) fn establish(&mut self, now: Instant) {
+        if std::mem::replace(&mut self.established, true) {
+            return;
+        }
+        if let (Some(sent), 1) = (self.syn_acked, self.syn_acks) {
+            self.srtt_x8 = (micros(sent, now) * 8).max(1);
+        }
+        let most = self.to_window(self.buffer);
+        self.clamp = most;
+        if self.clamp > 2 * self.advmss && self.clamp + self.advmss > most {
+            self.clamp = (2 * self.advmss).max(most - self.advmss);
+        }
+        self.threshold = self.window.min(self.clamp);
+        self.space = self
+            .threshold
+            .min(self.window)
+            .min(INITIAL_SEGMENTS * self.advmss);
+        self.space_from = (now, 1);
+        self.mss = self.advmss.min(self.window / 2).clamp(88, MSS_GUESS);
+    }
+
+    // ---- windows --------------------------------------------------------
+
+    /// tcp_win_from_space() and back.
+    fn to_window(&self, space: u64) -> u64 {
+        (space * self.ratio) >> RATIO_SHIFT
+    }
+
+    fn to_space(&self, window: u64) -> u64 {
+        (window << RATIO_SHIFT) / self.ratio.max(1)
+    }
+
+    /// What packets take that wait for a gap to be filled.
+    fn waiting(&self) -> u64 {
+        self.above * self.advmss + self.packets.len() as u64 * OVERHEAD
+    }
+
+    /// A segment goes above a gap; whether into the packet that came last.
+    fn keep(&mut self, data: &Data) -> bool {
+        let (seq, sent) = (data.block.left, data.sent);
+        self.above += 1;
+        if let Some(tail) = self.tail.as_mut().filter(|tail| tail.end == seq) {
+            tail.of_burst |= tail.sent == sent;
+            if tail.of_burst && tail.parts < MOST_PARTS {
+                *tail = Tail {
+                    end: seq + 1,
+                    sent,
+                    of_burst: true,
+                    parts: tail.parts + 1,
+                };
+                return true;
+            }
+        }
+        let at = self.packets.partition_point(|&first| first < seq);
+        self.packets.insert(at, seq);
+        // The last of a burst says PSH.
+        let is_last = self.tail.is_none_or(|tail| tail.end <= seq);
+        if is_last {
+            self.tail = Some(Tail {
+                end: seq + 1,
+                sent,
+                of_burst: data.push,
+                parts: 1,
+            });
+        }
+        false
+    }
+
+    /// What waited is no longer above a gap (tcp_ofo_queue()). Its packets become one as far as they have
+    /// room: the sender has put together what it knows to have arrived, and so holds none of them.
+    fn release(&mut self, right: Seq, next: Seq) {
+        let moved = next.saturating_sub(right);
+        let packets = self.packets.partition_point(|&first| first < next);
+        self.packets.drain(..packets);
+        self.above -= moved;
+        let packets = (packets as u64).min(moved.div_ceil(MOST_PARTS.into()));
+        self.unread += moved * self.advmss + packets * OVERHEAD;
+        if self.packets.is_empty() {
+            self.tail = None;
+        }
+    }
+
+    /// tcp_space(), where so much is in the buffer.
+    fn free(&self, taken: u64) -> u64 {
+        self.to_window(self.buffer.saturating_sub(taken))
+    }
+
+    /// tcp_receive_window(): what is left of the window.
+    fn left(&self, next: Seq) -> u64 {
+        let since = next.saturating_sub(self.acked) * self.advmss;
+        self.window.saturating_sub(since)
+    }
+
+    /// Whether a segment from here on is beyond the window.
+    pub(super) fn is_beyond(&self, left: Seq, next: Seq) -> bool {
+        left.saturating_sub(next) * self.advmss >= self.left(next)
+    }
+
+    /// The first sequence number that was not acknowledged (rcv_wup).
+    pub(super) fn acked(&self) -> Seq {
+        self.acked
+    }
+
+    /// __tcp_select_window().
+    fn choose_window(&mut self) -> u64 {
+        let mut free = self.free(self.unread + self.waiting());
+        let allowed = self.to_window(self.buffer);
+        let full = self.clamp.min(allowed);
+        let mss = self.mss.min(full);
+        if free < full / 2 {
+            self.quick = 0;
+            free = free >> WINDOW_SHIFT << WINDOW_SHIFT;
+            if free < allowed >> 4 || free < mss {
+                return 0;
+            }
+        }
+        free.min(self.threshold).next_multiple_of(1 << WINDOW_SHIFT)
+    }
+
+    /// tcp_grow_window(), where so much is in the buffer.
+    fn grow_window(&mut self, len: u64, taken: u64) {
+        let room = self
+            .clamp
+            .min(self.free(taken))
+            .saturating_sub(self.threshold);
+        if room == 0 {
+            return;
+        }
+        self.threshold += room.min(2 * self.advmss.max(len));
+        self.quick |= 1;
+    }
+
+    /// The books of an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
+    pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
+        let mut window = self.window;
+        if self.established {
+            window = self.choose_window();
+            let left = self.left(held.next);
+            if window < left {
+                window = left.next_multiple_of(1 << WINDOW_SHIFT);
+            }
+            self.window = window;
+            self.acked = held.next;
+        }
+        self.compressed = 0;
+        self.compressed_at = None;
+        if self.quick > 0 {
+            self.quick -= u64::from(self.scheduled).min(self.quick);
+            if self.quick == 0 {
+                self.delay = self.least_delay();
+            }
+        }
+        self.scheduled = false;
+        self.must = false;
+        self.pushed = false;
+        self.pushed_twice = false;
+        self.due = None;
+        NonZeroU32::new(window.min(u64::from(u32::MAX)) as u32)
+    }
+
+    // ---- data -----------------------------------------------------------
+
+    /// A segment of before, or whose timestamp is: it is acknowledged at once, and not taken
+    /// (tcp_send_dupack()).
+    pub(super) fn refuse(&mut self, block: SackBlock, next: Seq) {
+        if block.left < next {
+            self.enter_quick();
+            self.dsack = Some(SackBlock {
+                left: block.left,
+                right: block.right.min(next),
+            });
+        }
+    }
+
+    /// A segment with data has been taken; whether an ACK leaves before the application reads
+    /// (tcp_data_queue(), __tcp_ack_snd_check()). If not, a timer is set.
+    pub(super) fn take(&mut self, now: Instant, data: &Data, place: Place, held: Held) -> bool {
+        self.measure_echo(data);
+        self.dsack = None;
+        self.scheduled = true;
+        match place {
+            Place::InOrder { ends_gaps } => {
+                self.unread = data.len + OVERHEAD;
+                self.on_data(now, data, held.next);
+                self.release(data.block.right, held.next);
+                self.must |= ends_gaps;
+                self.forget_blocks(held);
+            }
+            Place::Old => {
+                self.dsack = Some(data.block);
+                self.enter_quick();
+            }
+            Place::Beyond => self.enter_quick(),
+            Place::Above { again } => {
+                self.measure_mss(data);
+                self.note_block(data.block);
+                if again {
+                    self.dsack = Some(data.block);
+                } else {
+                    let before = self.waiting();
+                    let taken = if self.keep(data) {
+                        self.waiting()
+                    } else {
+                        before
+                    };
+                    self.grow_window(data.len, taken);
+                }
+            }
+        }
+        self.decide(now, held)
+    }
+
+    /// The application reads what has come in order, of which the first packet ends at `first`; whether
+    /// an ACK leaves then (tcp_cleanup_rbuf()).
+    pub(super) fn read(&mut self, now: Instant, first: Seq, held: Held) -> bool {
+        self.unread = 0;
+        self.adjust_space(now, first, held.next);
+        let unacked = held.next.saturating_sub(self.acked) * self.advmss;
+        let is_pushed = (self.pushed || self.pushed_twice) && !held.has_gaps;
+        if self.scheduled && (unacked > self.mss || is_pushed) {
+            return true;
+        }
+        let left = self.left(held.next);
+        if 2 * left > self.clamp {
+            return false;
+        }
+        let window = self.choose_window();
+        window > 0 && window >= 2 * left
+    }
+
+    /// tcp_event_data_recv().
+    fn on_data(&mut self, now: Instant, data: &Data, next: Seq) {
+        self.measure_mss(data);
+        self.measure_window(now, next);
+        let tick = self.clock.count(now);
+        if self.delay == 0 {
+            self.more_quick();
+            self.delay = self.least_delay();
+        } else {
+            let gap = tick.saturating_sub(self.last_data);
+            let least = self.least_delay();
+            if gap <= least / 2 {
+                self.delay = self.delay / 2 + least / 2;
+            } else if gap < self.delay {
+                let most = self.rto_ticks().min(self.most_delay());
+                self.delay = (self.delay / 2 + gap).min(most);
+            } else if gap > self.rto_ticks() {
+                self.more_quick();
+            }
+        }
+        self.last_data = tick;
+        if data.len >= 128 {
+            self.grow_window(data.len, self.unread + self.waiting());
+        }
+    }
+
+    /// tcp_measure_rcv_mss().
+    fn measure_mss(&mut self, data: &Data) {
+        let last = std::mem::take(&mut self.last_size);
+        if data.len >= self.mss {
+            if data.len != self.mss {
+                let ratio = ((data.len << RATIO_SHIFT) / (data.len + OVERHEAD)).max(1);
+                if ratio != self.ratio {
+                    self.ratio = ratio;
+                    self.clamp = self.to_window(self.buffer);
+                    self.space = self.space.min(self.clamp);
+                }
+            }
+            self.mss = data.len.min(self.advmss);
+            self.pushed |= data.push;
+            return;
+        }
+        // Small segments of at least TCP_MSS_DEFAULT make the guess smaller when two are alike.
+        if data.len >= MSS_GUESS || (data.len >= 88 && !data.push) {
+            self.last_size = data.len;
+            if data.len == last {
+                self.mss = data.len;
+                return;
+            }
+        }
+        self.pushed_twice |= self.pushed;
+        self.pushed = true;
+    }
+
+    fn more_quick(&mut self) {
+        let of_window = match self.window / (2 * self.mss.max(1)) {
+            0 => 2,
+            segments => segments,
+        };
+        self.quick = self.quick.max(of_window.min(MOST_QUICK));
+    }
+
+    /// tcp_enter_quickack_mode().
+    fn enter_quick(&mut self) {
+        self.more_quick();
+        self.delay = self.least_delay();
+    }
+
+    /// TCP_ATO_MIN and TCP_DELACK_MIN, in ticks.
+    fn least_delay(&self) -> u64 {
+        self.clock.per_second() / 25
+    }
+
+    /// TCP_DELACK_MAX.
+    fn most_delay(&self) -> u64 {
+        self.clock.per_second() / 5
+    }
+
+    /// The timeout that the handshake has told (icsk_rto).
+    fn rto_ticks(&self) -> u64 {
+        let rto = match self.srtt_x8 {
+            0 => FIRST_RTO,
+            srtt_x8 => srtt_x8 / 8 + (srtt_x8 / 4).max(LEAST_RTO),
+        };
+        self.clock.of_micros(rto)
+    }
+
+    // ---- which ACK ------------------------------------------------------
+
+    /// __tcp_ack_snd_check(): whether the ACK leaves now; else a timer is set.
+    fn decide(&mut self, now: Instant, held: Held) -> bool {
+        let unacked = held.next.saturating_sub(self.acked) * self.advmss;
+        let is_due =
+            unacked > self.mss && (self.unread == 0 || self.choose_window() >= self.window);
+        if is_due || self.quick > 0 || self.must {
+            return true;
+        }
+        if !held.has_gaps {
+            return self.delay_ack(now);
+        }
+        if self.compressed >= MOST_COMPRESSED {
+            return true;
+        }
+        if self.duplicates_of != held.next {
+            self.duplicates_of = held.next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES {
+            self.duplicates += 1;
+            return true;
+        }
+        self.compressed += 1;
+        if self.compressed_at.is_none() {
+            let mut rtt_x8 = self.rtt_x8;
+            if self.srtt_x8 > 0 {
+                rtt_x8 = rtt_x8.min(self.srtt_x8);
+            }
+            // 5 % of the RTT.
+            let delay = (rtt_x8 * 125 / 20).min(COMPRESS_MOST);
+            let due = now + Duration::from_nanos(delay + COMPRESS_SLACK);
+            self.compressed_at = Some((due, now));
+        }
+        false
+    }
+
+    /// tcp_send_delayed_ack(): whether the ACK leaves now after all.
+    fn delay_ack(&mut self, now: Instant) -> bool {
+        let mut delay = self.delay;
+        if delay > self.least_delay() {
+            let mut most = if self.pushed {
+                self.most_delay()
+            } else {
+                self.clock.per_second() / 2
+            };
+            if self.srtt_x8 > 0 {
+                let rtt = self.clock.of_micros(self.srtt_x8 / 8);
+                most = most.min(rtt.max(self.least_delay()));
+            }
+            delay = delay.min(most);
+        }
+        // tcp_delack_max(): less than the least timeout.
+        let least_rto = self.clock.of_micros(LEAST_RTO).max(2) - 1;
+        delay = delay.min(self.most_delay()).min(least_rto);
+        let tick = self.clock.count(now);
+        let mut due = tick + delay;
+        if let Some(earlier) = self.due {
+            if earlier <= tick + delay / 4 {
+                return true;
+            }
+            due = due.min(earlier);
+        }
+        self.due = Some(due);
+        self.set_timer(now, due);
+        false
+    }
+
+    /// sk_reset_timer() of the delayed ACK.
+    fn set_timer(&mut self, now: Instant, due: u64) {
+        if self.timer.is_some_and(|(tick, ..)| tick == due) {
+            return;
+        }
+        let after = self.clock.length(due.saturating_sub(self.clock.count(now)));
+        self.timer = Some((due, self.clock.rings(now, after), now));
+    }
+
+    /// When something is to be sent, and when that was decided.
+    pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        let delayed = self.timer.map(|(_, due, set)| (due, set));
+        match (delayed, self.compressed_at) {
+            (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
+            (delayed, compressed) => delayed.or(compressed),
+        }
+    }
+
+    /// Whether an ACK leaves as a timer has expired (tcp_delack_timer_handler(), tcp_compressed_ack_kick()).
+    pub(super) fn on_timer(&mut self, now: Instant) -> bool {
+        if self.compressed_at.is_some_and(|(due, _)| due <= now) {
+            self.compressed_at = None;
+            return self.compressed > 0;
+        }
+        if self.timer.is_none_or(|(_, due, _)| due > now) {
+            return false;
+        }
+        self.timer = None;
+        if self.compressed > 0 {
+            self.refresh(now);
+            return true;
+        }
+        let Some(due) = self.due else {
+            return false;
+        };
+        if due > self.clock.count(now) {
+            self.set_timer(now, due);
+            return false;
+        }
+        self.due = None;
+        if !self.scheduled {
+            return false;
+        }
+        let most = self.rto_ticks().min(self.most_delay());
+        self.delay = (2 * self.delay).min(most);
+        self.refresh(now);
+        true
+    }
+
+    // ---- RTTs and autotuning --------------------------------------------
+
+    /// tcp_rcv_rtt_measure_ts().
+    fn measure_echo(&mut self, data: &Data) {
+        if data.echo_ms == self.last_echo {
+            return;
+        }
+        self.last_echo = data.echo_ms;
+        let passed = u64::from(self.stamp().wrapping_sub(data.echo_ms));
+        if data.echo_ms > 0 && data.len >= self.mss && passed > 0 {
+            let sample = passed * 1000;
+            self.rtt_x8 = match self.rtt_x8 {
+                0 => 8 * sample,
+                old if 8 * sample < old => 8 * sample,
+                old => old - old / 8 + sample,
+            };
+        }
+    }
+
+    /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
+    fn measure_window(&mut self, now: Instant, next: Seq) {
+        let at = next * self.advmss;
+        if let Some((since, edge)) = self.rtt_from {
+            if at < edge {
+                return;
+            }
+            let sample_x8 = 8 * micros(since, now).max(1);
+            if self.rtt_x8 == 0 || sample_x8 < self.rtt_x8 {
+                self.rtt_x8 = sample_x8;
+            }
+        }
+        self.rtt_from = Some((now, at + self.window));
+    }
+
+    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`.
+    fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
+        let (since, from) = self.space_from;
+        if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {
+            return;
+        }
+        self.space_from = (now, first);
+        let unread = next.saturating_sub(first);
+        let copied = first.saturating_sub(from).saturating_sub(unread) * self.advmss;
+        if copied <= self.space {
+            return;
+        }
+        let mut window = 2 * copied + 16 * self.advmss;
+        window += 2 * (window * (copied - self.space) / self.space.max(1));
+        let buffer = self.to_space(window).min(MOST_BUFFER);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.to_window(buffer);
+        }
+        self.space = copied;
+    }
+
+    // ---- SACK blocks ----------------------------------------------------
+
+    /// tcp_sack_extend(): the block that takes this one in, widened.
+    fn widen(&mut self, block: SackBlock) -> Option<usize> {
+        let mut blocks = self.sacks[..self.blocks].iter_mut().enumerate();
+        let (at, found) = blocks.find(|(_, b)| touch(**b, block))?;
+        *found = join(*found, block);
+        Some(at)
+    }
+
+    /// tcp_sack_compress_send_ack(): whether a compressed ACK must go before this block is taken in, as
+    /// there are more blocks than an ACK is expected to hold.
+    pub(super) fn flushes(&mut self, block: SackBlock) -> bool {
+        self.compressed > 0 && self.widen(block).unwrap_or(self.blocks) >= BLOCKS_EXPECTED
+    }
+
+    /// tcp_sack_new_ofo_skb().
+    fn note_block(&mut self, block: SackBlock) {
+        if let Some(at) = self.widen(block) {
+            self.sacks[..=at].rotate_right(1);
+            self.join_blocks();
+            return;
+        }
+        self.blocks = (self.blocks + 1).min(BLOCKS);
+        self.sacks[..self.blocks].rotate_right(1);
+        self.sacks[0] = block;
+    }
+
+    /// tcp_sack_maybe_coalesce(): the first block takes in those that it touches.
+    fn join_blocks(&mut self) {
+        let mut first = self.sacks[0];
+        let mut kept = 1;
+        for at in 1..self.blocks {
+            let b = self.sacks[at];
+            if touch(first, b) {
+                first = join(first, b);
+            } else {
+                self.sacks[kept] = b;
+                kept += 1;
+            }
+        }
+        self.sacks[0] = first;
+        self.blocks = kept;
+    }
+
+    /// tcp_sack_remove(): what is acknowledged.
+    fn forget_blocks(&mut self, held: Held) {
+        if !held.has_gaps {
+            self.blocks = 0;
+            return;
+        }
+        let mut kept = 0;
+        for at in 0..self.blocks {
+            if self.sacks[at].left > held.next {
+                self.sacks[kept] = self.sacks[at];
+                kept += 1;
+            }
+        }
+        self.blocks = kept;
+    }
+
+    /// The blocks that an ACK says, a duplicate first; that is said once.
+    pub(super) fn fill(&mut self, sack: &mut SackBlocks, ack: Seq, most: usize) {
+        let duplicate = self.dsack.take();
+        let blocks = duplicate.iter().chain(&self.sacks[..self.blocks]);
+        for &block in blocks.take(most) {
+            sack.push(ack, block);
+        }
+    }
+}
+
+/// Whether they overlap or lie side by side.
+fn touch(a: SackBlock, b: SackBlock) -> bool {
+    a.left <= b.right && b.left <= a.right
+}
+
+fn join(a: SackBlock, b: SackBlock) -> SackBlock {
+    SackBlock {
+        left: a.left.min(b.left),
+        right: a.right.max(b.right),
+    }
+}
+
+fn micros(from: Instant, to: Instant) -> u64 {
+    (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
+}
+
+/// What a clock of milliseconds shows.
+fn millis(clock: Jiffies, at: Instant) -> u64 {
+    (at.as_nanos() + clock.phase.as_nanos()) / 1_000_000
+}

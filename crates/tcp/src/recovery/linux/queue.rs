@@ -1,0 +1,255 @@
+//! What the application has written: the send buffer and its autotuning, and the pieces that data lie in.
+//! The application writes whenever the kernel lets it.
+//!
+//! A piece is one of the kernel's socket buffers. Where it ends shows in two ways: a burst before such
+//! an end is not held back, and the last segment of some pieces tells the receiver to hand on what it has
+//! (PSH), which is acknowledged at once.
+
+use std::collections::VecDeque;
+
+use midflight_units::{Instant, Seq};
+
+use crate::sender::Core;
+
+/// Bytes that the kernel's own structures take of a piece, and of a segment when the buffer is sized
+/// (tcp_sndbuf_expand(): 1460 bytes, headers and the structures, rounded up to a power of two).
+const OVERHEAD: u64 = 960;
+const PER_SEGMENT: u64 = 4352;
+/// net.ipv4.tcp_wmem: the buffer at the start and at most.
+const BUFFER: u64 = 16_384;
+const MOST_BUFFER: u64 = 4_194_304;
+const INITIAL_SEGMENTS: u64 = 10;
+/// TCP_MSS_DEFAULT: a window of no more is not halved.
+const SMALL_WINDOW: u64 = 536;
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// One past its last segment.
+    end: Seq,
+    push: bool,
+}
+
+/// The send buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// From the first that is not acknowledged.
+    pieces: VecDeque<Piece>,
+    /// One past the last segment written, and that when the receiver was last told to hand on.
+    written: Seq,
+    pushed: Seq,
+    /// What has left, as parts of pieces: bursts.
+    parts: VecDeque<Piece>,
+    freed: Seq,
+    /// The first segment of the last burst, and what went again last.
+    begins: Seq,
+    resent: Option<(Seq, Instant)>,
+    /// Bytes in use, and at most.
+    used: u64,
+    buffer: u64,
+    /// The application waits for room.
+    is_full: bool,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            pieces: VecDeque::new(),
+            written: 1,
+            pushed: 1,
+            parts: VecDeque::new(),
+            freed: 1,
+            begins: 0,
+            resent: None,
+            used: 0,
+            buffer: BUFFER,
+            is_full: false,
+        }
+    }
+}
+
+/// What leaves when the application has written a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Push {
+    /// Nothing was written.
+    Nothing,
+    /// A burst (tcp_push_one()).
+    One,
+    /// What may (__tcp_push_pending_frames()).
+    All,
+}
+
+/// The piece that the next new segment is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    /// Segments of it that have not been sent.
+    pub(super) left: u64,
+    /// None follows.
+    pub(super) is_last: bool,
+}
+
+impl Queue {
+    /// One past the last segment that has been written.
+    pub(super) fn written(&self) -> Seq {
+        self.written
+    }
+
+    /// The connection is open: the buffer fits the initial window (tcp_init_buffer_space()).
+    pub(super) fn open(&mut self, cwnd: u64, reordering: u64) {
+        self.expand(cwnd, reordering);
+    }
+
+    /// tcp_sndbuf_expand().
+    fn expand(&mut self, cwnd: u64, reordering: u64) {
+        let segments = cwnd.max(INITIAL_SEGMENTS).max(reordering + 1);
+        let wanted = (2 * segments * PER_SEGMENT).min(MOST_BUFFER);
+        self.buffer = self.buffer.max(wanted);
+    }
+
+    /// tcp_check_space(): wakes the application when a third of the buffer is free.
+    pub(super) fn check_space(&mut self, in_flight: u64, cwnd: u64, reordering: u64) {
+        if !self.is_full {
+            return;
+        }
+        if in_flight < cwnd {
+            self.expand(cwnd, reordering);
+        }
+        let is_writable = self.buffer >= self.used + self.used / 2;
+        self.is_full = !is_writable;
+    }
+
+    /// The application writes a piece more, if there is room (tcp_sendmsg_locked()); what is to be sent then.
+    /// `nxt` is the first segment that has not been sent.
+    pub(super) fn write(&mut self, core: &Core, nxt: Seq, most_bytes: u64) -> Push {
+        let end = core.books.end();
+        if self.is_full || self.written >= end {
+            return Push::Nothing;
+        }
+        let mss = u64::from(core.config.payload_bytes());
+        let window = core.most_window_bytes();
+        let half = if window > SMALL_WINDOW {
+            window / 2
+        } else {
+            window
+        };
+        let goal = (half.min(most_bytes) / mss).max(1);
+        loop {
+            let tail = self.tail(nxt);
+            let added = if tail > 0 && tail < goal {
+                goal - tail
+            } else if self.used < self.buffer {
+                self.used += OVERHEAD;
+                let (end, push) = (self.written, false);
+                self.pieces.push_back(Piece { end, push });
+                goal
+            } else {
+                self.is_full = true;
+                break;
+            };
+            let added = added.min(end - self.written);
+            self.used += added * mss;
+            self.written += added;
+            if let Some(last) = self.pieces.back_mut() {
+                last.end = self.written;
+            }
+            if self.written == end {
+                break;
+            }
+            if (self.written - self.pushed) * mss > window / 2 {
+                self.tell(nxt);
+                return Push::All;
+            }
+            if self.place(nxt) + 1 == self.pieces.len() {
+                return Push::One;
+            }
+        }
+        self.tell(nxt);
+        Push::All
+    }
+
+    /// Segments of the last piece that have not been sent.
+    fn tail(&self, nxt: Seq) -> u64 {
+        let before = self.pieces.len().checked_sub(2);
+        let from = before.and_then(|i| self.pieces.get(i)).map_or(0, |p| p.end);
+        self.written.saturating_sub(from.max(nxt))
+    }
+
+    /// tcp_mark_push() of the last piece, if any of it is left.
+    fn tell(&mut self, nxt: Seq) {
+        if self.written > nxt {
+            if let Some(last) = self.pieces.back_mut() {
+                last.push = true;
+                self.pushed = self.written;
+            }
+        }
+    }
+
+    fn place(&self, seq: Seq) -> usize {
+        self.pieces.partition_point(|p| p.end <= seq)
+    }
+
+    /// The piece of the next new segment, which takes from the next what it lacks of a burst of this size
+    /// (tcp_grow_skb()).
+    pub(super) fn head(&mut self, nxt: Seq, burst: u64) -> Option<Head> {
+        let at = self.place(nxt);
+        let left = self.pieces.get(at)?.end - nxt;
+        let mut is_last = at + 1 == self.pieces.len();
+        let lacks = burst.saturating_sub(left);
+        if lacks > 0 && !is_last {
+            let follower = self.pieces[at + 1];
+            let end = (self.pieces[at].end + lacks).min(follower.end);
+            self.pieces[at].end = end;
+            if end == follower.end {
+                self.pieces[at].push |= follower.push;
+                self.pieces.remove(at + 1);
+                self.used = self.used.saturating_sub(OVERHEAD);
+                is_last = at + 1 == self.pieces.len();
+            }
+        }
+        let left = self.pieces[at].end - nxt;
+        Some(Head { left, is_last })
+    }
+
+    /// So many segments leave as one; those that are left of their piece have structures of their own from
+    /// then on (tso_fragment()).
+    pub(super) fn leaves(&mut self, nxt: Seq, segments: u64) {
+        let end = nxt + segments;
+        let piece = self.pieces.get(self.place(nxt));
+        let is_told = piece.is_some_and(|p| p.end == end && p.push);
+        if piece.is_some_and(|p| p.end > end) {
+            self.used += OVERHEAD;
+        }
+        self.parts.push_back(Piece { end, push: is_told });
+        self.begins = nxt;
+    }
+
+    /// Everything before `una` is acknowledged.
+    pub(super) fn free(&mut self, una: Seq, mss: u64) {
+        while self.parts.front().is_some_and(|p| p.end <= una) {
+            self.parts.pop_front();
+            self.used = self.used.saturating_sub(OVERHEAD);
+        }
+        self.used = self
+            .used
+            .saturating_sub((una.max(self.freed) - self.freed) * mss);
+        self.freed = self.freed.max(una);
+        while self.pieces.front().is_some_and(|p| p.end <= una) {
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Whether the receiver hands on what it has with this segment, which leaves now: the last of a burst, or
+    /// of such a piece. What goes again with the segment before it, and of the same part, is a burst too.
+    pub(super) fn pushes(&mut self, seq: Seq, is_again: bool, now: Instant) -> bool {
+        let is_second = if is_again {
+            let before = self.resent.replace((seq, now));
+            seq > 0 && before == Some((seq - 1, now))
+        } else {
+            seq > self.begins
+        };
+        let at = self.parts.partition_point(|p| p.end <= seq);
+        let part = self.parts.get(at);
+        let before = at.checked_sub(1).and_then(|i| self.parts.get(i));
+        let is_begun = before.is_none_or(|p| p.end < seq);
+        part.is_some_and(|p| p.end == seq + 1 && (p.push || is_second && is_begun))
+    }
+}
