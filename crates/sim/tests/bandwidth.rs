@@ -4,7 +4,7 @@
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, World, WorldConfig};
-use midflight_tcp::{Profile, PROFILES};
+use midflight_tcp::{AckRules, Profile, ReceiverConfig, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
 /// Segments per second that a link carries, and what the sender takes it for
@@ -23,7 +23,11 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
         from: NodeId(0),
         to: NodeId(1),
         sender,
-        receiver: profile.receiver,
+        // The setting above holds the flow steady, and no window that the receiver tells.
+        receiver: ReceiverConfig {
+            acks: AckRules::Rfc,
+            ..profile.receiver
+        },
         policies: Vec::new(),
     };
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
