@@ -1,8 +1,8 @@
 """Make the records of `crates/tcp/tests/kernel` anew: python tests/linux/record.py [NAME...].
 
-Each file has the script of a guest of the lab in its comments. It is run on a kernel (`midflight lab
-build`), and what the sender and the receiver of its flow sent and got is written below. Without a
-change of the kernel or of the script the files stay as they are.
+Each file has the script of a guest of the lab in its comments. It is run on a kernel that
+`midflight lab build` made, and what the sender and the receiver of its flow sent and got is written
+below. Without a change of the kernel or of the script the files stay as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KERNEL = Path(__file__).parents[2] / "crates/tcp/tests/kernel"
 PHASE_MS = 66_810_864
 SENT, DELIVERED = 1, 2
 ABOUT = """\
-# sent NS SEGMENT CWND SSTHRESH SRTT_US RTTVAR_US RTO_US PUSH: a segment leaves, the SYN is segment 0
+# sent NS SEGMENT CWND SSTHRESH SRTT_US RTTVAR_US RTO_US PUSH: a segment leaves, 0 is the SYN
 # ack NS NUMBER ECHO_NS WINDOW STAMP_MS BLOCKS: an ACK arrives, with the window in bytes
 # handshake NS: the sender's ACK of the SYN arrives
 # data NS SEGMENT SENT_NS PUSH ECHO_MS: a segment arrives
@@ -143,7 +143,8 @@ def main(names: list[str]) -> None:
         comments = [line for line in file.read_text().splitlines() if line.startswith("#")]
         script = [line[4:] for line in comments if line.startswith("#   ")]
         title = comments[0]
-        about = f"# Linux {kernel.version}, HZ {kernel.hz}, in the lab (lab/kernel/README.md), by this script:"
+        where = "in the lab (lab/kernel/README.md), by this script:"
+        about = f"# Linux {kernel.version}, HZ {kernel.hz}, {where}"
         (ran,) = run_guests(kernel, [Guest("\n".join(script) + "\n", seed="1.0")])
         lines = list(lines_of(ran.packets))
         most = max(int(line.split()[2]) for line in lines if line.startswith("sent"))
