@@ -131,7 +131,7 @@ def test_what_the_receiver_does_not_agree_to_is_not_used(
     assert missing not in options(seen[1][5])
     later = {kind for *_, data in seen[2:] for kind in options(data)}
     assert later <= {5, 8} - {missing + 1, missing}
-    flows, _, _ = runs.tables(0, 0, one)
+    flows, *_ = runs.tables(0, 0, one)
     assert flows.column("acked") == [acked]
 
 
@@ -139,7 +139,7 @@ def test_what_the_receiver_does_not_agree_to_is_not_used(
 def test_a_receiver_that_compresses_sacks(kernel: Kernel) -> None:
     losses = {"links.wifi.loss": "uniform 1%", "links.lte.loss": "uniform 1%", "end": "60 s"}
     runs, one = ran(kernel, losses)
-    flows, _, counters = runs.tables(0, 0, one)
+    flows, _, counters, *_ = runs.tables(0, 0, one)
     assert flows.column("acked") == [2072]
     by_name = dict(zip(counters.column("counter"), counters.column("value"), strict=True))
     assert by_name["TCPAckCompressed"] > 0

@@ -25,27 +25,33 @@ pub(crate) struct Packet {
     /// The node it goes to.
     pub(crate) to: NodeId,
     kind: Kind,
-    push: bool,
     /// It was sent over a route that was set during the run.
     pub(crate) rerouted: bool,
 }
 
+/// Those of segments are bits: 1 for one that went before, 2 for PSH, 4 for one without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum Kind {
-    Data,
-    Retransmission,
-    WindowProbe,
+    Data = 0,
+    Retransmission = 1,
+    PushedData = 2,
+    PushedRetransmission = 3,
     /// The sender's ACK of a SYN.
-    Acknowledgment,
-    Ack,
+    Acknowledgment = 4,
+    WindowProbe = 5,
+    Ack = 8,
     /// Data, sent for the first time, that carries something besides.
-    WithOption,
+    WithOption = 16,
     /// Of no flow.
-    CrossTraffic,
+    CrossTraffic = 24,
     /// The bytes of a stack, sent by the client or by the server.
-    FromClient,
-    FromServer,
+    FromClient = 32,
+    FromServer = 40,
 }
+
+// Every link copies it: a larger one costs every packet.
+const _: () = assert!(size_of::<Packet>() <= 32);
 
 impl Packet {
     #[inline(always)]
@@ -62,13 +68,14 @@ impl Packet {
             bytes: segment.bytes,
             options: OptionsId(segment.echo_ms),
             to,
-            kind: match (segment.content, segment.retransmission) {
-                (Content::Data, false) => Kind::Data,
-                (Content::Data, true) => Kind::Retransmission,
-                (Content::WindowProbe, _) => Kind::WindowProbe,
-                (Content::Acknowledgment, _) => Kind::Acknowledgment,
+            kind: match (segment.content, segment.push, segment.retransmission) {
+                (Content::Data, false, false) => Kind::Data,
+                (Content::Data, false, true) => Kind::Retransmission,
+                (Content::Data, true, false) => Kind::PushedData,
+                (Content::Data, true, true) => Kind::PushedRetransmission,
+                (Content::WindowProbe, ..) => Kind::WindowProbe,
+                (Content::Acknowledgment, ..) => Kind::Acknowledgment,
             },
-            push: segment.push,
             rerouted: false,
         }
         .with_option(segment.option, options)
@@ -95,7 +102,6 @@ impl Packet {
             options: options.insert(ack),
             to,
             kind: Kind::Ack,
-            push: false,
             rerouted: false,
         }
     }
@@ -110,7 +116,6 @@ impl Packet {
             options: OptionsId::NONE,
             to,
             kind: Kind::CrossTraffic,
-            push: false,
             rerouted: false,
         }
     }
@@ -133,7 +138,6 @@ impl Packet {
                 End::Client => Kind::FromClient,
                 End::Server => Kind::FromServer,
             },
-            push: false,
             rerouted: false,
         }
     }
@@ -206,6 +210,7 @@ impl Packet {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
             Kind::WithOption => Carried::Data(Segment {
                 option: options.segments.get(self.options),
+                echo_ms: 0,
                 ..self.segment()
             }),
             _ => Carried::Data(self.segment()),
@@ -239,22 +244,19 @@ impl Packet {
 
     #[inline(always)]
     fn segment(&self) -> Segment {
+        let bits = self.kind as u8;
         Segment {
             seq: self.number,
             bytes: self.bytes,
-            retransmission: matches!(self.kind, Kind::Retransmission | Kind::WindowProbe),
+            retransmission: bits & 1 != 0,
             sent: self.sent,
             content: match self.kind {
                 Kind::WindowProbe => Content::WindowProbe,
                 Kind::Acknowledgment => Content::Acknowledgment,
                 _ => Content::Data,
             },
-            push: self.push,
-            echo_ms: if self.kind == Kind::WithOption {
-                0
-            } else {
-                self.options.0
-            },
+            push: bits & 2 != 0,
+            echo_ms: self.options.0,
             option: None,
         }
     }
@@ -273,6 +275,7 @@ impl Packet {
     pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
         Segment {
             option: options.remove_option(self.options),
+            echo_ms: 0,
             ..self.segment()
         }
     }

@@ -178,14 +178,19 @@ impl Receiver {
         if self.linux.is_some() {
             return self.on_segment_of_linux(now, segment);
         }
-        if segment.content == Content::Acknowledgment {
-            self.on_empty(segment.seq, segment.sent);
-            return None;
-        }
         if segment.option.is_some() {
             return self.measure(now, *segment);
         }
         self.take(now, arrival(segment), false)
+    }
+
+    /// Takes the sender's ACK of the SYN-ACK, which nothing answers.
+    pub fn on_handshake_ack(&mut self, now: Instant, segment: &Segment) {
+        if self.linux.is_some() {
+            self.take_as_linux(now, segment);
+        } else {
+            self.on_empty(segment.seq, segment.sent);
+        }
     }
 
     /// Takes a block of which nothing need be new, with the timestamp `sent`; returns the ACK to

@@ -83,21 +83,35 @@ impl<O: Observer> World<O> {
         link: LinkId,
     ) {
         let state = &mut self.flows[flow.index()];
-        let event = if segment.content == Content::Acknowledgment {
-            let arrived = true;
-            Event::HandshakeAck { segment, arrived }
-        } else {
-            Event::Arrived {
-                segment,
-                link,
-                rerouted,
-                duplicate: state.receiver.has(segment.seq),
-                overtaken: state.receiver.highest() > segment.seq + 1,
-            }
+        // Observers are inlined for an event of which the kind is known.
+        if segment.content == Content::Acknowledgment {
+            return self.deliver_handshake_ack(flow, segment);
+        }
+        let event = Event::Arrived {
+            segment,
+            link,
+            rerouted,
+            duplicate: state.receiver.has(segment.seq),
+            overtaken: state.receiver.highest() > segment.seq + 1,
         };
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);
         self.acknowledge(flow, ack);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_handshake_ack(&mut self, flow: FlowId, segment: &Segment, arrived: bool) {
+        let event = Event::HandshakeAck { segment, arrived };
+        self.observer.record(self.moment.at, flow, &event);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deliver_handshake_ack(&mut self, flow: FlowId, segment: &Segment) {
+        self.note_handshake_ack(flow, segment, true);
+        let state = &mut self.flows[flow.index()];
+        state.receiver.on_handshake_ack(self.moment.at, segment);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
@@ -155,13 +169,11 @@ impl<O: Observer> World<O> {
         let now = self.moment.at;
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            let event = if segment.content == Content::Acknowledgment {
-                let (segment, arrived) = (&segment, false);
-                Event::HandshakeAck { segment, arrived }
+            if segment.content == Content::Acknowledgment {
+                self.note_handshake_ack(flow, &segment, false);
             } else {
-                Event::Sent(&segment)
-            };
-            self.observer.record(now, flow, &event);
+                self.observer.record(now, flow, &Event::Sent(&segment));
+            }
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);
         }

@@ -583,7 +583,7 @@ impl Core {
             retransmission,
             sent: self.now,
             content: Content::Data,
-            push: std::mem::take(&mut self.peer.push),
+            push: self.peer.push,
             echo_ms: self.peer.stamp_ms(),
             option: None,
         }

@@ -212,9 +212,8 @@ impl LossRecovery for Linux {
         let next = self.choose(core);
         if let Some(seq) = next {
             let is_again = seq < core.books.max();
-            if self.queue.pushes(seq, is_again, core.now) {
-                core.push();
-            }
+            let push = self.queue.pushes(seq, is_again, core.now);
+            core.set_push(push);
         }
         core.loss.set_pipe(self.board.in_flight() as i64);
         next
