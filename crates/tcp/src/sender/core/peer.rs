@@ -88,8 +88,8 @@ impl Core {
         })
     }
 
-    /// The next segment, ends what the application gets at once.
-    pub(crate) fn push(&mut self) {
-        self.peer.push = true;
+    /// Whether the next segment ends what the application gets at once.
+    pub(crate) fn set_push(&mut self, push: bool) {
+        self.peer.push = push;
     }
 }
