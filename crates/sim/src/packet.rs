@@ -29,25 +29,23 @@ pub(crate) struct Packet {
     pub(crate) rerouted: bool,
 }
 
-/// Those of segments are bits: 1 for one that went before, 2 for PSH, 4 for one without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 enum Kind {
-    Data = 0,
-    Retransmission = 1,
-    PushedData = 2,
-    PushedRetransmission = 3,
+    Data,
+    Retransmission,
+    PushedData,
+    PushedRetransmission,
     /// The sender's ACK of a SYN.
-    Acknowledgment = 4,
-    WindowProbe = 5,
-    Ack = 8,
+    Acknowledgment,
+    WindowProbe,
+    Ack,
     /// Data, sent for the first time, that carries something besides.
-    WithOption = 16,
+    WithOption,
     /// Of no flow.
-    CrossTraffic = 24,
+    CrossTraffic,
     /// The bytes of a stack, sent by the client or by the server.
-    FromClient = 32,
-    FromServer = 40,
+    FromClient,
+    FromServer,
 }
 
 // Every link copies it: a larger one costs every packet.
@@ -68,13 +66,13 @@ impl Packet {
             bytes: segment.bytes,
             options: OptionsId(segment.echo_ms),
             to,
-            kind: match (segment.content, segment.push, segment.retransmission) {
-                (Content::Data, false, false) => Kind::Data,
-                (Content::Data, false, true) => Kind::Retransmission,
-                (Content::Data, true, false) => Kind::PushedData,
-                (Content::Data, true, true) => Kind::PushedRetransmission,
-                (Content::WindowProbe, ..) => Kind::WindowProbe,
-                (Content::Acknowledgment, ..) => Kind::Acknowledgment,
+            kind: match (segment.content, segment.retransmission) {
+                (Content::Data, false) if segment.push => Kind::PushedData,
+                (Content::Data, true) if segment.push => Kind::PushedRetransmission,
+                (Content::Data, false) => Kind::Data,
+                (Content::Data, true) => Kind::Retransmission,
+                (Content::WindowProbe, _) => Kind::WindowProbe,
+                (Content::Acknowledgment, _) => Kind::Acknowledgment,
             },
             rerouted: false,
         }
@@ -244,18 +242,20 @@ impl Packet {
 
     #[inline(always)]
     fn segment(&self) -> Segment {
-        let bits = self.kind as u8;
         Segment {
             seq: self.number,
             bytes: self.bytes,
-            retransmission: bits & 1 != 0,
+            retransmission: matches!(
+                self.kind,
+                Kind::Retransmission | Kind::PushedRetransmission | Kind::WindowProbe
+            ),
             sent: self.sent,
             content: match self.kind {
                 Kind::WindowProbe => Content::WindowProbe,
                 Kind::Acknowledgment => Content::Acknowledgment,
                 _ => Content::Data,
             },
-            push: bits & 2 != 0,
+            push: matches!(self.kind, Kind::PushedData | Kind::PushedRetransmission),
             echo_ms: self.options.0,
             option: None,
         }
