@@ -268,7 +268,7 @@ pub trait Line {
     fn send(&mut self, datagram: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Drives a sender until it is done or the run over; its turns, for a [`Twin`].
+/// Drives a sender until it is done or the run over; its turns, from which a twin replays it.
 ///
 /// # Errors
 /// The reason as a sentence: the device's, or that of a datagram that cannot be read.
