@@ -52,6 +52,10 @@ struct mf_cb {
 
 #define MF_CB(skb) ((struct mf_cb *)(skb)->cb)
 
+/* A packet in the memory of the host that gets it. */
+#define MF_BUFFER 2048
+#define MF_HEADROOM 64
+
 /* A packet on a link. Without a buffer it is traffic of others. */
 struct mf_transit {
 	struct sk_buff *skb;
@@ -784,10 +788,45 @@ struct mf_device {
 	u16 node;
 };
 
-static void mf_send(struct sk_buff *skb, u16 node, const struct mf_state *state)
+/* What the host at the far end holds of a packet is its own: a linear buffer of half a page, or of as many as it needs, as
+ * drivers of network cards have it. The sender's buffer is free at once, and its data are not shared.
+ */
+static struct sk_buff *mf_copy(struct sk_buff *skb)
 {
-	const struct iphdr *ip = (const struct iphdr *)skb->data;
+	u32 room = MF_HEADROOM + skb->len + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	u32 size = roundup(SKB_DATA_ALIGN(room), MF_BUFFER);
+	void *buffer = netdev_alloc_frag(size);
+	struct sk_buff *copy;
+
+	if (!buffer)
+		return NULL;
+	copy = build_skb(buffer, size);
+	if (!copy) {
+		skb_free_frag(buffer);
+		return NULL;
+	}
+	skb_reserve(copy, MF_HEADROOM);
+	if (skb_copy_bits(skb, 0, skb_put(copy, skb->len), skb->len)) {
+		kfree_skb(copy);
+		return NULL;
+	}
+	copy->ip_summed = skb->ip_summed;
+	if (skb->ip_summed == CHECKSUM_PARTIAL) {
+		copy->csum_start = skb_headroom(copy) + skb_checksum_start_offset(skb);
+		copy->csum_offset = skb->csum_offset;
+	}
+	return copy;
+}
+
+static void mf_send(struct sk_buff *original, u16 node, const struct mf_state *state)
+{
 	u64 now = ktime_get_ns() - mf.origin;
+	struct sk_buff *skb = mf_copy(original);
+	const struct iphdr *ip;
+
+	dev_consume_skb_any(original);
+	if (!skb)
+		return;
 
 	if (!pskb_may_pull(skb, sizeof(*ip)) || !mf.started || ktime_get_ns() < mf.origin) {
 		dev_kfree_skb_any(skb);
@@ -798,8 +837,6 @@ static void mf_send(struct sk_buff *skb, u16 node, const struct mf_state *state)
 		dev_kfree_skb_any(skb);
 		return;
 	}
-	skb_orphan(skb);
-	skb_dst_drop(skb);
 	MF_CB(skb)->packet = mf.packets++;
 	MF_CB(skb)->source = node;
 	MF_CB(skb)->target = min_t(u32, (ntohl(ip->daddr) & 0xffff) - 1, MF_NODES - 1);

@@ -11,6 +11,7 @@
 //! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
 
 mod linux;
+mod memory;
 
 use educe::Educe;
 use std::collections::VecDeque;
@@ -176,7 +177,7 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
-            return self.on_segment_of_linux(now, segment);
+            return self.on_segment_of_linux(now, *segment);
         }
         if segment.option.is_some() {
             return self.measure(now, *segment);
@@ -469,15 +470,15 @@ const SACK_HEAD: u8 = 4;
 impl Receiver {
     #[cold]
     #[inline(never)]
-    fn on_segment_of_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+    fn on_segment_of_linux(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
         let says = segment.option.and_then(|option| {
-            let report = self.measurement.on_segment(now, segment);
+            let report = self.measurement.on_segment(now, &segment);
             match option {
                 SegmentOption::Request(request) => request.response().map(Says::Approved),
                 _ => report.map(Says::from),
             }
         });
-        let mut ack = self.take_as_linux(now, segment);
+        let mut ack = self.take_as_linux(now, &segment);
         if let (Some(says), false) = (says, self.closed) {
             // What a measurement has told is not delayed.
             let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
@@ -525,12 +526,12 @@ impl Receiver {
         } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
             Place::Beyond
         } else if block.left > next {
-            Place::Above { again }
+            let flushed = self.linux.as_deref_mut()?.acks.flushes(block);
+            Place::Above { again, flushed }
         } else {
             Place::InOrder { ends_gaps: false }
         };
-        let flushes =
-            matches!(place, Place::Above { .. }) && self.linux.as_deref_mut()?.acks.flushes(block);
+        let flushes = matches!(place, Place::Above { flushed: true, .. });
         let first = flushes.then(|| self.acknowledge_as_linux());
         let had_gaps = !self.above.is_empty();
         if !matches!(place, Place::Old | Place::Beyond) {

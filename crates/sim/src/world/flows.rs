@@ -83,9 +83,9 @@ impl<O: Observer> World<O> {
         link: LinkId,
     ) {
         let state = &mut self.flows[flow.index()];
-        // Observers are inlined for an event of which the kind is known.
+        // Observers are inlined for an event of which the kind is known. A segment by reference would have to lie in memory.
         if segment.content == Content::Acknowledgment {
-            return self.deliver_handshake_ack(flow, segment);
+            return self.deliver_handshake_ack(flow, *segment);
         }
         let event = Event::Arrived {
             segment,
@@ -101,17 +101,20 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn note_handshake_ack(&mut self, flow: FlowId, segment: &Segment, arrived: bool) {
-        let event = Event::HandshakeAck { segment, arrived };
+    fn note_handshake_ack(&mut self, flow: FlowId, segment: Segment, arrived: bool) {
+        let event = Event::HandshakeAck {
+            segment: &segment,
+            arrived,
+        };
         self.observer.record(self.moment.at, flow, &event);
     }
 
     #[cold]
     #[inline(never)]
-    fn deliver_handshake_ack(&mut self, flow: FlowId, segment: &Segment) {
+    fn deliver_handshake_ack(&mut self, flow: FlowId, segment: Segment) {
         self.note_handshake_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
-        state.receiver.on_handshake_ack(self.moment.at, segment);
+        state.receiver.on_handshake_ack(self.moment.at, &segment);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
@@ -170,7 +173,7 @@ impl<O: Observer> World<O> {
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             if segment.content == Content::Acknowledgment {
-                self.note_handshake_ack(flow, &segment, false);
+                self.note_handshake_ack(flow, segment, false);
             } else {
                 self.observer.record(now, flow, &Event::Sent(&segment));
             }

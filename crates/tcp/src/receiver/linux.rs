@@ -1,19 +1,16 @@
 //! When the receiver of Linux 6.12 acknowledges, and what window it offers: quick ACKs, the adaptive
 //! delayed ACK, compressed SACK, and autotuning of the receive buffer. The application reads at once.
 //!
-//! Counted in bytes. What a segment takes of the buffer is what a packet takes that comes without a
-//! network card's own buffers, as in the lab; a card's differ, and with them the windows.
+//! Counted in bytes.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
+use super::memory::{self, Waiting};
 use crate::segment::{SackBlock, SackBlocks};
 
-/// Bytes that the kernel's own structures take of a packet: SKB_TRUESIZE of its small heads.
-const OVERHEAD: u64 = 960;
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
 const BUFFER: u64 = 131_072;
 const MOST_BUFFER: u64 = 6_291_456;
@@ -34,8 +31,6 @@ const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// tcp_comp_sack_delay_ns and tcp_comp_sack_slack_ns.
 const COMPRESS_MOST: u64 = 1_000_000;
-/// Pieces of data in a packet (MAX_SKB_FRAGS).
-const MOST_PARTS: u32 = 17;
 const COMPRESS_SLACK: u64 = 100_000;
 /// Estimates of more are of no use, in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
 const FIRST_RTO: u64 = 1_000_000;
@@ -61,16 +56,6 @@ pub(super) struct Held {
     pub(super) has_gaps: bool,
 }
 
-/// The packet above a gap that came last, into which the next one may go (tcp_ooo_try_coalesce()).
-#[derive(Clone, Copy, Debug)]
-struct Tail {
-    end: Seq,
-    sent: Instant,
-    /// It was part of a burst: one that left alone is still the sender's, and takes nothing in.
-    of_burst: bool,
-    parts: u32,
-}
-
 /// How a segment was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -78,8 +63,8 @@ pub(super) enum Place {
     InOrder { ends_gaps: bool },
     /// It came before.
     Old,
-    /// Above a gap; all of it came before or not.
-    Above { again: bool },
+    /// Above a gap; all of it came before or not, and an ACK has left for what waited before it or not.
+    Above { again: bool, flushed: bool },
     /// Beyond the window, or the window is closed.
     Beyond,
 }
@@ -97,10 +82,7 @@ pub(super) struct LinuxAcks {
     clamp: u64,
     buffer: u64,
     ratio: u64,
-    /// Segments that wait above a gap, and the first of each packet that they make.
-    above: u64,
-    packets: VecDeque<Seq>,
-    tail: Option<Tail>,
+    waiting: Waiting,
     /// What the data take that the application has not read.
     unread: u64,
     /// What data are taken for full segments (rcv_mss).
@@ -155,9 +137,7 @@ impl LinuxAcks {
             clamp: 0,
             buffer: BUFFER,
             ratio: FIRST_RATIO,
-            above: 0,
-            packets: VecDeque::new(),
-            tail: None,
+            waiting: Waiting::default(),
             unread: 0,
             mss: MSS_GUESS,
             quick: 0,
@@ -256,56 +236,6 @@ impl LinuxAcks {
         (window << RATIO_SHIFT) / self.ratio.max(1)
     }
 
-    /// What packets take that wait for a gap to be filled.
-    fn waiting(&self) -> u64 {
-        self.above * self.advmss + self.packets.len() as u64 * OVERHEAD
-    }
-
-    /// A segment goes above a gap; whether into the packet that came last.
-    fn keep(&mut self, data: &Data) -> bool {
-        let (seq, sent) = (data.block.left, data.sent);
-        self.above += 1;
-        if let Some(tail) = self.tail.as_mut().filter(|tail| tail.end == seq) {
-            tail.of_burst |= tail.sent == sent;
-            if tail.of_burst && tail.parts < MOST_PARTS {
-                *tail = Tail {
-                    end: seq + 1,
-                    sent,
-                    of_burst: true,
-                    parts: tail.parts + 1,
-                };
-                return true;
-            }
-        }
-        let at = self.packets.partition_point(|&first| first < seq);
-        self.packets.insert(at, seq);
-        // The last of a burst says PSH.
-        let is_last = self.tail.is_none_or(|tail| tail.end <= seq);
-        if is_last {
-            self.tail = Some(Tail {
-                end: seq + 1,
-                sent,
-                of_burst: data.push,
-                parts: 1,
-            });
-        }
-        false
-    }
-
-    /// What waited is no longer above a gap (tcp_ofo_queue()). Its packets become one as far as they have
-    /// room: the sender has put together what it knows to have arrived, and so holds none of them.
-    fn release(&mut self, right: Seq, next: Seq) {
-        let moved = next.saturating_sub(right);
-        let packets = self.packets.partition_point(|&first| first < next);
-        self.packets.drain(..packets);
-        self.above -= moved;
-        let packets = (packets as u64).min(moved.div_ceil(MOST_PARTS.into()));
-        self.unread += moved * self.advmss + packets * OVERHEAD;
-        if self.packets.is_empty() {
-            self.tail = None;
-        }
-    }
-
     /// tcp_space(), where so much is in the buffer.
     fn free(&self, taken: u64) -> u64 {
         self.to_window(self.buffer.saturating_sub(taken))
@@ -329,7 +259,7 @@ impl LinuxAcks {
 
     /// __tcp_select_window().
     fn choose_window(&mut self) -> u64 {
-        let mut free = self.free(self.unread + self.waiting());
+        let mut free = self.free(self.unread + self.waiting.size());
         let allowed = self.to_window(self.buffer);
         let full = self.clamp.min(allowed);
         let mss = self.mss.min(full);
@@ -406,9 +336,9 @@ impl LinuxAcks {
         self.scheduled = true;
         match place {
             Place::InOrder { ends_gaps } => {
-                self.unread = data.len + OVERHEAD;
+                self.unread = memory::truesize(data.len);
                 self.on_data(now, data, held.next);
-                self.release(data.block.right, held.next);
+                self.unread = self.waiting.release(data.block.left, data.len, held.next);
                 self.must |= ends_gaps;
                 self.forget_blocks(held);
             }
@@ -417,15 +347,15 @@ impl LinuxAcks {
                 self.enter_quick();
             }
             Place::Beyond => self.enter_quick(),
-            Place::Above { again } => {
+            Place::Above { again, flushed } => {
                 self.measure_mss(data);
                 self.note_block(data.block);
                 if again {
                     self.dsack = Some(data.block);
                 } else {
-                    let before = self.waiting();
-                    let taken = if self.keep(data) {
-                        self.waiting()
+                    let before = self.waiting.size();
+                    let taken = if self.waiting.keep(data.block.left, data.len) {
+                        self.waiting.size()
                     } else {
                         before
                     };
@@ -433,7 +363,9 @@ impl LinuxAcks {
                 }
             }
         }
-        self.decide(now, held)
+        // What tcp_sack_compress_send_ack() sent was the ACK of this segment, too: none is scheduled any more.
+        self.scheduled = !matches!(place, Place::Above { flushed: true, .. });
+        self.scheduled && self.decide(now, held)
     }
 
     /// The application reads what has come in order, of which the first packet ends at `first`; whether
@@ -476,7 +408,7 @@ impl LinuxAcks {
         }
         self.last_data = tick;
         if data.len >= 128 {
-            self.grow_window(data.len, self.unread + self.waiting());
+            self.grow_window(data.len, self.unread + self.waiting.size());
         }
     }
 
@@ -485,7 +417,7 @@ impl LinuxAcks {
         let last = std::mem::take(&mut self.last_size);
         if data.len >= self.mss {
             if data.len != self.mss {
-                let ratio = ((data.len << RATIO_SHIFT) / (data.len + OVERHEAD)).max(1);
+                let ratio = ((data.len << RATIO_SHIFT) / memory::truesize(data.len)).max(1);
                 if ratio != self.ratio {
                     self.ratio = ratio;
                     self.clamp = self.to_window(self.buffer);

@@ -1,0 +1,111 @@
+//! What the packets of a receiver of Linux take of its receive buffer: each comes in a buffer of its own,
+//! of half a page or of as many as it needs, as from the drivers of many network cards. One that continues
+//! another goes into it as far as there is room, and gives its structures back (tcp_try_coalesce()).
+
+use std::collections::VecDeque;
+
+use midflight_units::Seq;
+
+/// Bytes of struct sk_buff and of struct skb_shared_info, each in whole cache lines.
+const HEAD: u64 = 256;
+const SHARED: u64 = 320;
+/// What a driver leaves free before the packet (NET_SKB_PAD), and the headers of IP and TCP with timestamps.
+const BEFORE_DATA: u64 = 64 + 52;
+/// Half a page.
+const BUFFER: u64 = 2048;
+/// Pieces of data beside the first (MAX_SKB_FRAGS).
+const MOST_PIECES: u32 = 17;
+
+/// What the kernel counts for a packet with so many bytes of data (skb->truesize).
+pub(super) fn truesize(len: u64) -> u64 {
+    HEAD + (BEFORE_DATA + len + SHARED).next_multiple_of(BUFFER)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    first: Seq,
+    end: Seq,
+    /// Bytes in use, and those that more data could be copied into.
+    size: u64,
+    room: u64,
+    len: u64,
+    pieces: u32,
+}
+
+impl Packet {
+    fn new(seq: Seq, len: u64) -> Self {
+        let size = truesize(len);
+        Self {
+            first: seq,
+            end: seq + 1,
+            size,
+            room: size - HEAD - SHARED - BEFORE_DATA - len,
+            len,
+            pieces: 0,
+        }
+    }
+
+    /// skb_try_coalesce(): takes in the packet that follows, if there is room.
+    fn takes(&mut self, next: &Self) -> bool {
+        if self.end != next.first {
+            return false;
+        }
+        if self.pieces == 0 && next.len <= self.room {
+            self.room -= next.len;
+        } else if self.pieces + next.pieces < MOST_PIECES {
+            self.pieces += 1 + next.pieces;
+            self.size += next.size - HEAD;
+        } else {
+            return false;
+        }
+        self.len += next.len;
+        self.end = next.end;
+        true
+    }
+}
+
+/// The packets that wait for a gap to be filled, in order (out_of_order_queue).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    packets: VecDeque<Packet>,
+    size: u64,
+}
+
+impl Waiting {
+    /// Bytes of the buffer in use.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A segment goes above a gap (tcp_data_queue_ofo()); whether into the packet before it.
+    pub(super) fn keep(&mut self, seq: Seq, len: u64) -> bool {
+        let packet = Packet::new(seq, len);
+        let at = self.packets.partition_point(|p| p.first < seq);
+        if let Some(before) = at.checked_sub(1).and_then(|i| self.packets.get_mut(i)) {
+            let size = before.size;
+            if before.takes(&packet) {
+                self.size += before.size - size;
+                return true;
+            }
+        }
+        self.size += packet.size;
+        self.packets.insert(at, packet);
+        false
+    }
+
+    /// A segment in order fills a gap: what followed it goes to the application with it, up to `next`
+    /// (tcp_ofo_queue()). The bytes that this takes until it is read.
+    pub(super) fn release(&mut self, seq: Seq, len: u64, next: Seq) -> u64 {
+        let mut last = Packet::new(seq, len);
+        let mut unread = 0;
+        while let Some(&packet) = self.packets.front().filter(|p| p.first < next) {
+            self.packets.pop_front();
+            self.size -= packet.size;
+            if !last.takes(&packet) {
+                unread += last.size;
+                last = packet;
+            }
+        }
+        unread + last.size
+    }
+}
