@@ -547,7 +547,6 @@ impl Receiver {
         let held = self.held();
         let data = Data {
             block,
-            sent: segment.sent,
             len,
             push: segment.push,
             echo_ms: segment.echo_ms,
@@ -559,7 +558,7 @@ impl Receiver {
             .acks
             .take(now, &data, place, held);
         let second = is_due.then(|| self.acknowledge_as_linux());
-        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, block.right, held);
+        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, held);
         let third = reads.then(|| self.acknowledge_as_linux());
         let mut acks = first.into_iter().chain(second).chain(third);
         let now_due = acks.next();

@@ -17,8 +17,10 @@ use crate::measure::Measured;
 use crate::scenario::Stack;
 use crate::setup::{FlowSetup, Setup, Step};
 
-/// When the script begins on the guest's monotonic clock; by then everything is set up.
-pub const ORIGIN: Instant = Instant::from_nanos(2_000_000_000);
+/// When the script begins on the guest's monotonic clock; by then everything is set up. Its jiffies are then
+/// a multiple of 4096 with HZ 250, 1000 and 100, so that the buckets of its timer wheel are those of a clock that
+/// begins at zero.
+pub const ORIGIN: Instant = Instant::from_nanos(54_240_000_000);
 
 /// Most nodes, links and flows of a guest.
 const MOST: [(&str, usize); 3] = [("nodes", 256), ("links", 512), ("flows", 4096)];

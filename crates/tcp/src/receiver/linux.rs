@@ -40,8 +40,6 @@ const LEAST_RTO: u64 = 200_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
     pub(super) block: SackBlock,
-    /// When it was sent.
-    pub(super) sent: Instant,
     /// Bytes of data, all of the same size.
     pub(super) len: u64,
     pub(super) push: bool,
@@ -85,6 +83,8 @@ pub(super) struct LinuxAcks {
     waiting: Waiting,
     /// What the data take that the application has not read.
     unread: u64,
+    /// Where the first packet of these ends.
+    first_unread: Seq,
     /// What data are taken for full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
@@ -139,6 +139,7 @@ impl LinuxAcks {
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
             unread: 0,
+            first_unread: 0,
             mss: MSS_GUESS,
             quick: 0,
             delay: 0,
@@ -338,7 +339,9 @@ impl LinuxAcks {
             Place::InOrder { ends_gaps } => {
                 self.unread = memory::truesize(data.len);
                 self.on_data(now, data, held.next);
-                self.unread = self.waiting.release(data.block.left, data.len, held.next);
+                let unread = self.waiting.release(data.block.left, data.len, held.next);
+                self.unread = unread.size;
+                self.first_unread = unread.first;
                 self.must |= ends_gaps;
                 self.forget_blocks(held);
             }
@@ -347,7 +350,7 @@ impl LinuxAcks {
                 self.enter_quick();
             }
             Place::Beyond => self.enter_quick(),
-            Place::Above { again, flushed } => {
+            Place::Above { again, .. } => {
                 self.measure_mss(data);
                 self.note_block(data.block);
                 if again {
@@ -368,11 +371,11 @@ impl LinuxAcks {
         self.scheduled && self.decide(now, held)
     }
 
-    /// The application reads what has come in order, of which the first packet ends at `first`; whether
-    /// an ACK leaves then (tcp_cleanup_rbuf()).
-    pub(super) fn read(&mut self, now: Instant, first: Seq, held: Held) -> bool {
+    /// The application reads what has come in order, packet by packet; whether an ACK leaves then
+    /// (tcp_cleanup_rbuf()).
+    pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         self.unread = 0;
-        self.adjust_space(now, first, held.next);
+        self.adjust_space(now, self.first_unread, held.next);
         let unacked = held.next.saturating_sub(self.acked) * self.advmss;
         let is_pushed = (self.pushed || self.pushed_twice) && !held.has_gaps;
         if self.scheduled && (unacked > self.mss || is_pushed) {
@@ -625,7 +628,8 @@ impl LinuxAcks {
         self.rtt_from = Some((now, at + self.window));
     }
 
-    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`.
+    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
+    /// packets that follow, no time has passed since.
     fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
         let (since, from) = self.space_from;
         if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {

@@ -94,18 +94,32 @@ impl Waiting {
     }
 
     /// A segment in order fills a gap: what followed it goes to the application with it, up to `next`
-    /// (tcp_ofo_queue()). The bytes that this takes until it is read.
-    pub(super) fn release(&mut self, seq: Seq, len: u64, next: Seq) -> u64 {
+    /// (tcp_ofo_queue()).
+    pub(super) fn release(&mut self, seq: Seq, len: u64, next: Seq) -> Unread {
         let mut last = Packet::new(seq, len);
-        let mut unread = 0;
+        let mut first = None;
+        let mut size = 0;
         while let Some(&packet) = self.packets.front().filter(|p| p.first < next) {
             self.packets.pop_front();
             self.size -= packet.size;
             if !last.takes(&packet) {
-                unread += last.size;
+                first = first.or(Some(last.end));
+                size += last.size;
                 last = packet;
             }
         }
-        unread + last.size
+        Unread {
+            size: size + last.size,
+            first: first.unwrap_or(last.end),
+        }
     }
+}
+
+/// What the application is to read (sk_receive_queue).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unread {
+    /// Bytes of the buffer in use.
+    pub(super) size: u64,
+    /// Where the first packet ends.
+    pub(super) first: Seq,
 }
