@@ -181,9 +181,10 @@ impl LinuxAcks {
         millis(self.clock, self.stamped) as u32
     }
 
-    /// Whether a segment's timestamp is older than the one to be echoed (tcp_paws_check()).
+    /// Whether a segment's timestamp is older than the one to be echoed, by more than TCP_PAWS_WINDOW
+    /// (tcp_paws_discard()).
     pub(super) fn is_stale(&self, sent: Instant, recent: Instant) -> bool {
-        millis(self.clock, sent) < millis(self.clock, recent)
+        millis(self.clock, sent) + 1 < millis(self.clock, recent)
     }
 
     // ---- handshake ------------------------------------------------------

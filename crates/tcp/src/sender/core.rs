@@ -467,7 +467,9 @@ impl Core {
         self.window_answered = false;
         let sent = ack.ack <= self.books.max();
         if let Some(window) = ack.window.filter(|_| sent) {
-            self.take_window(ack, window);
+            if !self.take_peer(ack, window) {
+                return false;
+            }
         }
         if !self.path.reno && sent {
             self.gauge(ack.ack);

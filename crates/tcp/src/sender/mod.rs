@@ -218,7 +218,7 @@ impl Sender {
 
     fn next_held(&mut self) -> Option<Segment> {
         let core = &mut self.core;
-        if let Some(ack) = core.handshake_ack() {
+        if let Some(ack) = core.empty_ack() {
             return Some(ack);
         }
         if core.is_closed() {

@@ -43,6 +43,11 @@ impl Entry {
         self.tags & RESENT != 0
     }
 
+    /// It is lost and has not been sent again since.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_lost() && !self.is_resent()
+    }
+
     pub(super) fn was_ever_resent(&self) -> bool {
         self.tags & (EVER_RESENT | RESENT) != 0
     }
@@ -286,8 +291,7 @@ impl Board {
             return None;
         }
         let from = self.hint.max(self.una);
-        let is_due = |entry: &Entry| entry.is_lost() && !entry.is_resent();
-        let found = (from..self.nxt()).find(|&seq| self.get(seq).is_some_and(is_due));
+        let found = (from..self.nxt()).find(|&seq| self.get(seq).is_some_and(Entry::is_due));
         self.hint = found.unwrap_or_else(|| self.nxt());
         found
     }

@@ -212,7 +212,7 @@ impl LossRecovery for Linux {
         let next = self.choose(core);
         if let Some(seq) = next {
             let is_again = seq < core.books.max();
-            let push = self.queue.pushes(seq, is_again, core.now);
+            let push = self.queue.pushes(seq, is_again);
             core.set_push(push);
         }
         core.loss.set_pipe(self.board.in_flight() as i64);
@@ -220,6 +220,7 @@ impl LossRecovery for Linux {
     }
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {
+        self.queue.leaves_again(seq, 1);
         self.resend(core, seq, false);
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use midflight_units::{Instant, Seq};
+use midflight_units::Seq;
 
 use crate::sender::Core;
 
@@ -40,9 +40,9 @@ pub(super) struct Queue {
     /// What has left, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
     freed: Seq,
-    /// The first segment of the last burst, and what went again last.
+    /// The first segment of the last burst of new ones, and the last burst of such that went again.
     begins: Seq,
-    resent: Option<(Seq, Instant)>,
+    again: (Seq, Seq),
     /// Bytes in use, and at most.
     used: u64,
     buffer: u64,
@@ -59,7 +59,7 @@ impl Default for Queue {
             parts: VecDeque::new(),
             freed: 1,
             begins: 0,
-            resent: None,
+            again: (0, 0),
             used: 0,
             buffer: BUFFER,
             is_full: false,
@@ -237,19 +237,39 @@ impl Queue {
         }
     }
 
+    /// How many of these segments, from `seq` on, are of one part and so go again as one.
+    pub(super) fn again(&self, seq: Seq, segments: u64) -> u64 {
+        let at = self.parts.partition_point(|p| p.end <= seq);
+        let left = self.parts.get(at).map_or(1, |p| p.end - seq);
+        segments.min(left)
+    }
+
+    /// So many segments leave again as one, and are a part of their own from then on (tcp_fragment()).
+    pub(super) fn leaves_again(&mut self, seq: Seq, segments: u64) {
+        let end = seq + segments;
+        self.cut(seq);
+        self.cut(end);
+        self.again = (seq, end);
+    }
+
+    /// A part begins here; where it is one of two, only the last tells the receiver to hand on.
+    fn cut(&mut self, seq: Seq) {
+        let at = self.parts.partition_point(|p| p.end < seq);
+        let begins = at.checked_sub(1).and_then(|i| self.parts.get(i));
+        let begins = begins.map_or(self.freed, |p| p.end);
+        if self.parts.get(at).is_some_and(|p| p.end > seq) && begins < seq {
+            let (end, push) = (seq, false);
+            self.parts.insert(at, Piece { end, push });
+            self.used += OVERHEAD;
+        }
+    }
+
     /// Whether the receiver hands on what it has with this segment, which leaves now: the last of a burst, or
-    /// of such a piece. What goes again with the segment before it, and of the same part, is a burst too.
-    pub(super) fn pushes(&mut self, seq: Seq, is_again: bool, now: Instant) -> bool {
-        let is_second = if is_again {
-            let before = self.resent.replace((seq, now));
-            seq > 0 && before == Some((seq - 1, now))
-        } else {
-            seq > self.begins
-        };
+    /// of such a piece.
+    pub(super) fn pushes(&self, seq: Seq, is_again: bool) -> bool {
+        let begins = if is_again { self.again.0 } else { self.begins };
         let at = self.parts.partition_point(|p| p.end <= seq);
         let part = self.parts.get(at);
-        let before = at.checked_sub(1).and_then(|i| self.parts.get(i));
-        let is_begun = before.is_none_or(|p| p.end < seq);
-        part.is_some_and(|p| p.end == seq + 1 && (p.push || is_second && is_begun))
+        part.is_some_and(|p| p.end == seq + 1 && (p.push || seq > begins))
     }
 }

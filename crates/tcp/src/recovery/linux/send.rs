@@ -2,6 +2,7 @@
 
 use midflight_units::{Instant, Seq};
 
+use super::board::Entry;
 use super::queue::{Head, Push};
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
@@ -31,6 +32,8 @@ pub(super) struct Sending {
     pub(super) probe_new: bool,
     /// The retransmission timer is set when what is lost has gone.
     pub(super) rearm: bool,
+    /// One past the last segment of the burst under way of such that go again.
+    again_until: Seq,
     /// The head has gone again.
     head_resent: bool,
     /// One burst only, whatever tcp_tso_should_defer() says, and whether it has gone.
@@ -47,6 +50,7 @@ pub(super) struct Sending {
 impl Sending {
     pub(super) fn drop_lost(&mut self) {
         self.lost = false;
+        self.again_until = 0;
         self.new_first = false;
         self.once = None;
         self.probe_new = false;
@@ -73,6 +77,7 @@ impl Linux {
     /// The next segment, and the books of it.
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
+            self.queue.leaves_again(seq, 1);
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -134,21 +139,37 @@ impl Linux {
             .check_space(in_flight, whole(core), self.reordering());
     }
 
+    /// tcp_send_loss_probe() with new data: a burst as the window allows, or one segment in spite of it.
     fn choose_probe(&mut self, core: &mut Core) -> Option<Seq> {
-        self.sending.probe_new = false;
-        if !self.may_send_new(core) {
+        if self.sending.burst == 0 {
+            self.sending.burst = self.probe_burst(core).unwrap_or(0);
+        }
+        if self.sending.burst == 0 {
+            self.sending.probe_new = false;
             self.rearm(core);
             return None;
         }
         let seq = self.send_new(core);
-        self.queue.leaves(seq, 1);
-        self.validate(core, self.board.in_flight() >= whole(core));
-        if self.in_reduction() {
-            self.prr.out += 1;
+        self.sending.burst -= 1;
+        if self.sending.burst == 0 {
+            self.sending.probe_new = false;
+            let sent = std::mem::take(&mut self.sending.sent);
+            self.validate(core, self.board.in_flight() >= whole(core));
+            if self.in_reduction() {
+                self.prr.out += sent;
+            }
+            self.probe_sent(core, false);
         }
-        self.sending.sent = 0;
-        self.probe_sent(core, false);
         Some(seq)
+    }
+
+    fn probe_burst(&mut self, core: &Core) -> Option<u64> {
+        if !self.may_send_new(core) {
+            return None;
+        }
+        let quota = self.quota(core).unwrap_or(1);
+        let head = self.queue.head(self.board.nxt(), quota)?;
+        Some(self.leave(core, quota, head))
     }
 
     /// One past the last segment that the application has written.
@@ -168,6 +189,9 @@ impl Linux {
             return None;
         }
         let seq = self.board.next_lost()?;
+        if seq >= self.sending.again_until {
+            self.sending.again_until = self.begin_again(core, seq);
+        }
         self.resend(core, seq, false);
         if self.in_reduction() {
             self.prr.out += 1;
@@ -179,8 +203,21 @@ impl Linux {
         Some(seq)
     }
 
+    /// A burst of what is lost begins here; one past its last segment (__tcp_retransmit_skb()).
+    fn begin_again(&mut self, core: &Core, seq: Seq) -> Seq {
+        let room = whole(core) - self.board.in_flight();
+        let most = room.min(self.burst_segments(core));
+        let lost = (seq..seq + most)
+            .take_while(|&s| self.board.get(s).is_some_and(Entry::is_due))
+            .count();
+        let segments = self.queue.again(seq, lost as u64);
+        self.queue.leaves_again(seq, segments);
+        seq + segments
+    }
+
     fn end_retransmissions(&mut self, core: &mut Core) {
         self.sending.lost = false;
+        self.sending.again_until = 0;
         if std::mem::take(&mut self.sending.head_resent) {
             core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
         }
@@ -241,25 +278,40 @@ impl Linux {
         if self.board.una == 0 || nxt >= self.written(core) {
             return None;
         }
-        let (cwnd, in_flight) = (whole(core), self.board.in_flight());
-        if in_flight >= cwnd || self.sending.one == Some(true) {
+        if self.sending.one == Some(true) {
             return None;
         }
-        let burst = self.burst_segments(core);
-        let quota = (cwnd / 2).max(1).min(cwnd - in_flight).min(burst);
+        let quota = self.quota(core)?;
         let head = self.queue.head(nxt, quota)?;
-        let window = (self.board.una + core.receiver_window()).saturating_sub(nxt);
-        if window == 0 {
+        if self.window_left(core) == 0 {
             return None;
         }
         let waits = self.sending.one.is_none() && head.left > 1;
-        if waits && self.defers(core, burst, window, head) {
+        if waits && self.defers(core, head) {
             return None;
         }
         self.sending.one = self.sending.one.map(|_| true);
-        let segments = quota.min(window).min(head.left);
-        self.queue.leaves(nxt, segments);
-        Some(segments)
+        Some(self.leave(core, quota, head))
+    }
+
+    /// tcp_cwnd_test(): what the window allows a burst.
+    fn quota(&self, core: &Core) -> Option<u64> {
+        let (cwnd, in_flight) = (whole(core), self.board.in_flight());
+        let room = cwnd.checked_sub(in_flight).filter(|&room| room > 0)?;
+        let half = (cwnd / 2).max(1);
+        Some(half.min(room).min(self.burst_segments(core)))
+    }
+
+    /// Segments that the receiver takes beyond what has been sent.
+    fn window_left(&self, core: &Core) -> u64 {
+        (self.board.una + core.receiver_window()).saturating_sub(self.board.nxt())
+    }
+
+    /// The burst that leaves now: its segments.
+    fn leave(&mut self, core: &Core, quota: u64, head: Head) -> u64 {
+        let segments = quota.min(self.window_left(core)).min(head.left);
+        self.queue.leaves(self.board.nxt(), segments);
+        segments
     }
 
     /// tcp_tso_autosize().
@@ -274,7 +326,8 @@ impl Linux {
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
-    fn defers(&mut self, core: &Core, burst: u64, window: u64, head: Head) -> bool {
+    fn defers(&mut self, core: &Core, head: Head) -> bool {
+        let (burst, window) = (self.burst_segments(core), self.window_left(core));
         if self.state >= Ca::Recovery
             || core.now.since(core.books.last_sent()).as_nanos() > DEFER_MOST
         {

@@ -1,10 +1,13 @@
 //! What the receiver says of itself: its window, and the timestamp that the next segments echo; and the
-//! ACK that it waits for.
+//! ACKs that it gets: that of its SYN, and those that answer ACKs which others have overtaken.
 
 use std::num::NonZeroU32;
 
 use super::Core;
 use crate::segment::{Ack, Content, Segment};
+
+/// TCP_PAWS_WINDOW.
+const PAWS_WINDOW_MS: u32 = 1;
 
 /// The other end, as far as its ACKs tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,9 +17,11 @@ pub(super) struct Peer {
     most: u32,
     /// Its latest timestamp.
     stamp_ms: u32,
-    /// Its SYN is to be acknowledged, and has been.
+    /// An ACK is to be sent; that of its SYN has been.
     owes_ack: bool,
     has_acked: bool,
+    /// The tick of the last ACK that answered one out of order (last_oow_ack_time).
+    answered: Option<u64>,
     /// The next segment ends what the application gets at once.
     pub(super) push: bool,
 }
@@ -46,20 +51,49 @@ impl Core {
         }
     }
 
-    /// The window of an ACK (tcp_may_update_window()).
+    /// What an ACK says of its sender: its timestamp, and its window (tcp_may_update_window()). Whether the ACK
+    /// is taken: one that others have overtaken is not.
     #[cold]
-    pub(super) fn take_window(&mut self, ack: &Ack, window: NonZeroU32) {
+    pub(super) fn take_peer(&mut self, ack: &Ack, window: NonZeroU32) -> bool {
+        let una = self.books.una();
+        let is_news = ack.ack > una || ack.ack == una && window.get() > self.peer.window;
+        if self.is_overtaken(ack, is_news) {
+            self.answer_overtaken();
+            return false;
+        }
         let peer = &mut self.peer;
         peer.stamp_ms = peer.stamp_ms.max(ack.stamp_ms);
-        let is_news =
-            ack.ack > self.books.una() || ack.ack == self.books.una() && window.get() > peer.window;
-        if !is_news {
-            return;
+        if is_news {
+            peer.window = window.get();
+            peer.most = peer.most.max(peer.window);
+            let segments = peer.window / self.config.payload_bytes();
+            self.path.window.set_receiver_window(segments.into());
         }
-        peer.window = window.get();
-        peer.most = peer.most.max(peer.window);
-        let segments = peer.window / self.config.payload_bytes();
-        self.path.window.set_receiver_window(segments.into());
+        true
+    }
+
+    /// Whether an ACK's timestamp is older than those before it (PAWS: tcp_paws_discard()), unless it repeats the
+    /// latest number and is not much older (tcp_disordered_ack()).
+    fn is_overtaken(&self, ack: &Ack, is_news: bool) -> bool {
+        let age_ms = self.peer.stamp_ms.saturating_sub(ack.stamp_ms);
+        if ack.echo.is_none() || age_ms <= PAWS_WINDOW_MS {
+            return false;
+        }
+        let replay_ms = self.path.rto.timeout().as_nanos() * 6 / 5 / 1_000_000;
+        ack.ack != self.books.una() || is_news || u64::from(age_ms) > replay_ms
+    }
+
+    /// It is answered by an ACK, twice a second at most (tcp_oow_rate_limited()).
+    fn answer_overtaken(&mut self) {
+        let clock = self.config.rto.clock;
+        let tick = clock.count(self.now);
+        let limit = clock.per_second() / 2;
+        let is_limited = self.peer.answered.is_some_and(|last| tick < last + limit);
+        if !is_limited {
+            self.peer.answered = Some(tick);
+            self.peer.owes_ack = self.config.handshake_ack;
+        }
+        self.hold();
     }
 
     /// The handshake is over: its ACK is due, once.
@@ -70,14 +104,14 @@ impl Core {
         }
     }
 
-    /// The ACK of the receiver's SYN, if it is due.
-    pub(crate) fn handshake_ack(&mut self) -> Option<Segment> {
+    /// An ACK without data, if one is due.
+    pub(crate) fn empty_ack(&mut self) -> Option<Segment> {
         if !std::mem::take(&mut self.peer.owes_ack) {
             return None;
         }
         self.hold();
         Some(Segment {
-            seq: 1,
+            seq: self.books.max(),
             bytes: self.config.bare_bytes(),
             retransmission: false,
             sent: self.now,
