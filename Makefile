@@ -4,6 +4,7 @@
 # make wheel   build a wheel into dist/, which pip installs where there is no Rust
 # make docs    build the site of the documentation: out/site/index.html
 # make verify  compare the simulator with the reference runs from ns-2
+# make verify-linux  compare the profile linux with recorded runs of a Linux kernel, packet by packet
 # make golden  write what six schemes do in every starter scenario into tests/golden/behaviour.txt
 # make bench   measure the speed, beside ns-2's where that is installed
 # make budget  hold instruction counts against crates/bench/budget.toml; make budget-update writes that file
@@ -26,7 +27,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python lab -type f \
 	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/.*')
 
-.PHONY: demo lab test test-rust test-python wheel docs verify golden bench budget budget-update fuzz no-fuzz profile clean
+.PHONY: demo lab test test-rust test-python wheel docs verify verify-linux golden bench budget budget-update fuzz no-fuzz profile clean
 .DELETE_ON_ERROR:
 
 # Ends by comparing the verdicts with those that README.md and docs/papers.md count.
@@ -73,6 +74,9 @@ docs: .venv/installed .venv/docs-tools
 
 verify: .venv/installed
 	$(BIN)/python tests/ns2/verify.py
+
+verify-linux: .venv/installed
+	$(BIN)/python tests/linux/verify.py
 
 golden: .venv/installed
 	$(BIN)/python tests/golden/behaviour.py

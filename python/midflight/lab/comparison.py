@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,8 +31,11 @@ MEASURES = {
 #: Events that are packets at the sender, and those that tell its state.
 PACKETS = ("send", "rexmit", "ack", "handshake_ack")
 STATES = ("cwnd", "ssthresh", "rto_value")
-#: Packets at the same place count as equal up to this many nanoseconds apart.
+#: Packets count as equal up to this many nanoseconds apart.
 TOLERANCE_NS = 1000
+
+#: Instant in nanoseconds, kind, number, and the sender's state.
+Packet = tuple[int, str, int, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Packets:
 
     simulated: int
     kernel: int
-    #: How many there are with the same kind, number and instant, at the same place of both.
+    #: How many there are with the same kind, number and instant in both.
     equal: int
     #: The first that differ, with the instant in nanoseconds, kind and number, and the sender's
     #: state there by its names; None at the end of one, or if none differ.
@@ -84,7 +89,7 @@ def scaled(table: Table, name: str, row: int) -> float | None:
     return None if value is None else value * MEASURES[name]
 
 
-def packets_of(trace: Table) -> list[tuple[int, str, int, dict[str, float]]]:
+def packets_of(trace: Table) -> list[Packet]:
     """Return instant, kind and number of each packet, and the state that the sender has there."""
     found, state = [], dict.fromkeys(STATES, float("nan"))
     columns = (trace.column(name) for name in ("time_ns", "event", "value"))
@@ -97,23 +102,43 @@ def packets_of(trace: Table) -> list[tuple[int, str, int, dict[str, float]]]:
 
 
 def compare_packets(simulated: Table, kernel: Table) -> Packets:
-    """Compare packets place by place."""
+    """Compare packets: how many are in both, and at which place the two first differ."""
     ours, theirs = packets_of(simulated), packets_of(kernel)
+    found = first_difference(ours, theirs)
+    first = found and (found[0] and described(found[0]), found[1] and described(found[1]))
+    return Packets(len(ours), len(theirs), count_equal(ours, theirs), first)
+
+
+def first_difference(
+    ours: list[Packet], theirs: list[Packet]
+) -> tuple[Packet | None, Packet | None] | None:
+    """Return the packets of the first place at which the two are not the same."""
+    pairs = zip_longest(ours, theirs)
+    return next(((a, b) for a, b in pairs if a is None or b is None or not is_same(a, b)), None)
+
+
+def is_same(a: Packet, b: Packet) -> bool:
+    """Whether kind and number are the same, and the instant to `TOLERANCE_NS`."""
+    return a[1:3] == b[1:3] and abs(a[0] - b[0]) <= TOLERANCE_NS
+
+
+def count_equal(ours: list[Packet], theirs: list[Packet]) -> int:
+    """Count the packets that have an equal one on the other side, at whichever place."""
+    waiting: dict[tuple[str, int], deque[int]] = defaultdict(deque)
+    for at_ns, kind, number, _ in theirs:
+        waiting[kind, number].append(at_ns)
     equal = 0
-    first: tuple[dict[str, Any] | None, dict[str, Any] | None] | None = None
-    for a, b in zip(ours, theirs, strict=False):
-        if a[1:3] == b[1:3] and abs(a[0] - b[0]) <= TOLERANCE_NS:
+    for at_ns, kind, number, _ in ours:
+        instants = waiting[kind, number]
+        while instants and instants[0] < at_ns - TOLERANCE_NS:
+            instants.popleft()
+        if instants and instants[0] <= at_ns + TOLERANCE_NS:
+            instants.popleft()
             equal += 1
-        elif first is None:
-            first = (described(a), described(b))
-    if first is None and len(ours) != len(theirs):
-        both = min(len(ours), len(theirs))
-        rest = [described(one[both]) if len(one) > both else None for one in (ours, theirs)]
-        first = (rest[0], rest[1])
-    return Packets(len(ours), len(theirs), equal, first)
+    return equal
 
 
-def described(packet: tuple[int, str, int, dict[str, float]]) -> dict[str, Any]:
+def described(packet: Packet) -> dict[str, Any]:
     """Return a packet and the state of its sender by their names."""
     at_ns, kind, number, state = packet
     known = {name: value for name, value in state.items() if value == value}

@@ -1,0 +1,292 @@
+"""Compare midflight's `linux` profile with a Linux kernel, packet by packet: make verify-linux.
+
+    python tests/linux/verify.py [--kernel] [--record] [FAMILY...]
+
+The cells are those of `grid.toml`: a scenario file with values for its axes, of which each flow is
+compared. What the kernel's senders sent and got is recorded in `tests/data/linux`, a file for each
+family, so that no kernel is needed. `--kernel` asks the one of `midflight lab list` instead, and
+`--record` writes what that says into these files.
+
+Prints for each family how many flows agree in every packet (kind, number, and instant to 1 us),
+which share of the packets does, and of how many flows the time and the stall are within 2 %; then
+the flows that do not agree, with the first packet that differs. The exit status is 1 if fewer
+packets of a flow agree than `agreement.txt` says, which `--record` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from midflight import _core
+from midflight.lab import comparison
+from midflight.lab.guest import run_guests
+from midflight.lab.runs import KernelRun, LabRuns
+from midflight.lab.store import Kernel, choose
+from midflight.scenario import read_plan
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "data" / "linux"
+AGREEMENT = DATA / "agreement.txt"
+#: By how much times and stalls may differ.
+CLOSE = 0.02
+KINDS = comparison.PACKETS
+MEASURES = ("duration_ns", "stall_ns")
+
+Packet = tuple[int, str, int]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scenario of the grid."""
+
+    family: str
+    label: str
+    plan: _core.Plan
+
+    @property
+    def congestion(self) -> str:
+        """The kernel's congestion control."""
+        return "reno" if self.family == "reno" else "cubic"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a flow of a cell was on one side."""
+
+    name: str
+    measures: tuple[int, ...]
+    packets: list[Packet]
+
+
+def cells(families: Iterable[str]) -> Iterator[Cell]:
+    """Yield the cells of families; of all if none is named."""
+    wanted = set(families)
+    grid = tomllib.loads((HERE / "grid.toml").read_text())["family"]
+    names = [family["name"] for family in grid]
+    if unknown := wanted.difference(names):
+        raise SystemExit(f"no family {sorted(unknown)[0]}; expected {', '.join(names)}")
+    for family in grid:
+        if wanted and family["name"] not in wanted:
+            continue
+        for values in product(*(axis.items() for axis in family["axis"])):
+            sets = [word.split("=", 1) for _, words in values for word in words]
+            pairs = [(path, value.strip('"')) for path, value in sets]
+            label = ", ".join(name for name, _ in values)
+            plan = read_plan(str(HERE / "grid" / family["file"]), sets=pairs)
+            yield Cell(family["name"], label, plan)
+
+
+def measures_of(table: _core.Table, place: int) -> tuple[int, ...]:
+    """Return the measures of a flow; -1 for none."""
+    found = (table.column(name)[place] for name in MEASURES)
+    return tuple(-1 if value is None else int(value) for value in found)
+
+
+def packets_of(trace: _core.Table) -> list[Packet]:
+    """Return the packets that a flow's sender sends and gets."""
+    return [packet[:3] for packet in comparison.packets_of(trace)]
+
+
+def simulate(cell: Cell) -> list[Flow]:
+    """Run a cell in the simulator."""
+    flows, _ = _core.run_plans([cell.plan])
+    setup = cell.plan.setup(0)
+    return [
+        Flow(str(name), measures_of(flows, place), packets_of(setup.trace(flow=name)))
+        for place, name in enumerate(flows.column("flow"))
+    ]
+
+
+def run_on(kernel: Kernel, of: list[Cell]) -> Iterator[list[Flow]]:
+    """Run cells on a kernel, as many at a time as there are cores."""
+    asked = [LabRuns(cell.plan, kernel, (cell.congestion,), sample_ns=0) for cell in of]
+    guests = (one.guest(cell.congestion, 0) for one, cell in zip(asked, of, strict=True))
+    for one, cell, ran in zip(asked, of, run_guests(kernel, guests), strict=True):
+        flows, *_ = one.tables(0, 0, ran)
+        run = KernelRun(cell.plan.setup(0), ran, cell.congestion)
+        yield [
+            Flow(str(name), measures_of(flows, place), packets_of(run.trace(flow=name)))
+            for place, name in enumerate(flows.column("flow"))
+        ]
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def written(flow: Flow, label: str) -> Iterator[str]:
+    """Yield the lines of a flow: its measures, then each packet with the time since the last."""
+    yield "\t".join(["flow", label, flow.name, *map(str, flow.measures)])
+    before = 0
+    for at_ns, kind, number in flow.packets:
+        yield f"{at_ns - before} {KINDS.index(kind)} {number}"
+        before = at_ns
+
+
+def read_record(family: str) -> dict[str, list[Flow]]:
+    """Return the recorded flows of a family by the labels of their cells."""
+    found: dict[str, list[Flow]] = {}
+    at = 0
+    with lzma.open(DATA / f"{family}.xz", "rt") as lines:
+        for line in lines:
+            if line.startswith("flow\t"):
+                _, label, name, *measures = line.rstrip("\n").split("\t")
+                flow = Flow(name, tuple(map(int, measures)), [])
+                found.setdefault(label, []).append(flow)
+                at = 0
+                continue
+            passed, kind, number = map(int, line.split())
+            at += passed
+            flow.packets.append((at, KINDS[kind], number))
+    return found
+
+
+def write_records(of: list[Cell], kernel: list[list[Flow]]) -> None:
+    """Write what the kernel said."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    lines: dict[str, list[str]] = {}
+    for cell, flows in zip(of, kernel, strict=True):
+        for flow in flows:
+            lines.setdefault(cell.family, []).extend(written(flow, cell.label))
+    for family, text in lines.items():
+        data = lzma.compress(("\n".join(text) + "\n").encode(), preset=9 | lzma.PRESET_EXTREME)
+        (DATA / f"{family}.xz").write_bytes(data)
+
+
+# ---- comparison ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A flow on both sides."""
+
+    family: str
+    name: str
+    packets: int
+    equal: int
+    is_exact: bool
+    is_close: bool
+    first: tuple[Packet | None, Packet | None] | None
+
+    @property
+    def line(self) -> str:
+        """What `agreement.txt` says of it."""
+        return f"{self.family}: {self.name}: {self.equal} of {self.packets}"
+
+
+def is_close(ours: int, theirs: int) -> bool:
+    """Whether a measure is the same within 2 %."""
+    return abs(ours - theirs) <= CLOSE * max(ours, theirs)
+
+
+def compare(cell: Cell, ours: Flow, theirs: Flow) -> Compared:
+    """Compare a flow."""
+    sides = [[(*packet, {}) for packet in flow.packets] for flow in (ours, theirs)]
+    equal = comparison.count_equal(*sides)
+    first = comparison.first_difference(*sides)
+    close = all(map(is_close, ours.measures, theirs.measures))
+    name = cell.label + (f", {ours.name}" if cell.family == "flows" else "")
+    most = max(map(len, sides))
+    pair = first and (first[0] and first[0][:3], first[1] and first[1][:3])
+    return Compared(cell.family, name, most, equal, first is None, close, pair)
+
+
+def compare_all(of: list[Cell], kernel: Iterable[list[Flow]]) -> Iterator[Compared]:
+    """Simulate each cell and compare its flows with the kernel's."""
+    for cell, theirs in zip(of, kernel, strict=True):
+        ours = simulate(cell)
+        if [flow.name for flow in ours] != [flow.name for flow in theirs]:
+            raise SystemExit(f"{cell.family}, {cell.label}: the record has other flows")
+        yield from (compare(cell, a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def report(found: list[Compared]) -> None:
+    """Print the table, and what does not agree."""
+    console = Console(width=max(120, Console().width))
+    table = Table("family", *("flows", "exact", "packets", "equal", "time and stall within 2 %"))
+    for family in dict.fromkeys(one.family for one in found):
+        table.add_row(family, *sums([one for one in found if one.family == family]))
+    table.add_section()
+    table.add_row("all", *sums(found))
+    console.print(table)
+    for one in found:
+        if one.first is not None:
+            ours, theirs = map(told, one.first)
+            console.print(f"{one.line}; midflight: {ours}; Linux: {theirs}", highlight=False)
+
+
+def told(packet: Packet | None) -> str:
+    """Return a packet as words."""
+    return "nothing" if packet is None else f"{packet[1]} {packet[2]} at {packet[0]} ns"
+
+
+def sums(of: list[Compared]) -> list[str]:
+    """Return the columns of a row."""
+    exact, close = sum(one.is_exact for one in of), sum(one.is_close for one in of)
+    packets, equal = sum(one.packets for one in of), sum(one.equal for one in of)
+    return [
+        str(len(of)),
+        f"{exact} ({exact / len(of):.1%})",
+        str(packets),
+        f"{equal / max(packets, 1):.2%}",
+        f"{close} ({close / len(of):.1%})",
+    ]
+
+
+def agreement(found: list[Compared]) -> str:
+    """Return the text of `agreement.txt`."""
+    exact = sum(one.is_exact for one in found)
+    return "\n".join([f"{exact} of {len(found)} flows are exact.", *(o.line for o in found), ""])
+
+
+def expected() -> dict[str, int]:
+    """Return how many packets of each flow agreed when the record was made."""
+    found = {}
+    for line in AGREEMENT.read_text().splitlines()[1:]:
+        name, count = line.rsplit(": ", 1)
+        found[name] = int(count.split()[0])
+    return found
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("family", nargs="*", help="only these families of the grid")
+    parser.add_argument("--kernel", action="store_true", help="ask the kernel, not the record")
+    parser.add_argument("--record", action="store_true", help="write what the kernel says")
+    asked = parser.parse_args()
+    of = list(cells(asked.family))
+    if asked.kernel or asked.record:
+        said = run_on(choose(), of)
+        kernel = list(track(said, "kernel", total=len(of), disable=not sys.stderr.isatty()))
+    else:
+        records = {family: read_record(family) for family in {cell.family for cell in of}}
+        kernel = [records[cell.family][cell.label] for cell in of]
+    if asked.record:
+        write_records(of, kernel)
+    found = list(compare_all(of, kernel))
+    report(found)
+    if asked.record:
+        if asked.family:
+            raise SystemExit(f"{AGREEMENT.name} is written of all families")
+        AGREEMENT.write_text(agreement(found))
+        return
+    before = expected()
+    worse = [one for one in found if one.equal < before[f"{one.family}: {one.name}"]]
+    for one in worse:
+        print(f"worse than recorded: {one.line}", file=sys.stderr)
+    raise SystemExit(1 if worse else 0)
+
+
+if __name__ == "__main__":
+    main()
