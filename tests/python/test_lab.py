@@ -479,3 +479,29 @@ def test_packets_are_compared_place_by_place() -> None:
         {"time_ns": 2000, "packet": "send", "number": 2, "cwnd": 10},
         {"time_ns": 2000, "packet": "rexmit", "number": 1, "cwnd": 10},
     )
+
+
+def test_a_comparison_tells_its_progress_once_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from midflight.cli import lab_run
+    from midflight.lab.comparison import Compared, Packets
+    from midflight.lab.runs import LabRuns
+    from midflight.scenario import read_plan
+
+    asked = LabRuns(read_plan("wifi-to-lte"), Kernel(Path(), "6.12.9", 250, ""))
+    packets = Packets(1, 2, 1, (None, None))
+    found = [Compared("cubic", run, "download", {"sent": (1, 2)}, packets) for run in (0, 1)]
+    monkeypatch.setattr(lab_run, "asked_runs", lambda *_of: asked)
+    monkeypatch.setattr("midflight.lab.comparison.compare_runs", lambda _of: iter(found))
+    words = ["lab", "compare", "wifi-to-lte"]
+
+    assert cli.main(words) == 0
+    soon = capsys.readouterr()
+    assert soon.err == ""
+    assert soon.out.endswith("  Linux: none\n")
+    monkeypatch.setattr(lab_run, "QUIET_S", 0.0)
+    assert cli.main(words) == 0
+    late = capsys.readouterr()
+    assert late.err == "1 of 1: flows\n2 of 2: flows\n"
+    assert late.out == soon.out

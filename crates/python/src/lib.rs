@@ -3,6 +3,7 @@
 mod drill;
 mod errors;
 mod estimation;
+mod events;
 mod long_flow;
 mod policy;
 mod roaming;
@@ -666,7 +667,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Startup>()?;
     m.add_class::<scenario::Plan>()?;
     m.add_class::<setup::Setup>()?;
-    m.add_class::<setup::Events>()?;
+    m.add_class::<events::Events>()?;
     m.add_class::<policy::View>()?;
     m.add_class::<policy::LinkInfo>()?;
     m.add_class::<policy::Notice>()?;

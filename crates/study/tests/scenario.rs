@@ -1,53 +1,16 @@
-//! Scenarios: read, refused with one clear sentence, and run as the network of the papers is.
+//! Scenarios run as the network of the papers is.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::LinkInfo;
-use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan, ScenarioRun};
-use midflight_study::{Execution, Flows, Handoff, HandoffKind, REFERENCE_FIXED};
+use midflight_study::scenario::ScenarioRun;
+use midflight_study::{Flows, Handoff, HandoffKind, REFERENCE_FIXED};
 use midflight_units::{Duration, Instant};
 
 mod one_run;
+mod scenarios;
 
 use one_run::{capture_scenario, trace, trace_scenario, TraceRun};
-
-fn read(text: &str, sets: &[(&str, &str)]) -> Result<Plan, String> {
-    let sets: Vec<_> = sets.iter().map(|&(k, v)| (k.into(), v.into())).collect();
-    read_scenario(text, Origin::Toml("mine.toml"), &sets, &[]).map_err(|e| e.to_string())
-}
-
-fn plan(text: &str, sets: &[(&str, &str)]) -> Plan {
-    read(text, sets).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-fn run_all(plans: &[Plan], fork: bool) -> Vec<Vec<ScenarioRun>> {
-    let how = Execution { fork, threads: 2 };
-    run_scenarios(plans, how, |_, _| true).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn run(text: &str, sets: &[(&str, &str)]) -> ScenarioRun {
-    run_all(&[plan(text, sets)], true).remove(0).remove(0)
-}
-
-const PAPER: &str = r#"
-profile = "ns2"
-end = "40 s"
-wired = { rate = "100 Mbit/s", delay = "2 ms" }
-
-[links.old]
-rate = "6400 kbit/s"
-delay = "9 ms"
-
-[links.new]
-rate = "200 kbit/s"
-delay = "300 ms"
-
-[flows.bulk]
-scheme = "sack"
-
-[[handoffs]]
-at = "8.2 s"
-to = "new"
-"#;
+use scenarios::{plan, read, run, run_all, CHANGES, PAPER, TOUR};
 
 /// The same run as the handoff of the papers, which is held against ns-2.
 fn reference(scheme: &str, gap: Option<u64>, flows: Flows) -> (Vec<String>, String) {
@@ -145,51 +108,6 @@ fn several_flows_and_residents_are_too() {
     ];
     assert_eq!(run(PAPER, &sets).digest.to_string(), digest);
 }
-
-const TOUR: &str = r#"
-end = "60 s"
-seed = 7
-runs = 3
-
-[links.wifi]
-preset = "wifi"
-loss = "uniform 0.2%"
-
-[links.lte]
-preset = "lte"
-queue = "100 ms"
-up = { rate = "10 Mbit/s", loss = "uniform 0.1%" }
-
-[links.old]
-preset = "egprs"
-
-[flows.download]
-size = "5 MB"
-scheme = "enhanced"
-
-[flows.upload]
-direction = "up"
-size = "2 MB"
-start = "1 s"
-
-[flows.neighbour]
-on = "lte"
-scheme = "sack"
-start = "0.5 s"
-
-[[handoffs]]
-at = "3 s : 40 s : 4 s"
-to = ["lte", "old", "wifi"]
-gap = "200 ms"
-notice = { delay = "20 ms", lost = "30%" }
-
-[[changes]]
-at = "4 s, 9.5 s"
-link = "lte"
-pause = "100 ms"
-rate = "5 Mbit/s"
-notice = {}
-"#;
 
 #[test]
 fn copies_of_a_common_past_run_as_from_the_start() {
@@ -419,236 +337,6 @@ fn a_link_changes_its_rate() {
     assert_eq!(after.link, "old");
 }
 
-#[test]
-fn what_is_wrong_is_told_with_its_line() {
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str);
-    let cases: &[Case<'_>] = &[
-        (&[], "rate = \"200 kbit\"", "mine.toml:11: links.new.rate: rate \"200 kbit\" has the unknown \"kbit\" as unit; expected bit/s"),
-        (&[], "rat = \"200 kbit/s\"", "mine.toml:11: links.new.rat: unknown field \"rat\""),
-        (&[], "rate = 200", "mine.toml:11: links.new.rate: invalid type: integer \"200\", expected a text such as \"54 Mbit/s\""),
-        (&[], "", "mine.toml:10: links.new: a link without a preset needs a rate"),
-        (&[], "rate = \"200 kbit/s\"\npreset = \"ltee\"", "links.new.preset: there is no preset \"ltee\" (did you mean \"lte\"?)"),
-        (&[], "rate = \"200 kbit/s\"\nrate = \"2 kbit/s\"", "mine.toml:12: syntax: duplicate key"),
-        (&[("links.new.rate", "5")], "rate = \"200 kbit/s\"", "--set links.new.rate=5: links.new.rate: invalid type: integer"),
-        (&[("flows.bulk.scheme", "enhancd")], "rate = \"200 kbit/s\"", "--set flows.bulk.scheme=enhancd: flows.bulk.scheme: there is no scheme \"enhancd\" (did you mean \"enhanced\"?)"),
-        (&[("set.min_rtoo", "1 s")], "rate = \"200 kbit/s\"", "set.min_rtoo: there is no setting \"min_rtoo\" (did you mean \"min_rto\"?)"),
-        (&[("flows.bulk.set.min_rto", "soon")], "rate = \"200 kbit/s\"", "flows.bulk.set.min_rto: "),
-        (&[("handoffs.0.to", "neww")], "rate = \"200 kbit/s\"", "there is no link \"neww\" (did you mean \"new\"?); there are old, new"),
-        (&[("handoffs.0.to", "old")], "rate = \"200 kbit/s\"", "is on \"old\" already"),
-        (&[("handoffs.0.at", "41 s")], "rate = \"200 kbit/s\"", "the run ends at 40 s"),
-        (&[("handoffs.0.at", "1s,2s")], "rate = \"200 kbit/s\"", "at 2 s the mobile node is on \"new\" already"),
-        (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; expected 0 to 1"),
-        (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
-        (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
-        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
-        (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
-        (&[("flows.bulk.scheme", "sack+bbr")], "rate = \"200 kbit/s\"", "\"bbr\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
-        (&[("abc_limit", "1")], "rate = \"200 kbit/s\"", "--set abc_limit=1: abc_limit: it is a setting of senders; set.abc_limit for all flows, or flows.NAME.set.abc_limit for one, is accepted"),
-        (&[("flows.bulk.abc_limit", "1")], "rate = \"200 kbit/s\"", "flows.bulk.abc_limit: it is a setting of senders; flows.bulk.set.abc_limit is accepted"),
-        (&[("links.old.cwnd_factor", "1")], "rate = \"200 kbit/s\"", "links.old.cwnd_factor: unknown field"),
-        (&[("profile", "rcf")], "rate = \"200 kbit/s\"", "--set profile=rcf: profile: "),
-        (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
-        (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
-        (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
-        (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "unknown variant \"tcp\", expected \"midflight\" or \"linux\""),
-        (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
-        (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" another one; expected one stack for all flows"),
-    ];
-    for (sets, line, expected) in cases {
-        let text = PAPER.replace("rate = \"200 kbit/s\"", line);
-        let error = read(&text, sets).map_or_else(|e| e, |_| "accepted".into());
-        assert!(
-            error.contains(expected),
-            "{sets:?} {line}\n  read:   {error}\n  wanted: {expected}"
-        );
-        assert!(!error.contains('\n'), "{error}");
-    }
-    assert!(read("", &[]).is_err_and(|e| e.contains("missing field \"links\"")));
-}
-
-/// Of two values for one thing neither wins silently, however the paths to it are written.
-#[test]
-fn a_value_is_set_once() {
-    let twice = |first: &str, second: &str| {
-        let value = |path: &str| match path {
-            "links.old" => "{ rate = \"1 Mbit/s\", delay = \"1 ms\" }",
-            "links.old.rate" => "2 Mbit/s",
-            "links.old.queue" => "bdp",
-            "set" => "{ min_rto = \"1 s\" }",
-            "set.max_rto" | "set.min_rto" => "2 s",
-            _ => "9 s",
-        };
-        read(PAPER, &[(first, value(first)), (second, value(second))])
-            .map_or_else(|e| e, |_| "accepted".into())
-    };
-    for (first, second, expected) in [
-        ("end", "end", "end: this is set twice; once is accepted"),
-        (
-            "handoffs.0.at",
-            "handoffs.00.at",
-            "handoffs.00.at: this is set twice, also by handoffs.0.at; once is accepted",
-        ),
-        (
-            "links.old.rate",
-            "links.old",
-            "links.old: this is set twice, also by links.old.rate; once is accepted",
-        ),
-        (
-            "links.old",
-            "links.old.rate",
-            "links.old.rate: this is set twice, also by links.old; once is accepted",
-        ),
-        (
-            "set",
-            "set.min_rto",
-            "set.min_rto: this is set twice, also by set; once is accepted",
-        ),
-    ] {
-        let error = twice(first, second);
-        assert!(error.ends_with(expected), "{first}, {second}: {error}");
-    }
-    // Neither has the other's.
-    for (first, second) in [
-        ("set", "set.max_rto"),
-        ("links.old", "links.old.queue"),
-        ("links.old.rate", "links.old.queue"),
-    ] {
-        assert_eq!(twice(first, second), "accepted", "{first}, {second}");
-    }
-}
-
-/// One run is too large whatever the number of runs is: what is said then is what makes it so.
-#[test]
-fn a_run_with_too_many_rows_is_refused_for_its_flows_and_changes() {
-    let read = |flows: &str, end: &str| {
-        let sets = [
-            ("end", "10 s"),
-            ("flows.bulk.count", flows),
-            ("changes.0.link", "old"),
-            ("changes.0.at", end),
-            ("changes.0.delay", "5 ms"),
-        ];
-        read(PAPER, &sets).map_or_else(|e| e, |plan| format!("{} rows", plan.most_rows()))
-    };
-    let refused = read("10000", "10 ms : 4 s : 10 ms");
-    let expected = "flows: 10000 flows and 401 handoffs and changes give 4030000 rows of results in one run, for each flow one and one for each of its 402 phases; at most 4000000 rows are accepted: with these handoffs and changes at most 9925 flows, with these flows at most 398 handoffs and changes";
-    assert!(refused.ends_with(expected), "{refused}");
-    assert_eq!(read("9925", "10 ms : 4 s : 10 ms"), "3999775 rows");
-    assert_eq!(read("10000", "10 ms : 3.97 s : 10 ms"), "4000000 rows");
-}
-
-/// The rows of each fit, but not of all together: that is said before anything runs.
-#[test]
-fn results_of_many_scenarios_are_limited() {
-    let most = plan(PAPER, &[("runs", "1333333")]);
-    assert_eq!(most.most_rows(), 3_999_999);
-    let refused = run_scenarios(&[most, plan(PAPER, &[])], Execution::default(), |_, _| true);
-    let error = refused.map_or_else(|e| e.to_string(), |_| "accepted".into());
-    assert!(
-        error.contains("4000002 rows of flows and phases together"),
-        "{error}"
-    );
-}
-
-/// What is left out is written out in full in the canonical form, whose texts say what they mean.
-#[test]
-fn the_canonical_form_is_the_same_scenario() {
-    for text in [PAPER, TOUR] {
-        let plan = plan(text, &[]);
-        let canonical = serde_json::to_string(plan.file()).unwrap_or_else(|e| panic!("{e}"));
-        let again =
-            read_scenario(&canonical, Origin::Json, &[], &[]).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(again.file(), plan.file());
-        let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
-        assert_eq!(digest(again), digest(plan));
-    }
-}
-
-/// "none" is what a gap is that is left out: make before break, and written the same.
-#[test]
-fn a_gap_of_none_is_no_gap() {
-    let without = plan(PAPER, &[]);
-    let none = plan(PAPER, &[("handoffs.0.gap", "none")]);
-    assert_eq!(without.canonical().ok(), none.canonical().ok());
-    let with_gap = PAPER.replace("to = \"new\"", "to = \"new\"\ngap = \"2 s\"");
-    assert_ne!(with_gap, PAPER);
-    let again = plan(&with_gap, &[("handoffs.0.gap", "none")]);
-    let breaks = |plan: &Plan| plan.path_changes().iter().any(|one| one.breaks);
-    assert!(!breaks(&again));
-    assert!(breaks(&plan(PAPER, &[("handoffs.0.gap", "2 s")])));
-    let digest = |plan: Plan| run_all(&[plan], true).remove(0).remove(0).digest;
-    assert_eq!(digest(again), digest(without));
-}
-
-#[test]
-fn a_run_that_there_is_not_is_refused() {
-    let of = |run: u64, runs: &str| {
-        let plan = plan(PAPER, &[("runs", runs)]);
-        let traced = trace_scenario(
-            &plan,
-            run,
-            None,
-            Instant::ZERO,
-            &["make".into()],
-            &mut || true,
-        );
-        traced.map_or_else(|e| e.to_string(), |_| String::new())
-    };
-    assert_eq!(of(2, "3"), "");
-    assert!(of(3, "3").starts_with("there is no run 3: the scenario has 3 (runs = 3)"));
-    assert!(of(5, "1").starts_with("there is no run 5: the scenario has one (runs = 1)"));
-}
-
-/// A name is part of paths, of files' names and of other names.
-#[test]
-fn names_are_refused_that_would_be_mistaken_for_others() {
-    let cases: &[(&[(&str, &str)], &str)] = &[
-        (&[("flows.../x.size", "1 MB")], "this is not a path"),
-        (&[("flows.a/b.size", "1 MB")], "\"a/b\" is not a name"),
-        (
-            &[("links.sender.preset", "lte")],
-            "a link cannot be called \"sender\"",
-        ),
-        (
-            &[("links.old-up.preset", "lte")],
-            "two of them the name \"old-up\"",
-        ),
-        (
-            &[("flows.a.count", "2"), ("flows.a-0.size", "1 MB")],
-            "two flows are called \"a-0\"",
-        ),
-        (
-            &[("flows.bulc.size", "1 MB")],
-            "there is no flow \"bulc\" (did you mean \"bulk\"?)",
-        ),
-        (
-            &[("handoffs.0.gap", "x")],
-            "--set handoffs.0.gap=x: handoffs.0.gap: ",
-        ),
-        (&[("handoffs.0.at", "0 s")], "a handoff at 0 s"),
-        (
-            &[
-                ("changes.0.at", "8 s"),
-                ("changes.0.link", "new"),
-                ("changes.0.pause", "1 s"),
-            ],
-            "crosses the handoff at 8.2 s",
-        ),
-        (
-            &[
-                ("handoffs.0.gap", "2 s"),
-                ("changes.0.at", "9 s"),
-                ("changes.0.link", "old"),
-            ],
-            "crosses the handoff at 8.2 s",
-        ),
-    ];
-    for (sets, expected) in cases {
-        let error = read(PAPER, sets).map_or_else(|e| e, |_| "accepted".into());
-        assert!(error.contains(expected), "{sets:?}\n  read: {error}");
-    }
-}
-
 /// What a link does on which the mobile node is not concerns none of its measurements, and a
 /// flow that opens after a handoff has nothing to recover from.
 #[test]
@@ -725,42 +413,6 @@ fn the_syn_is_not_acknowledged_data() {
     assert_eq!(run.flows[0].total().acked, 100);
 }
 
-const CHANGES: &str = r#"
-end = "6 s"
-[links.cell]
-preset = "hsdpa"
-up = { rate = "1500 kbit/s" }
-[flows.down]
-[[changes]]
-at = "2 s"
-link = "cell"
-rate = "3 Mbit/s"
-pause = "100 ms"
-[[changes]]
-at = "4 s"
-link = "cell"
-delay = "20 ms"
-up = { rate = "1 Mbit/s" }
-"#;
-
-/// A rate that is written for the downlink alone changes the uplink as well: that is said.
-#[test]
-fn a_change_of_an_asymmetric_link_says_what_becomes_of_the_uplink() {
-    let remarks = plan(CHANGES, &[]).remarks().to_vec();
-    assert_eq!(remarks.len(), 1, "{remarks:?}");
-    let said = &remarks[0];
-    assert!(
-        said.starts_with("changes.0: rate = \"3 Mbit/s\" sets the uplink of cell too"),
-        "{said}"
-    );
-    assert!(plan(CHANGES, &[("changes.0.up.rate", "1 Mbit/s")])
-        .remarks()
-        .is_empty());
-    // Both ways of it are alike.
-    let alike = [("links.cell.up.rate", "6 Mbit/s")];
-    assert!(plan(CHANGES, &alike).remarks().is_empty());
-}
-
 /// Comments of a capture say of a change that it is one.
 #[test]
 fn captures_do_not_take_a_change_for_a_handoff() {
@@ -790,26 +442,4 @@ fn captures_do_not_take_a_change_for_a_handoff() {
             capture.place
         );
     }
-}
-
-/// The stack of the simulator is left out of the canonical form, as in results from before there were
-/// others; a kernel's is in it, and is not simulated.
-#[test]
-fn a_flow_has_a_stack() {
-    let text = PAPER.replace("rate = \"200 kbit/s\"", "rate = \"2 Mbit/s\"");
-    let address = |sets: &[(&str, &str)]| plan(&text, sets).address().unwrap_or_default();
-    assert_eq!(address(&[("flows.bulk.stack", "midflight")]), address(&[]));
-    let linux = plan(&text, &[("flows.bulk.stack", "linux")]);
-    assert_ne!(linux.address().unwrap_or_default(), address(&[]));
-    let canonical = linux.canonical().unwrap_or_default();
-    assert!(
-        canonical.contains(r#""scheme":"cubic","stack":"linux""#),
-        "{canonical}"
-    );
-    let run = run_scenarios(&[linux], Execution::default(), |_, _| true);
-    let error = run.map_or_else(|e| e.to_string(), |_| "it ran".into());
-    assert!(
-        error.starts_with("flow \"bulk\" has the stack \"linux\", which is not simulated"),
-        "{error}"
-    );
 }

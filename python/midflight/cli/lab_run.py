@@ -21,7 +21,7 @@ from midflight.cli.lab_exec import (
     read_sysctls,
 )
 from midflight.cli.options import FileArgument, OwnSeedOption, SetsOption
-from midflight.cli.output import UserError, align, progress_display
+from midflight.cli.output import QUIET_S, UserError, align, progress_display
 from midflight.cli.result_files import CsvOption, FolderOption, JsonOption, produce
 from midflight.cli.run import scenario_plan, summary_text, with_shorthands
 from midflight.cli.watched import (
@@ -312,7 +312,7 @@ def compare(
     asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack)
     found: list[Compared] = []
     total = asked.runs * len(asked.congestion) * len(asked.scenario["flows"])
-    with progress_display() as progress:
+    with progress_display(quiet_s=QUIET_S) as progress:
         for one in compare_runs(asked):
             found.append(one)
             progress("flows", len(found), max(total, len(found)))

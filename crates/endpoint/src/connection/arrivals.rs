@@ -1,0 +1,221 @@
+//! A segment of the other side: whether it is acceptable, its ACK, window and SACK blocks, and its
+//! data (RFC 9293 section 3.10.7, RFC 5961).
+
+use std::ops::Range;
+
+use midflight_tcp::{Ack, ConfigError, Log, SackBlock, SackBlocks, Says};
+use midflight_units::{Duration, Instant};
+
+use super::{Connection, Over};
+use crate::segment::Arrival;
+
+impl Connection {
+    /// A segment of the other side arrives. Returns the bytes of its data that there is room for,
+    /// which the caller keeps until they are read; some may have arrived before.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a sender that cannot do without what is not agreed on.
+    pub fn on_segment<L: Log>(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        log: &mut L,
+    ) -> Result<Range<u64>, ConfigError> {
+        let is_asked = !self.connecting || self.syn_sent && answers(arrival);
+        if self.over.is_some() || !is_asked {
+            return Ok(0..0);
+        }
+        if self.connecting {
+            if arrival.rst {
+                self.over = Some(Over::Reset);
+                return Ok(0..0);
+            }
+            // As it was, should they not agree.
+            let mut agreed = self.clone();
+            agreed.connecting = false;
+            if arrival.ack.is_none() {
+                // Both have sent a SYN; ours goes again, as an answer (RFC 9293 section 3.5).
+                (agreed.opened, agreed.syn_sent) = (now, false);
+                agreed.early.clear();
+            }
+            let answer = agreed.agree(now, arrival, log)?;
+            *self = agreed;
+            if let Some(number) = arrival.ack {
+                self.take_ack(now, arrival, number, log);
+                let says = self.answer.take().unwrap_or_default();
+                self.acks.extend(answer.map(|ack| Ack { says, ..ack }));
+            }
+            self.limit(now, self.sender.view().snd_una, log);
+            return Ok(0..0);
+        }
+        if !self.is_acceptable(arrival) {
+            self.reject(now, arrival);
+            return Ok(0..0);
+        }
+        if arrival.rst {
+            // RFC 5961 section 3.2.
+            if arrival.from == self.receiver.next() {
+                self.over = Some(Over::Reset);
+            } else {
+                self.acknowledge_again();
+            }
+            return Ok(0..0);
+        }
+        let sent = self.stream.byte_of(self.sender.view().snd_max);
+        let Some(ack) = arrival.ack.filter(|&ack| !arrival.syn && ack <= sent) else {
+            // RFC 5961 section 4.2 for a SYN, RFC 9293 section 3.10.7.4 for an ACK of what was
+            // never sent. A segment without an ACK is dropped.
+            if arrival.syn || arrival.ack.is_some() {
+                self.acknowledge_again();
+            }
+            return Ok(0..0);
+        };
+        self.take_ack(now, arrival, ack, log);
+        let kept = self.take_data(now, arrival);
+        self.stream.forget_before(self.sender.view().snd_una);
+        self.limit(now, self.sender.view().snd_una, log);
+        if self.closes_first && self.is_closed_both_ways() {
+            self.closes_first = false;
+            self.time_wait(now);
+        }
+        Ok(kept)
+    }
+
+    /// Whether a segment of an open connection lies in the window (RFC 9293 section 3.10.7.4) and is
+    /// no old duplicate (RFC 7323 sections 3.2 and 5.3).
+    fn is_acceptable(&self, arrival: &Arrival) -> bool {
+        let next = self.receiver.next();
+        let edge = self.receive_edge().max(next);
+        let (from, end) = (arrival.from, arrival.end());
+        let is_current = match arrival.timestamp {
+            _ if !self.timestamps || arrival.rst => true,
+            Some(_) => arrival.stamp() >= self.receiver.ts_recent(),
+            None => false,
+        };
+        let in_window = if end > from {
+            from == next || from < edge && end > next
+        } else {
+            (next..=edge).contains(&from)
+        };
+        in_window && is_current
+    }
+
+    /// Answers a segment that is not acceptable with an ACK, which reports a duplicate.
+    fn reject(&mut self, now: Instant, arrival: &Arrival) {
+        let (left, right) = (arrival.from, arrival.end());
+        if arrival.rst || self.timestamps && arrival.timestamp.is_none() {
+            return;
+        }
+        if right > left && right <= self.receiver.next() && left > 0 {
+            let block = SackBlock { left, right };
+            let ack = self.receiver.on_block(now, block, Instant::ZERO, true);
+            self.acks.extend(ack);
+        } else {
+            self.acknowledge_again();
+        }
+        // The last ACK was lost (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if arrival.fin && self.time_wait_until.is_some() {
+            self.time_wait(now);
+        }
+    }
+
+    fn time_wait(&mut self, now: Instant) {
+        let long = self.settings.time_wait > Duration::ZERO;
+        self.time_wait_until = long.then(|| now + self.settings.time_wait);
+    }
+
+    fn take_ack<L: Log>(&mut self, now: Instant, arrival: &Arrival, number: u64, log: &mut L) {
+        let ack = self.stream.ended_by(number);
+        let before = self.sender.view();
+        let sent = self.stream.byte_of(before.snd_max);
+        let mut sack = SackBlocks::default();
+        for &(left, right) in arrival.sack.iter().filter(|_| self.sack) {
+            let block = self.stream.within(left, right);
+            if let Some((left, right)) = block.filter(|_| right <= sent) {
+                sack.push(ack, SackBlock { left, right });
+            }
+        }
+        let was_shut = self.sender.is_window_closed();
+        let moved = before.snd_una <= ack && self.take_window(arrival, number);
+        // RFC 5681 section 2: a duplicate carries no data and no FIN, and moves no window. What
+        // shuts the window or opens it again is the sender's affair.
+        let counts = self.sender.config().count_window_updates;
+        let shuts = self.is_shut(before.snd_una.max(ack));
+        let is_update = ack == before.snd_una
+            && (moved && !counts || arrival.end() > arrival.from)
+            && sack.is_empty()
+            && arrival.says == Says::Nothing
+            && !shuts
+            && !was_shut;
+        self.limit(now, before.snd_una.max(ack), log);
+        if !is_update {
+            let echo = arrival.echo.filter(|_| self.timestamps);
+            let ack = Ack {
+                ack,
+                sack,
+                echo,
+                cause_sent: echo.unwrap_or(self.opened),
+                says: if shuts {
+                    Says::ZeroWindow
+                } else {
+                    arrival.says
+                },
+                window: None,
+                stamp_ms: 0,
+                extra_bytes: 0,
+            };
+            self.sender.on_ack(now, &ack, log);
+        }
+    }
+
+    /// Takes the window of a segment, unless it is older than the last (RFC 9293 section
+    /// 3.10.7.4); whether it differs.
+    fn take_window(&mut self, arrival: &Arrival, ack: u64) -> bool {
+        let of = (arrival.from, ack);
+        if of < self.window_from {
+            return false;
+        }
+        self.window_from = of;
+        let shift = if arrival.syn { 0 } else { self.shift };
+        let scaled = arrival.window << shift;
+        self.edge = ack + scaled;
+        std::mem::replace(&mut self.window, scaled) != scaled
+    }
+
+    fn take_data(&mut self, now: Instant, arrival: &Arrival) -> Range<u64> {
+        let Arrival { from, to, .. } = *arrival;
+        let last = self.end.unwrap_or(u64::MAX);
+        let kept = to.min(self.receive_edge()).min(last);
+        if arrival.fin && kept == to {
+            self.end = Some(to);
+        }
+        // The FIN takes no room.
+        let fin = self.end.filter(|&end| end == kept && arrival.fin);
+        let right = kept + u64::from(fin.is_some());
+        if right > from {
+            let response = arrival.request.and_then(|request| request.response());
+            let at_once = arrival.fin || response.is_some();
+            let block = SackBlock { left: from, right };
+            let ack = self.receiver.on_block(now, block, arrival.stamp(), at_once);
+            self.acks.extend(ack.map(|ack| Ack {
+                says: response.map_or(ack.says, Says::Approved),
+                ..ack
+            }));
+        } else {
+            self.receiver.on_empty(from, arrival.stamp());
+            if arrival.end() > from {
+                // There is no room for any of it.
+                self.acknowledge_again();
+            }
+        }
+        from..kept.max(from)
+    }
+}
+
+/// Whether a segment may answer our SYN (RFC 9293 section 3.10.7.3).
+fn answers(arrival: &Arrival) -> bool {
+    match arrival.ack {
+        Some(ack) => ack == 1 && (arrival.syn || arrival.rst),
+        None => arrival.syn && !arrival.rst,
+    }
+}
