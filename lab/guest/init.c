@@ -538,8 +538,8 @@ static void transmit(struct flow *flow, int receiver_done)
 		fail("cannot start what tells the state of flow %u", flow->number);
 	if (!sampler)
 		tell_state(flow, fd);
-	/* A timer rings a nanosecond late, and who sleeps runs another one later. */
-	sleep_until(origin + flow->opens - 2);
+	/* Who sleeps runs a nanosecond late. */
+	sleep_until(origin + flow->opens - 1);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		fail("cannot connect flow %u", flow->number);
 	while (left) {

@@ -765,10 +765,7 @@ static void mf_advance(void)
 			mf_far_end(due.place);
 		}
 	}
-	/* The clock of ARCH=um rings a nanosecond late. */
-	wake = mf.origin + mf_ns(due.at) - 1;
-	if (wake <= clock)
-		wake++;
+	wake = mf.origin + mf_ns(due.at);
 	hrtimer_start(&mf.timer, ns_to_ktime(wake), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 

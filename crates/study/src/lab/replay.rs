@@ -133,6 +133,8 @@ struct Connection {
     end: Seq,
     /// One past the last byte sent.
     sent: u64,
+    /// The sender has closed the connection after all data: what acknowledges that is no ACK of data.
+    has_closed: bool,
     /// Segments that have arrived, and one past the highest.
     arrived: Vec<bool>,
     highest: Seq,
@@ -182,8 +184,11 @@ impl Connection {
 
     /// An ACK of the receiver.
     fn ack(&self, header: &Header) -> Option<Ack> {
-        let number = header.ack?;
-        let ack = self.expected(self.byte(number)?);
+        let byte = self.byte(header.ack?)?;
+        if self.has_closed && byte > self.sent {
+            return None;
+        }
+        let ack = self.expected(byte);
         let mut sack = SackBlocks::default();
         for (left, right) in header.options.sack.iter() {
             let (left, right) = (self.byte(left)?, self.byte(right)?);
@@ -345,6 +350,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                     (from, next.max(from + 1))
                 };
                 let is_segment = header.flags.syn || (data > 0 && first > 0);
+                connection.has_closed |= header.flags.fin && data == 0;
                 let is_handshake = !is_segment && first == 1 && connection.sent == 1;
                 let again = is_segment && first < connection.sent;
                 if is_segment {
