@@ -17,6 +17,8 @@ use crate::sender::Core;
 pub(super) struct News {
     /// SND.UNA before.
     pub(super) before: Seq,
+    /// SND.UNA from this ACK on.
+    una: Seq,
     pub(super) advanced: bool,
     /// It SACKs something that was not SACKed.
     pub(super) sacked: bool,
@@ -136,8 +138,15 @@ impl Linux {
             dsack = Some(first);
         }
         let una = news.before.max(ack.ack);
+        news.una = una;
         let nxt = self.board.nxt();
-        blocks.retain(|b| b.left < b.right && b.right <= nxt && b.left > una);
+        // tcp_is_sackblock_valid(): what the ACK number covers by now may have gone again in this recovery.
+        let marker = self.undo.marker;
+        let is_answer = |b: &SackBlock| {
+            let is_covered = dsack == Some(*b) && b.right <= una && b.right > news.before;
+            is_covered && marker.is_some_and(|marker| b.right > marker)
+        };
+        blocks.retain(|b| b.left < b.right && b.right <= nxt && (b.left > una || is_answer(b)));
         blocks.sort_by_key(|b| b.left);
         let known = self.known;
         let is_kept = self.board.sacked_out > 0;
@@ -209,6 +218,9 @@ impl Linux {
             if entry.is_sacked() {
                 news.late = Some(news.late.map_or(seq, |late| late.min(seq)));
             }
+        }
+        if seq < news.una {
+            return;
         }
         if !entry.is_sacked() {
             let least = entry.was_ever_resent().then(|| self.min_rtt.get());
