@@ -582,6 +582,10 @@ static void start(struct flow *flow)
 		if (flow->is_ours)
 			send_ours(flow);
 		transmit(flow, done[0]);
+		/* The connection stays open: a simulated flow has no FIN, which would take its place in a queue. */
+		if (!fork())
+			for (;;)
+				pause();
 		_exit(0);
 	}
 	if (flow->receiver < 0 || flow->sender < 0)

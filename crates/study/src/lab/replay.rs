@@ -351,7 +351,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 };
                 let is_segment = header.flags.syn || (data > 0 && first > 0);
                 connection.has_closed |= header.flags.fin && data == 0;
-                let is_handshake = !is_segment && first == 1 && connection.sent == 1;
+                let is_empty_ack = !is_segment && !header.flags.fin;
                 let again = is_segment && first < connection.sent;
                 if is_segment {
                     let bytes = u64::from(data) + u64::from(header.flags.syn);
@@ -365,7 +365,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 } else {
                     Content::Acknowledgment
                 };
-                if is_segment || is_handshake {
+                if is_segment || is_empty_ack {
                     let segment = Segment {
                         seq: from,
                         bytes,

@@ -224,6 +224,8 @@ impl LinuxAcks {
             .min(self.window)
             .min(INITIAL_SEGMENTS * self.advmss);
         self.space_from = (now, 1);
+        // tcp_create_openreq_child().
+        self.last_data = self.clock.count(now);
         self.mss = self.advmss.min(self.window / 2).clamp(88, MSS_GUESS);
     }
 
