@@ -114,9 +114,7 @@ impl Observer for Digest {
                 };
                 (kind, number ^ (link.index() as u64) << 48)
             }
-            Event::HandshakeAck { segment, arrived } => {
-                (24, segment.seq << 1 | u64::from(*arrived))
-            }
+            Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),
             Event::DatagramArrived(datagram) => (22, datagram.number),
             Event::Break => (6, 0),

@@ -92,8 +92,9 @@ pub enum Event<'a> {
         /// The receiver has a higher one already.
         overtaken: bool,
     },
-    /// A sender has acknowledged the receiver's SYN by a segment without data, or that has arrived.
-    HandshakeAck {
+    /// A sender has sent a segment without data, an ACK of the receiver's SYN or of an ACK that was overtaken, or
+    /// it has arrived.
+    EmptyAck {
         /// The segment.
         segment: &'a Segment,
         /// It has arrived.

@@ -185,8 +185,8 @@ impl Receiver {
         self.take(now, arrival(segment), false)
     }
 
-    /// Takes the sender's ACK of the SYN-ACK, which nothing answers.
-    pub fn on_handshake_ack(&mut self, now: Instant, segment: &Segment) {
+    /// Takes an ACK of the sender without data, which nothing answers.
+    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) {
         if self.linux.is_some() {
             self.take_as_linux(now, segment);
         } else {

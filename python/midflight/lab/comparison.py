@@ -29,7 +29,7 @@ MEASURES = {
     "drops_radio": 1,
 }
 #: Events that are packets at the sender, and those that tell its state.
-PACKETS = ("send", "rexmit", "ack", "handshake_ack")
+PACKETS = ("send", "rexmit", "ack", "empty_ack")
 STATES = ("cwnd", "ssthresh", "rto_value")
 #: Packets count as equal up to this many nanoseconds apart.
 TOLERANCE_NS = 1000

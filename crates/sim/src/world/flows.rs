@@ -85,7 +85,7 @@ impl<O: Observer> World<O> {
         let state = &mut self.flows[flow.index()];
         // Observers are inlined for an event of which the kind is known. A segment by reference would have to lie in memory.
         if segment.content == Content::Acknowledgment {
-            return self.deliver_handshake_ack(flow, *segment);
+            return self.deliver_empty_ack(flow, *segment);
         }
         let event = Event::Arrived {
             segment,
@@ -101,8 +101,8 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn note_handshake_ack(&mut self, flow: FlowId, segment: Segment, arrived: bool) {
-        let event = Event::HandshakeAck {
+    fn note_empty_ack(&mut self, flow: FlowId, segment: Segment, arrived: bool) {
+        let event = Event::EmptyAck {
             segment: &segment,
             arrived,
         };
@@ -111,10 +111,10 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn deliver_handshake_ack(&mut self, flow: FlowId, segment: Segment) {
-        self.note_handshake_ack(flow, segment, true);
+    fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
+        self.note_empty_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
-        state.receiver.on_handshake_ack(self.moment.at, &segment);
+        state.receiver.on_empty_ack(self.moment.at, &segment);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
@@ -173,7 +173,7 @@ impl<O: Observer> World<O> {
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             if segment.content == Content::Acknowledgment {
-                self.note_handshake_ack(flow, segment, false);
+                self.note_empty_ack(flow, segment, false);
             } else {
                 self.observer.record(now, flow, &Event::Sent(&segment));
             }

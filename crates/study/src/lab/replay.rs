@@ -113,7 +113,7 @@ enum Underway<'a> {
         ack: Option<Ack>,
         headers: &'a [u8],
     },
-    HandshakeAck {
+    EmptyAck {
         flow: usize,
         segment: Segment,
     },
@@ -380,8 +380,8 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                         self.send(now, record.packet, flow, until, segment);
                     } else {
                         let (segment, arrived) = (&segment, false);
-                        self.tell(now, flow, &Event::HandshakeAck { segment, arrived });
-                        let of = Underway::HandshakeAck {
+                        self.tell(now, flow, &Event::EmptyAck { segment, arrived });
+                        let of = Underway::EmptyAck {
                             flow,
                             segment: *segment,
                         };
@@ -515,9 +515,9 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 let id = World::<()>::flow_id(flow as u32);
                 judge_timeouts(&mut connection.open_timeouts, now, id, &ack, self.observer);
             }
-            Some(Underway::HandshakeAck { flow, segment }) => {
+            Some(Underway::EmptyAck { flow, segment }) => {
                 let (segment, arrived) = (&segment, true);
-                self.tell(now, flow, &Event::HandshakeAck { segment, arrived });
+                self.tell(now, flow, &Event::EmptyAck { segment, arrived });
             }
             None => {}
         }
@@ -551,7 +551,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                 let event = lost(Payload::Ack(ack.ack), ack.cause_sent);
                 self.tell(record.at, flow, &event);
             }
-            Some(Underway::HandshakeAck { flow, segment }) => {
+            Some(Underway::EmptyAck { flow, segment }) => {
                 let event = lost(Payload::Ack(segment.seq), segment.sent);
                 self.tell(record.at, flow, &event);
             }

@@ -382,7 +382,7 @@ impl Observer for Capturing {
             Event::Sent(segment) if watched => {
                 self.shoot(now, SENDER, flow, Carried::Data(**segment), just_now);
             }
-            Event::HandshakeAck { segment, arrived } if watched => {
+            Event::EmptyAck { segment, arrived } if watched => {
                 let place = if *arrived { RECEIVER } else { SENDER };
                 self.shoot(now, place, flow, Carried::Data(**segment), just_now);
             }

@@ -333,12 +333,12 @@ impl Observer for Recorder {
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),
-            Event::HandshakeAck {
+            Event::EmptyAck {
                 segment,
                 arrived: false,
-            } => self.push(now, "handshake_ack", segment.seq as f64, ""),
+            } => self.push(now, "empty_ack", segment.seq as f64, ""),
             Event::AckSent(_)
-            | Event::HandshakeAck { .. }
+            | Event::EmptyAck { .. }
             | Event::Entered { .. }
             | Event::DatagramSent(_)
             | Event::DatagramEntered { .. }

@@ -127,8 +127,9 @@ pub struct SenderConfig {
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments, where the receiver does not tell it.
     pub receiver_window: u64,
-    /// The SYN-ACK is acknowledged before data goes, by a segment without any (RFC 9293 section 3.5).
-    pub handshake_ack: bool,
+    /// The sender acknowledges by segments without data: the SYN-ACK before data goes (RFC 9293 section 3.5), and
+    /// ACKs that others have overtaken (RFC 7323 section 5.3).
+    pub empty_acks: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.

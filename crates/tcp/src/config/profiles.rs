@@ -29,7 +29,7 @@ pub(super) const NS2: Profile = Profile {
         restart_after_idle: RestartAfterIdle::Off,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
-        handshake_ack: false,
+        empty_acks: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
         newreno_timer: PartialAckTimer::First,
@@ -90,7 +90,7 @@ pub(super) const RFC: Profile = Profile {
         // RFC 5681 section 3.1: arbitrarily high.
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
-        handshake_ack: false,
+        empty_acks: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,
         newreno_timer: PartialAckTimer::First,
@@ -163,7 +163,7 @@ pub(super) const LINUX: Profile = Profile {
             max: Duration::from_secs(120),
             clock: LINUX_CLOCK,
         },
-        handshake_ack: true,
+        empty_acks: true,
         ..RFC.sender
     },
     receiver: ReceiverConfig {

@@ -87,10 +87,10 @@ pub const SETTINGS: &[Knob] = &[
         summary: "the receiver's window",
     },
     Knob {
-        name: "handshake_ack",
+        name: "empty_acks",
         default: "",
         accepts: "on, off",
-        summary: "the sender acknowledges the SYN-ACK by a segment of its own before data goes",
+        summary: "the sender acknowledges by segments without data: the SYN-ACK before data goes, and ACKs that others have overtaken (PAWS)",
     },
     Knob {
         name: "acks",
@@ -296,7 +296,7 @@ impl Profile {
             },
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
-            "handshake_ack" => switch(tx.handshake_ack),
+            "empty_acks" => switch(tx.empty_acks),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
@@ -441,7 +441,7 @@ impl Profile {
             }
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 2_147_483_647)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
-            "handshake_ack" => tx.handshake_ack = switch()?,
+            "empty_acks" => tx.empty_acks = switch()?,
             "acks" => {
                 rx.acks = match value {
                     "rfc" => AckRules::Rfc,

@@ -91,7 +91,7 @@ impl Core {
         let is_limited = self.peer.answered.is_some_and(|last| tick < last + limit);
         if !is_limited {
             self.peer.answered = Some(tick);
-            self.peer.owes_ack = self.config.handshake_ack;
+            self.peer.owes_ack = self.config.empty_acks;
         }
         self.hold();
     }
@@ -100,7 +100,7 @@ impl Core {
     pub(super) fn owe_ack(&mut self) {
         if self.books.una() > 0 && !self.peer.has_acked {
             self.peer.has_acked = true;
-            self.peer.owes_ack = self.config.handshake_ack;
+            self.peer.owes_ack = self.config.empty_acks;
         }
     }
 
