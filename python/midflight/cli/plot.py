@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import own_policies, read, read_whole
-from midflight.cli.options import PoliciesOption, SetsOption
+from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import UserError, note, open_result
-from midflight.cli.run import idle_notes
+from midflight.cli.run import idle_notes, with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
     FigureOption,
@@ -54,6 +54,7 @@ def plot(
     study: StudyOption = None,
     figure: FigureOption = None,
     job: JobOption = None,
+    profile: SourceProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     kind: Annotated[
@@ -147,6 +148,7 @@ def plot(
         --where flows.download.scheme=sack --where flows.download.scheme=freeze \\
         --xlabel "Outage (s)" --size single --out column.pdf
     """
+    sets = with_shorthands(sets, profile) or None
     of_runs = {
         "--set": sets,
         "--policy": policies,
