@@ -148,8 +148,8 @@ def plot(
         --where flows.download.scheme=sack --where flows.download.scheme=freeze \\
         --xlabel "Outage (s)" --size single --out column.pdf
     """
-    sets = with_shorthands(sets, profile) or None
     of_runs = {
+        "--profile": profile,
         "--set": sets,
         "--policy": policies,
         "--kind": kind,
@@ -192,7 +192,8 @@ def plot(
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
-    shown_run: Any = read_asked(source, sets, policies, study=study, figure=figure, job=job)
+    all_sets = with_shorthands(sets, profile)
+    shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
     if study is None and not is_question:
         used = with_schemes(json.loads(shown_run.canonical), flow, schemes or ())
         for one in (*shown_run.remarks, *idle_notes(used)):
