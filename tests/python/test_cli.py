@@ -224,6 +224,27 @@ def test_schemes_are_joined_by_plus(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_a_controller_that_is_not_linuxs_of_that_name_is_noted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def notes(*words: str) -> list[str]:
+        assert main(["run", "wifi-to-lte", *words]) == 0
+        return capsys.readouterr().err.splitlines()
+
+    linux = ("--profile", "linux", "--set")
+    cubic = (
+        "midflight: note: cubic is RFC 9438's, without HyStart; Linux's is the scheme sack or "
+        "cubic-linux"
+    )
+    assert notes(*linux, "flows.download.scheme=cubic+a1") == [cubic]
+    assert notes(*linux, "set.congestion=cubic") == [cubic]
+    assert notes(*linux, "set.congestion=reno") == [
+        "midflight: note: reno is RFC 5681's; Linux's is the scheme reno-linux"
+    ]
+    assert notes(*linux, "flows.download.scheme=cubic-linux") == []
+    assert notes("--set", "flows.download.scheme=cubic") == []
+
+
 def test_a_controller_is_a_scheme_or_a_setting(capsys: pytest.CaptureFixture[str]) -> None:
     def of(*words: str) -> dict[str, str]:
         assert main(["handoff", *PAIR, "--at", "8.2s", *words, "--csv", "-"]) == 0

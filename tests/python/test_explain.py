@@ -228,9 +228,9 @@ def test_flows_of_every_kind_can_be_explained(profile: str, recovery: str) -> No
         if row.event in ("make", "break")
         for step in chain(history, row.index)
     }
-    assert "wifi was in use from then on" in texts
-    assert "the mobile node lost wifi, which was back at 5.2 s" in texts
-    assert "lte stood still from then on until 2.1 s" in texts
+    assert "`wifi` was in use from then on" in texts
+    assert "the mobile node lost `wifi`, which was back at 5.2 s" in texts
+    assert "`lte` stood still from then on until 2.1 s" in texts
 
 
 # ---- known moments ---------------------------------------------------------
@@ -246,13 +246,13 @@ def test_an_order_is_told_with_its_author_its_notice_and_its_handoff() -> None:
             "segment, because in RTO recovery and the link is back",
         ),
         ("2.300000", "because at that instant a notice of the handoff at 0.3 s came"),
-        ("0.300000", "the handoff from wifi to lte began; there was no link until 2.3 s"),
+        ("0.300000", "the handoff from `wifi` to `lte` began; there was no link until 2.3 s"),
     ]
     wrong = plan(**{"handoffs__0__notice__says_delay": "200 ms"})
     found = explain(wrong, at_ns=2_310_000_000)
     assert found is not None
     assert "from 2 ms to 200 ms" in found.steps[0].text
-    assert found.steps[1].text.endswith("; it said other numbers than lte has")
+    assert found.steps[1].text.endswith("; it said other numbers than `lte` has")
 
 
 def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> None:
@@ -260,9 +260,12 @@ def test_a_timeout_is_told_with_its_timer_and_what_became_of_the_segment() -> No
     assert found is not None
     texts = [text for _, text in told(found.steps)]
     assert texts[0].startswith("the retransmission timer expired for segment 452 (needed")
-    assert "but ACK 452, sent over wifi at 0.497621 s, was lost at wifi, which was down" in texts[1]
+    assert (
+        "but ACK 452, sent over `wifi` at 0.497621 s, was lost at `wifi`, which was down"
+        in texts[1]
+    )
     assert texts[2].startswith("the timer was set for 1 s, the RTO, when ACK 451 arrived")
-    assert texts[3].startswith("the handoff from wifi to lte began")
+    assert texts[3].startswith("the handoff from `wifi` to `lte` began")
     # The same from the events themselves.
     history = History(plan())
     (timeout,) = (row for row in history.rows if row.event == "rto")
@@ -288,11 +291,11 @@ def test_a_spurious_timeout_of_a_handoff_without_a_gap_names_it() -> None:
     assert found is not None
     assert found.chosen.detail == "spurious"
     late = found.steps[1].text
-    assert "had arrived over lte" in late
-    assert ", sent over lte at " in late
-    assert "the handoff from wifi to lte: from then on lte was used" in late
+    assert "had arrived over `lte`" in late
+    assert ", sent over `lte` at " in late
+    assert "the handoff from `wifi` to `lte`, without a gap" in late
     told_of = [step.text for step in found.steps]
-    assert sum("the handoff from wifi to lte" in text for text in told_of) == 1
+    assert sum("the handoff from `wifi` to `lte`" in text for text in told_of) == 1
     # A timeout soon after a handoff, for what was sent after it, names it as well.
     after = Plan(MOVE, sets=list({**FAR, "links.lte.delay": "1.3 s"}.items()))
     history = History(after)
@@ -309,7 +312,7 @@ def test_a_handoff_is_told_once() -> None:
     found = explain(gap, at_ns=20_000_000_000, what="rto")
     assert found is not None
     texts = [(step.time_ns, step.text) for step in found.steps]
-    assert sum("the handoff from wifi to lte began" in text for _, text in texts) == 1
+    assert sum("the handoff from `wifi` to `lte` began" in text for _, text in texts) == 1
     assert len(set(texts)) == len(texts)
 
 
@@ -384,8 +387,8 @@ def test_signals_and_closed_windows_are_told() -> None:
     found = explain(one, at_ns=2_330_000_000, what="ack")
     assert found is not None
     texts = [text for _, text in told(found.steps)]
-    assert texts[1] == "the mobile node sent ACK 177 as a signal: it was on lte now"
-    assert texts[2].startswith("the handoff from wifi to lte began")
+    assert texts[1] == "the mobile node sent ACK 177 as a signal: it was on `lte` now"
+    assert texts[2].startswith("the handoff from `wifi` to `lte` began")
     history = History(one)
     opened = next(r for r in history.rows if r.event == "ack" and r.time_ns > 2_300_000_000)
     assert "which opened the window again" in chain(history, opened.index)[0].text
@@ -418,6 +421,75 @@ def test_events_are_listed(move: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert said[61].startswith("... and ")
     assert main(["explain", move, "--what", "rto", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["events"]) == 1
+
+
+def test_a_figure_without_such_an_event_says_which_runs_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["explain", "--study", "daniel-kojo-2008", "--figure", "17a", "--what", "window_probe"]
+    assert main(asked) == 2
+    jobs, runs = re.findall(
+        r"try others: --job 0 to (\d+), --run 0 to (\d+)\n", capsys.readouterr().err
+    )[0]
+    assert main([*asked[:5], "--job", "all"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) == int(jobs) + 1
+    assert listed[0].endswith(f", {int(runs) + 1} runs")
+
+
+def test_an_instant_as_it_is_printed_selects_the_last_event_printed_with_it(
+    move: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["explain", move, "--what", "ack", "--json"]
+    assert main(asked) == 0
+    acks = json.loads(capsys.readouterr().out)["events"]
+    # Some are printed with an earlier microsecond than theirs.
+    early = [one for one in acks if 0 < one["time_ns"] % 1000 < 500][:5]
+    assert early
+    for ack in early:
+        at = f"{(ack['time_ns'] + 500) // 1000 / 1e6:.6f}s"
+        assert main([*asked, "--at", at]) == 0
+        assert json.loads(capsys.readouterr().out)["chosen"]["row"] == ack["row"]
+        # An instant in nanoseconds is taken as it is.
+        assert main([*asked, "--at", f"{ack['time_ns'] - 1}ns"]) == 0
+        assert json.loads(capsys.readouterr().out)["chosen"]["row"] < ack["row"]
+
+
+def test_of_several_events_of_an_instant_the_last_is_explained_and_named(
+    move: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = ["--set", "flows.download.scheme=enhanced", "--set", "handoffs.0.gap=2 s"]
+    assert main(["explain", move, "--what", "order", *sets]) == 0
+    _, *lines, _, last = capsys.readouterr().out.splitlines()
+    first = lines[0].split()[0]
+    together = sum(line.split()[0] == first for line in lines)
+    assert together > 1
+    said = f"Why the last of the {together} at {first} s: midflight "
+    assert last.startswith(said)
+    assert main(shlex.split(last.removeprefix(said))) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[2].endswith(lines[together - 1].split("because ")[1])
+
+
+def test_a_profile_is_given_by_its_option(move: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*words: str) -> str:
+        main(list(words))
+        return capsys.readouterr().out
+
+    for command in (["explain", move, "--what", "stall"], ["diff", move, *A_AND_B]):
+        short = said(*command, "--profile", "linux")
+        assert short == said(*command, "--set", "profile=linux") != said(*command)
+        assert main([*command, "--profile", "linux", "--set", "profile=ns2"]) == 2
+        assert "--profile and --set profile give values for the same" in capsys.readouterr().err
+
+
+def test_where_nothing_notable_happened_that_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain", "wifi-to-lte", "--at", "99s"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Nothing notable happened just before 99 s. Causes of the last event before it, newest"
+    )
 
 
 def test_a_handoff_after_the_loss_is_no_cause_of_the_timeout() -> None:
@@ -619,6 +691,10 @@ def test_qlog_tells_what_the_trace_tells(
         (
             ["explain", "wifi-to-lte", "--at", "0.1s", "--what", "rto"],
             "there is no rto of this flow at or before 0.1s",
+        ),
+        (
+            ["explain", "wifi-to-lte", "--what", "window_probe", "--set", "runs=5"],
+            "there is no window_probe of download in this run; try others: --run 0 to 4",
         ),
         (
             ["explain", "wifi-to-lte", "--at", "1s", "--flow", "dwnload"],

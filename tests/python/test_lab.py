@@ -430,6 +430,26 @@ def test_counters_of_the_kernel_are_rows() -> None:
     ]
 
 
+def test_a_congestion_control_that_the_kernel_lacks_is_named_with_those_it_has(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep_kernel(cache, "6.12.9", 250, store.recipe_hash())
+    keep_kernel(cache, "6.12.9", 250, "0" * 12)
+    config = cache / f"6.12.9-hz250-{store.recipe_hash()}" / "config"
+    config.write_text(
+        "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_CUBIC=y\nCONFIG_TCP_CONG_BBR=y\n"
+        '# CONFIG_TCP_CONG_VEGAS is not set\nCONFIG_DEFAULT_TCP_CONG="cubic"\n'
+    )
+    for command in ("run", "compare"):
+        assert cli.main(["lab", command, "wifi-to-lte", "--cc", "cubic,vegas"]) == 2
+        assert capsys.readouterr().err == (
+            'midflight: the kernel has no congestion control "vegas"; it has bbr, cubic, reno\n'
+        )
+    assert cli.main(["lab", "list"]) == 0
+    said = [line.partition("  250  ")[2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert said == ["these sources", "other sources"]
+
+
 def test_the_commands_say_what_is_missing(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -516,6 +516,23 @@ def test_titles_and_sizes_are_as_asked(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
+def test_a_profile_is_given_by_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def drawn(*words: str) -> bytes:
+        out = tmp_path / "run.svg"
+        assert main(["plot", "wifi-to-lte", *words, "--out", str(out)]) == 0
+        return out.read_bytes()
+
+    short = drawn("--profile", "linux")
+    assert short == drawn("--set", "profile=linux")
+    assert short != drawn()
+    capsys.readouterr()
+    args = ["--x", "handoffs.0.at", "--y", "sent", "--profile", "linux"]
+    assert main(["plot", str(swept(tmp_path)), *args, "--out", str(tmp_path / "a.svg")]) == 2
+    assert "and --profile is for a scenario" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "sets", "schemes"),
     [

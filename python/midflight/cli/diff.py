@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.explain import RunOption, read_run, row_values
-from midflight.cli.options import PoliciesOption, SetsOption
+from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import UserError, align
+from midflight.cli.run import with_shorthands
 from midflight.cli.source import FigureOption, JobOption, OptionalFile, StudyOption, read_source
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def diff(
         list[str] | None,
         typer.Option("--b", metavar="PATH=VALUE", help="Set a value in the second run only."),
     ] = None,
+    profile: SourceProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     flow: Annotated[
@@ -83,7 +85,7 @@ def diff(
     """
     from midflight.explain.divergence import compare
 
-    common = list(sets or [])
+    common = with_shorthands(sets, profile)
     if other is None and not (of_a or of_b):
         raise UserError("both runs are the same; give values with --a and --b, or two files")
     number = read_run(run)

@@ -40,8 +40,8 @@ def drill(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="rfc (today's standards), linux (the sender of Linux 6.12) or ns2 (ns-2.35).  "
-            "[default: the script's, or rfc]",
+            help="rfc (today's standards), linux (sender and receiver of Linux 6.12) or ns2 "
+            "(ns-2.35).  [default: the script's, or rfc]",
         ),
     ] = None,
     sets: SettingsOption = None,

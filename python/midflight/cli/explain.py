@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import read, read_whole
-from midflight.cli.options import PoliciesOption, SetsOption
+from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import UserError, note
+from midflight.cli.run import with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
     FigureOption,
@@ -19,7 +20,9 @@ from midflight.cli.source import (
     OptionalFile,
     StudyOption,
     is_figure,
-    read_source,
+    one_run,
+    other_runs,
+    read_asked,
     source_words,
 )
 
@@ -43,8 +46,13 @@ def explain(
     file: OptionalFile = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="The instant, such as 6.23s."),
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="The instant, such as 6.23s; all events printed with that instant count.",
+        ),
     ] = None,
+    profile: SourceProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     flow: FlowOption = None,
@@ -84,14 +92,14 @@ def explain(
       midflight explain --at 9.8s handoff --old "6400 kbit/s, 9 ms" \\
           --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
     """
-    from midflight import parse_duration
     from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
     from midflight.explain import explain as tell
     from midflight.explain.events import listed
     from midflight.explain.steps import when
 
     is_figure(study, figure, job, file)
-    at_ns = None if at is None else read("--at", parse_duration, at)
+    sets = with_shorthands(sets, profile)
+    at_ns = None if at is None else read_instant(at)
     run_number = read_run(run)
     if what is not None and what not in (*CHOICES, *ALIASES, STALL):
         names = ", ".join((*CHOICES, *ALIASES, STALL))
@@ -104,14 +112,18 @@ def explain(
             "--what stall for the longest time without progress"
         )
     of_figure = {"study": study, "figure": figure, "job": job}
-    setup = read_source(file, sets, policies, run=run_number, **of_figure)
+    asked = read_asked(file, sets, policies, **of_figure)
+    setup = one_run(asked, run_number)
     name = "event" if what is None else ALIASES.get(what, what)
     if what == STALL:
         found = explain_stall(setup, flow=flow)
     elif at_ns is None:
         flags = again(source_words(file, **of_figure), sets, policies, flow, run)
         of = flow if flow is not None else setup.flows[0]["name"]
-        print_list(of, listed(setup, name, flow=flow), name, flags, as_json=as_json)
+        rows, digest = listed(setup, name, flow=flow)
+        if not rows and not as_json:
+            raise UserError(f"there is no {name} of {of} in this run{other_runs(asked)}")
+        print_list(of, (rows, digest), name, flags, as_json=as_json)
         return
     else:
         found = tell(setup, at_ns=at_ns, flow=flow, what=what)
@@ -150,6 +162,7 @@ def print_list(
 ) -> None:
     """Print the events of a kind, and how to have one of them explained."""
     from midflight.explain import neighbour_lines
+    from midflight.explain.steps import clock
 
     found, digest = of_run
     if as_json:
@@ -157,19 +170,28 @@ def print_list(
         json.dump({"events": events, "digest": digest}, sys.stdout, indent=2)
         print()
         return
-    if not found:
-        raise UserError(f"there is no {name} of {flow} in this run")
     print(f"{len(found)} {name} of {flow}:")
     print("\n".join(neighbour_lines(found[:MOST_LISTED])))
     if len(found) > MOST_LISTED:
         print(f"... and {len(found) - MOST_LISTED} more; --json has all")
-    # The last one at or before the instant is taken, so it must not be rounded down.
-    micro = -(-found[0].time_ns // 1000)
-    own = ["--at", f"{micro / 1e6:.6f}s", "--what", name]
+    # The last one of an instant as it is printed is explained.
+    first = clock(found[0].time_ns)
+    together = sum(clock(row.time_ns) == first for row in found)
+    own = ["--at", first.replace(" ", ""), "--what", name]
     # What is behind a question is the question's.
     is_question = any(word in DEFINITIONS for word in words)
     words = [*words[:2], *own, *words[2:]] if is_question else [*words, *own]
-    print(f"\nWhy the first one: {shlex.join(words)}")
+    which = "first one" if together == 1 else f"last of the {together} at {first}"
+    print(f"\nWhy the {which}: {shlex.join(words)}")
+
+
+def read_instant(text: str) -> int:
+    """Read --at; a whole microsecond includes all events that are printed with that instant."""
+    from midflight import parse_duration
+
+    at_ns = int(read("--at", parse_duration, text))
+    # Instants are printed rounded to the nearest microsecond.
+    return at_ns + 499 if at_ns % 1000 == 0 else at_ns
 
 
 def read_run(text: str) -> int:
@@ -184,7 +206,7 @@ def text(found: Explanation) -> str:
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))
-    lines = [f"Causes of {found.why_chosen}, newest first.", ""]
+    lines = [f"{found.remark} Causes of {found.why_chosen}, newest first.".lstrip(), ""]
     for place, (time, step) in enumerate(zip(times, found.steps, strict=True), start=1):
         lines.append(f"{place:>3}  {time:>{width}}  {step.text}")
     lines += ["", "Events around it:"]
@@ -206,6 +228,7 @@ def values(found: Explanation) -> dict[str, Any]:
         "after": [row_values(row) for row in found.after],
         "digest": found.digest,
         **({} if found.ended_ns is None else {"ended_ns": found.ended_ns}),
+        **({"remark": found.remark} if found.remark else {}),
     }
 
 

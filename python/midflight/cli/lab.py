@@ -146,9 +146,9 @@ def list_kernels(as_json: JsonOption = False) -> None:
     if not found:
         print(f"There is no kernel in {store_folder()}; midflight lab build makes one.")
         return
-    lines = [["kernel", "version", "HZ", "made of"]]
+    lines = [["kernel", "version", "HZ", "built from"]]
     for one in found:
-        of = "this midflight" if one.is_current else "another midflight"
+        of = "these sources" if one.is_current else "other sources"
         lines.append([one.name, one.version, f"{one.hz}", of])
     print(align(lines, right=False))
 

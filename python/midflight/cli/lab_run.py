@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ from midflight.unmet import UnmetRuns
 if TYPE_CHECKING:
     from midflight.lab.comparison import Compared
     from midflight.lab.runs import LabRuns
+    from midflight.lab.store import Kernel
 
 __all__ = ["compare", "run"]
 
@@ -139,7 +141,28 @@ def asked_runs(
         sample_ns=sample_ns,
     )
     nowhere.guest(names[0], 0)
-    return replace(nowhere, kernel=host_kernel() if host else choose(kernel))
+    if host:
+        return replace(nowhere, kernel=host_kernel())
+    chosen = choose(kernel)
+    if congestion is not None:
+        check_congestion(names, chosen)
+    return replace(nowhere, kernel=chosen)
+
+
+def check_congestion(names: Sequence[str], kernel: Kernel) -> None:
+    """Refuse a congestion control that a kernel lacks, as far as its configuration is there."""
+    try:
+        config = kernel.path.with_name("config").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        # The guest says it.
+        return
+    built = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", config, re.MULTILINE)
+    has = sorted({"reno", *(one.lower() for one in built)} - {"advanced"})
+    for name in names:
+        if name not in has:
+            raise UserError(
+                f'the kernel has no congestion control "{name}"; it has ' + ", ".join(has)
+            )
 
 
 def run(

@@ -17,6 +17,7 @@ __all__ = [
     "SchemesOption",
     "SetsOption",
     "SettingsOption",
+    "SourceProfileOption",
     "ThreadsOption",
 ]
 
@@ -57,7 +58,8 @@ SchemesOption: TypeAlias = Annotated[
     ),
 ]
 PROFILES = (
-    "rfc (today's standards), linux (the sender of Linux 6.12) or ns2 (ns-2.35, packet for packet)."
+    "rfc (today's standards), linux (sender and receiver of Linux 6.12) or ns2 (ns-2.35, packet "
+    "for packet)."
 )
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
 SetsOption: TypeAlias = Annotated[
@@ -98,6 +100,10 @@ OwnSeedOption: TypeAlias = Annotated[
 OwnProfileOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--profile", metavar="NAME", help=f"{PROFILES}  [default: the file's, or rfc]"),
+]
+SourceProfileOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help=f"{PROFILES}  [default: the source's]"),
 ]
 ThreadsOption: TypeAlias = Annotated[
     str, typer.Option(metavar="N", help="Number of threads; 0 is one for each core.")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import own_policies, read, read_whole
-from midflight.cli.options import PoliciesOption, SetsOption
+from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import UserError, note, open_result
-from midflight.cli.run import idle_notes
+from midflight.cli.run import idle_notes, with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
     FigureOption,
@@ -54,6 +54,7 @@ def plot(
     study: StudyOption = None,
     figure: FigureOption = None,
     job: JobOption = None,
+    profile: SourceProfileOption = None,
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     kind: Annotated[
@@ -148,6 +149,7 @@ def plot(
         --xlabel "Outage (s)" --size single --out column.pdf
     """
     of_runs = {
+        "--profile": profile,
         "--set": sets,
         "--policy": policies,
         "--kind": kind,
@@ -190,7 +192,8 @@ def plot(
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
-    shown_run: Any = read_asked(source, sets, policies, study=study, figure=figure, job=job)
+    all_sets = with_shorthands(sets, profile)
+    shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
     if study is None and not is_question:
         used = with_schemes(json.loads(shown_run.canonical), flow, schemes or ())
         for one in (*shown_run.remarks, *idle_notes(used)):

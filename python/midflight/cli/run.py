@@ -43,6 +43,13 @@ __all__ = ["idle_notes", "run", "scenario_plan", "with_shorthands"]
 MOST_LINES = 40
 
 
+# Controllers that are not what their names mean in Linux.
+NOT_OF_LINUX = {
+    "cubic": "cubic is RFC 9438's, without HyStart; Linux's is the scheme sack or cubic-linux",
+    "reno": "reno is RFC 5681's; Linux's is the scheme reno-linux",
+}
+
+
 def run(
     file: FileArgument,
     profile: OwnProfileOption = None,
@@ -163,7 +170,10 @@ class ScenarioRuns:
 
 
 def with_shorthands(
-    sets: Sequence[str] | None, profile: str | None, runs: str | None, seed: str | None
+    sets: Sequence[str] | None,
+    profile: str | None,
+    runs: str | None = None,
+    seed: str | None = None,
 ) -> list[str]:
     """Return the values of --set with those of options that are short for one.
 
@@ -201,12 +211,20 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
 
 
 def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
-    """Yield a note for each setting that none of the flows it is for can use."""
+    """Yield a note for each setting that none of the flows it is for can use.
+
+    And, with the profile of Linux, for each controller that is not the one of that name in Linux.
+    """
     flows = scenario["flows"]
     if any(one.get("stack") == "linux" for one in flows.values()):
         # No setting is for the kernel's sender.
         return
     schemes = [one["scheme"] for one in flows.values()]
+    if scenario["profile"] == "linux":
+        named = {part for scheme in schemes for part in scheme.split("+")}
+        every = (scenario.get("set", {}), *(one.get("set", {}) for one in flows.values()))
+        named |= {one.get("congestion") for one in every}
+        yield from (text for name, text in NOT_OF_LINUX.items() if name in named)
     yield from idle_knobs(schemes, scenario.get("set", {}))
     for one in flows.values():
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
@@ -232,7 +250,8 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
         lines += [
             "",
             "From each handoff or change on: seconds until the first and until "
-            f"{scenario['packets']} new packets are acknowledged.",
+            f"{scenario['packets']} packets are acknowledged\n"
+            "that were never sent before the new link was in use or the change was complete.",
             "",
             align(phases[: MOST_LINES + 1]),
         ]

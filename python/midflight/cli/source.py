@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +30,8 @@ __all__ = [
     "OptionalFile",
     "StudyOption",
     "is_figure",
+    "one_run",
+    "other_runs",
     "question_of",
     "read_asked",
     "read_figure_run",
@@ -161,15 +164,31 @@ def read_source(
     run: int,
 ) -> Setup:
     """Return the run that a command looks at, which is one of one scheme."""
+    return one_run(read_asked(file, sets, policies, study=study, figure=figure, job=job), run)
+
+
+def one_run(found: Plan | FigureRun | Question, run: int) -> Setup:
+    """Return one of the runs that a command looks at, which have one scheme."""
     from midflight.question import Question
 
-    found = read_asked(file, sets, policies, study=study, figure=figure, job=job)
     if isinstance(found, Question) and len(found.schemes) > 1:
         raise UserError(
             f"one run has one scheme, not {len(found.schemes)} ({', '.join(found.schemes)}); "
             "give one --scheme"
         )
     return found.setup(run)
+
+
+def other_runs(found: Plan | FigureRun | Question) -> str:
+    """Return which other runs there are, as the end of a sentence; "" if there are none."""
+    from midflight import Plan
+    from midflight.studies.figure_runs import FigureRun
+
+    runs = json.loads(found.canonical)["runs"] if isinstance(found, Plan) else found.runs
+    jobs = len(jobs_of(found.study, found.figure)) if isinstance(found, FigureRun) else 1
+    options = (("--job", jobs), ("--run", runs))
+    ways = [f"{option} 0 to {count - 1}" for option, count in options if count > 1]
+    return f"; try others: {', '.join(ways)}" if ways else ""
 
 
 def source_words(

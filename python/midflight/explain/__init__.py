@@ -6,7 +6,7 @@
 >>> plan = Scenario.read("wifi-to-lte").plan(sets={"flows.download.scheme": "enhanced"})
 >>> told = explain(plan, at_ns=midflight.parse_duration("0.8 s"))
 >>> told.steps[-1].text
-'the handoff from wifi to lte began; there was no link until 0.8 s'
+'the handoff from `wifi` to `lte` began; there was no link until 0.8 s'
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
-from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where, clock, number, row_text
+from midflight.explain.steps import (
+    MOST_COPIES,
+    Sentence,
+    Steps,
+    Where,
+    clock,
+    number,
+    row_text,
+    when,
+)
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
@@ -32,6 +41,8 @@ STALL = "stall"
 LOOK_BACK_NS = 100_000_000
 NEIGHBOURS = 6
 
+#: Why an event was chosen that is none of the following.
+NOTHING_NEAR = "the last event before it"
 #: Turning points, the most significant first: one of these is chosen before anything else.
 TURNS = (
     "rto",
@@ -117,6 +128,8 @@ class Explanation:
     digest: str
     #: When the run was over, if that is known.
     ended_ns: int | None = None
+    #: A sentence on the instant, if nothing happened near it that is worth an explanation.
+    remark: str = ""
 
 
 def explain(
@@ -159,7 +172,12 @@ def explain(
         if find is None and row.time_ns == history.opened_ns:
             steps = [opening(history, row.time_ns), *steps]
         told = explained(history, row, why, steps)
-        return replace(told, ended_ns=ended_ns)
+        remark = ""
+        if why == NOTHING_NEAR and row.time_ns == history.opened_ns:
+            told = replace(told, why_chosen=f"the last event at or before {clock(at_ns)}")
+        elif why == NOTHING_NEAR:
+            remark = f"Nothing notable happened just before {when(at_ns)}."
+        return replace(told, ended_ns=ended_ns, remark=remark)
 
     return widening(look)
 
@@ -261,7 +279,7 @@ def choose(history: History, at_ns: int) -> tuple[Row, str] | None:
             if others:
                 why += f", and of the {others + 1} at that instant the most significant"
             return best, why
-    return near[-1], f"the last event at or before {clock(at_ns)}, near which nothing special was"
+    return near[-1], NOTHING_NEAR
 
 
 def rank(history: History, row: Row, names: Sequence[str]) -> int | None:

@@ -103,10 +103,15 @@ def row_text(row: Row) -> str:
     return f"{row.event} {value} {row.detail}".rstrip()
 
 
+def link_text(name: str) -> str:
+    """Return the name of a link, set apart from the words of a sentence."""
+    return f"`{name}`"
+
+
 def occasion_text(one: PathChange) -> str:
     """Return what began with a handoff or a change."""
     until = when(one["make_ns"])
-    here, there = one["from_link"], one["to_link"]
+    here, there = link_text(one["from_link"]), link_text(one["to_link"])
     if one["kind"] == "change":
         if one["breaks"]:
             return f"{here} stood still from then on until {until}"
@@ -115,7 +120,7 @@ def occasion_text(one: PathChange) -> str:
         return f"the mobile node lost {here}, which was back at {until}"
     if one["breaks"]:
         return f"the handoff from {here} to {there} began; there was no link until {until}"
-    return f"the handoff from {here} to {there}: from then on {there} was used"
+    return f"the handoff from {here} to {there}, without a gap"
 
 
 class Steps:
@@ -217,7 +222,7 @@ class Steps:
         plain = {
             "fast_retransmit": f"fast retransmit of segment {value}{self.recovery_text(row)}",
             "recovery_exit": "fast recovery ended",
-            "spurious": f"the last {row.detail} was taken for spurious",
+            "spurious": f"the sender judged the last {row.detail} spurious",
             "suspect": f"segment {value} was suspected to be lost",
             "judge": f"the loss of segment {value} was taken for one by {row.detail}",
             "reordered": f"segment {value} had only been late",
@@ -386,13 +391,13 @@ class Steps:
             return self.signal(row), None
         arrived = history.arrival(row.segment or 0, row.sent_ns or 0)
         over = self.over(arrived)
-        caused = f"which segment {row.segment} caused, sent at {when(row.sent_ns or 0)}"
+        caused = f"segment {row.segment} (sent at {when(row.sent_ns or 0)})"
         if row.detail == "delayed" and arrived is not None:
             late = when(arrived.time_ns)
-            text = f"{caused}, arrived{over} at {late}: the receiver had waited for another one"
+            text = f"for {caused}, which arrived{over} at {late}: a delayed ACK"
         else:
-            text = f"{caused}, arrived{over} at that instant"
-        sentence = (row.time_ns, f"{ack} left the receiver, {text}", row.index)
+            text = f"when {caused} arrived{over}"
+        sentence = (row.time_ns, f"the receiver sent {ack} {text}", row.index)
         come = history.ack_arrival(row)
         if come is not None and self.is_duplicate(come):
             return [sentence], ("missing", row.index)
@@ -404,9 +409,13 @@ class Steps:
         for one in self.history.path_changes:
             began = (one["at_ns"], occasion_text(one), self.mark(one))
             if one["make_ns"] == row.time_ns:
-                return [(row.time_ns, f"{text}: it was on {one['to_link']} now", row.index), began]
+                return [
+                    (row.time_ns, f"{text}: it was on {link_text(one['to_link'])} now", row.index),
+                    began,
+                ]
             if one["at_ns"] > row.time_ns:
-                foreseen = f"{text}: it foresaw what happened to {one['from_link']} at"
+                gone = link_text(one["from_link"])
+                foreseen = f"{text}: it foresaw what happened to {gone} at"
                 return [(row.time_ns, f"{foreseen} {when(one['at_ns'])}", row.index)]
         return [(row.time_ns, text, row.index)]
 
@@ -476,9 +485,9 @@ class Steps:
         late = row.time_ns - one["make_ns"]
         text = f"a notice of the {one['kind']} at {when(one['at_ns'])} came"
         if late:
-            text += f", {number(late / 1e9)} s after {one['to_link']} was in use"
+            text += f", {number(late / 1e9)} s after {link_text(one['to_link'])} was in use"
         if one["told_wrong"]:
-            text += f"; it said other numbers than {one['to_link']} has"
+            text += f"; it said other numbers than {link_text(one['to_link'])} has"
         heard = [r for r in self.history.instant(row.time_ns) if r.index >= row.index]
         heard = [r for r in heard if self.history.head(r.index) == row.index]
         if first and not any(r.event == "order" for r in heard):
@@ -503,7 +512,7 @@ class Steps:
             if one["at_ns" if key == "at_ns" else "make_ns"] == row.time_ns:
                 if row.event == "break" or not one["breaks"]:
                     return [(row.time_ns, occasion_text(one), row.index)], None
-                text = f"{one['to_link']} was in use from then on"
+                text = f"{link_text(one['to_link'])} was in use from then on"
                 began = (one["at_ns"], occasion_text(one), self.mark(one))
                 return [(row.time_ns, text, row.index), began], None
         return [(row.time_ns, row.event, row.index)], None
@@ -512,8 +521,9 @@ class Steps:
 
     def timeout_text(self, row: Row) -> str:
         judged = {
-            "spurious": " (spurious: what then acknowledged it had been sent before)",
-            "needed": " (needed: what then acknowledged it was sent afterwards)",
+            "spurious": " (spurious: the segment was then acknowledged because of a copy "
+            "sent before the timeout)",
+            "needed": " (needed: only the copy sent after the timeout was acknowledged)",
         }
         return f"the retransmission timer expired for segment {row.number}" + judged.get(
             row.detail, " (nothing acknowledged it until the end of the run)"
@@ -610,7 +620,7 @@ class Steps:
     def over(self, arrived: Row | None) -> str:
         if arrived is None or arrived.link not in self.names:
             return ""
-        return f" over {self.names[arrived.link]}"
+        return f" over {link_text(self.names[arrived.link])}"
 
     def link_name(self, row: Row) -> str:
         """Return the name of an event's link."""
@@ -619,7 +629,7 @@ class Steps:
     def loss_text(self, row: Row) -> str:
         """Return where and why something was lost."""
         _, cause = row.lost or ("", "")
-        name = self.link_name(row)
+        name = link_text(self.link_name(row))
         if cause == "queue":
             return f"dropped at the queue of {name}, which was full"
         if cause == "break":
@@ -691,8 +701,8 @@ class Steps:
         moves = [one for one in self.history.path_changes if one["kind"] == "handoff"]
         done = [one["to_link"] for one in moves if one["make_ns"] <= row.time_ns]
         if done:
-            return f" over {done[-1]}"
-        return f" over {moves[0]['from_link']}" if moves else ""
+            return f" over {link_text(done[-1])}"
+        return f" over {link_text(moves[0]['from_link'])}" if moves else ""
 
     def meanwhile(self, copy: Copy, until: int) -> str:
         """Return which handoff or change began before a segment was answered.
@@ -715,7 +725,7 @@ class Steps:
     def occasion(self, one: PathChange) -> str:
         """Return what began with a handoff or a change; in short where it was told already."""
         if one["at_ns"] in self.named:
-            return f"the {one['kind']} of {one['from_link']} began"
+            return f"the {one['kind']} of {link_text(one['from_link'])} began"
         self.named.add(one["at_ns"])
         return occasion_text(one)
 
