@@ -55,6 +55,10 @@ linux:
 #define TIMER_MULTIPLIER 256
 #define TIMER_MIN_DELTA 500
 """,
+    "arch/um/kernel/time.c": """\
+\tdelta += 1;
+\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);
+""",
     "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
     "arch/um/os-Linux/util.c": "\treturn getrandom(buf, len, flags);\n",
     "arch/arm/mach.c": "not needed\n",

@@ -102,7 +102,7 @@ type Composed = (
 const COMPOSED: &[Composed] = &[
     (
         "sack",
-        "the plain sender, deaf to notices",
+        "the plain sender, which ignores notices; its congestion control is the profile's (Reno; CUBIC with `linux`)",
         "Daniel & Kojo 2008, section 4",
         &[],
     ),
