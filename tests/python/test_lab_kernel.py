@@ -228,7 +228,7 @@ def test_what_programs_did_is_json(
     status, out, _ = run_exec(capfdbinary, *words)
     assert status == 0
     found = json.loads(out)
-    assert found["client"] == {"status": 0, "stdout": "10.77.0.7\n1767225603\n", "stderr": ""}
+    assert found["client"] == {"status": 0, "stdout": "10.77.0.7\n1767225655\n", "stderr": ""}
     assert found["server"]["status"] == 4
     assert found["kernel"]["hz"] == kernel.hz
     assert found["packets"]["sent"] == 0
