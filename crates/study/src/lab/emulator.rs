@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{
-    Action, End, Event, FlowId, LinkId, Observer, Payload, Stack, StackConfig, World, WorldConfig,
+    End, Event, FlowId, LinkId, Observer, Payload, Stack, StackConfig, World, WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 
 use super::record::Writer;
-use super::{refused, LabError};
+use super::{is_of_links, refused, LabError};
 use crate::error::StudyError;
 use crate::setup::{Setup, Step};
 
@@ -128,20 +128,6 @@ impl Observer for Seen {
             _ => {}
         }
     }
-}
-
-/// Whether the timeline does it to links and routes.
-fn is_of_links(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Route { .. }
-            | Action::Down(_)
-            | Action::Up(_)
-            | Action::Purge { .. }
-            | Action::Pause(_)
-            | Action::Resume { .. }
-            | Action::Change { .. }
-    )
 }
 
 /// The links of a setup; time is the caller's.

@@ -12,7 +12,7 @@ use midflight_sim::{
 use midflight_units::{Duration, Instant};
 
 use super::record::{records, RecordEvent};
-use super::LabError;
+use super::{is_of_links, LabError};
 use crate::error::StudyError;
 use crate::setup::{flow_id, Setup, Step};
 
@@ -208,20 +208,6 @@ fn sent(setup: &Setup, record: &[u8]) -> Result<Sent, LabError> {
         sent.packets[place].3 = fate;
     }
     Ok(sent)
-}
-
-/// Whether the timeline does it to links and routes.
-fn is_of_links(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Route { .. }
-            | Action::Down(_)
-            | Action::Up(_)
-            | Action::Purge { .. }
-            | Action::Pause(_)
-            | Action::Resume { .. }
-            | Action::Change { .. }
-    )
 }
 
 /// Sends what a guest's devices sent over the simulator's links, and compares what becomes of it.

@@ -51,6 +51,8 @@ pub enum LabError {
     Capture(String),
 }
 
+use midflight_sim::Action;
+
 use crate::error::StudyError;
 
 fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
@@ -58,4 +60,18 @@ fn refused(what: impl Into<String>, accepted: impl Into<String>) -> LabError {
         what: what.into(),
         accepted: accepted.into(),
     }
+}
+
+/// Whether the timeline does it to links and routes.
+fn is_of_links(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Route { .. }
+            | Action::Down(_)
+            | Action::Up(_)
+            | Action::Purge { .. }
+            | Action::Pause(_)
+            | Action::Resume { .. }
+            | Action::Change { .. }
+    )
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
-use super::memory::{self, Waiting};
+use super::memory::{self, Unread, Waiting};
 use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
@@ -81,10 +81,8 @@ pub(super) struct LinuxAcks {
     buffer: u64,
     ratio: u64,
     waiting: Waiting,
-    /// What the data take that the application has not read.
-    unread: u64,
-    /// Where the first packet of these ends.
-    first_unread: Seq,
+    /// What the application has not read.
+    unread: Unread,
     /// What data are taken for full segments (rcv_mss).
     mss: u64,
     // Delayed ACKs: icsk_ack.
@@ -138,8 +136,7 @@ impl LinuxAcks {
             buffer: BUFFER,
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
-            unread: 0,
-            first_unread: 0,
+            unread: Unread::default(),
             mss: MSS_GUESS,
             quick: 0,
             delay: 0,
@@ -263,7 +260,7 @@ impl LinuxAcks {
 
     /// __tcp_select_window().
     fn choose_window(&mut self) -> u64 {
-        let mut free = self.free(self.unread + self.waiting.size());
+        let mut free = self.free(self.unread.size + self.waiting.size());
         let allowed = self.to_window(self.buffer);
         let full = self.clamp.min(allowed);
         let mss = self.mss.min(full);
@@ -340,11 +337,9 @@ impl LinuxAcks {
         self.scheduled = true;
         match place {
             Place::InOrder { ends_gaps } => {
-                self.unread = memory::truesize(data.len);
+                self.unread.size = memory::truesize(data.len);
                 self.on_data(now, data, held.next);
-                let unread = self.waiting.release(data.block.left, data.len, held.next);
-                self.unread = unread.size;
-                self.first_unread = unread.first;
+                self.unread = self.waiting.release(data.block.left, data.len, held.next);
                 self.must |= ends_gaps;
                 self.forget_blocks(held);
             }
@@ -377,8 +372,8 @@ impl LinuxAcks {
     /// The application reads what has come in order, packet by packet; whether an ACK leaves then
     /// (tcp_cleanup_rbuf()).
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
-        self.unread = 0;
-        self.adjust_space(now, self.first_unread, held.next);
+        let unread = std::mem::take(&mut self.unread);
+        self.adjust_space(now, unread.first, held.next);
         let unacked = held.next.saturating_sub(self.acked) * self.advmss;
         let is_pushed = (self.pushed || self.pushed_twice) && !held.has_gaps;
         if self.scheduled && (unacked > self.mss || is_pushed) {
@@ -414,7 +409,7 @@ impl LinuxAcks {
         }
         self.last_data = tick;
         if data.len >= 128 {
-            self.grow_window(data.len, self.unread + self.waiting.size());
+            self.grow_window(data.len, self.unread.size + self.waiting.size());
         }
     }
 
@@ -485,7 +480,7 @@ impl LinuxAcks {
     fn decide(&mut self, now: Instant, held: Held) -> bool {
         let unacked = held.next.saturating_sub(self.acked) * self.advmss;
         let is_due =
-            unacked > self.mss && (self.unread == 0 || self.choose_window() >= self.window);
+            unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
         if is_due || self.quick > 0 || self.must {
             return true;
         }

@@ -116,7 +116,7 @@ impl Waiting {
 }
 
 /// What the application is to read (sk_receive_queue).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unread {
     /// Bytes of the buffer in use.
     pub(super) size: u64,

@@ -40,7 +40,7 @@ pub(super) struct Queue {
     /// What has left, as parts of pieces: bursts.
     parts: VecDeque<Piece>,
     freed: Seq,
-    /// The first segment of the last burst of new ones, and the last burst of such that went again.
+    /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
     /// Bytes in use, and at most.

@@ -32,7 +32,7 @@ pub(super) struct Sending {
     pub(super) probe_new: bool,
     /// The retransmission timer is set when what is lost has gone.
     pub(super) rearm: bool,
-    /// One past the last segment of the burst under way of such that go again.
+    /// One past the last segment of the burst of retransmissions under way.
     again_until: Seq,
     /// The head has gone again.
     head_resent: bool,

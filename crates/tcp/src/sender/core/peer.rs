@@ -51,8 +51,8 @@ impl Core {
         }
     }
 
-    /// What an ACK says of its sender: its timestamp, and its window (tcp_may_update_window()). Whether the ACK
-    /// is taken: one that others have overtaken is not.
+    /// Takes an ACK's timestamp and window (tcp_may_update_window()). Returns false for an ACK that is to be
+    /// discarded because newer ones have overtaken it.
     #[cold]
     pub(super) fn take_peer(&mut self, ack: &Ack, window: NonZeroU32) -> bool {
         let una = self.books.una();
