@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
-use self::linux::{Data, Held, LinuxAcks, Place};
+use self::linux::{Data, Held, LinuxAcks, Place, Syn};
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{
@@ -316,6 +316,13 @@ impl Receiver {
         self.delayed.map(|d| (d.deadline, d.armed))
     }
 
+    /// Whether what is due next is a timer of high resolution, which rings after a kernel has looked at the
+    /// packets of the same instant.
+    pub fn awaits_high_resolution(&self) -> bool {
+        let linux = self.linux.as_deref();
+        linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
+    }
+
     /// The node is about to leave its link; the ACKs by which it tells the sender.
     pub fn on_warning(&mut self, now: Instant) -> impl Iterator<Item = Ack> {
         let signal = self.config.signal.on_warning();
@@ -499,12 +506,14 @@ impl Receiver {
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
-            self.on_empty(0, segment.sent);
+            let syn = acks.on_syn(now);
+            if syn == Syn::First {
+                self.on_empty(0, segment.sent);
+            }
             self.next = self.next.max(1);
             self.highest = self.highest.max(1);
             self.last_cause = segment.sent;
-            let is_answered = self.linux.as_deref_mut()?.acks.on_syn(now);
-            return is_answered.then(|| self.acknowledge_as_linux());
+            return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
         }
         acks.establish(now);
         if !segment.has_data() {

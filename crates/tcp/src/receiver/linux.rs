@@ -68,6 +68,17 @@ pub(super) enum Place {
     Beyond,
 }
 
+/// What a SYN is to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syn {
+    /// The first of its connection: its timestamp is echoed.
+    First,
+    /// One more, which is answered like the first.
+    Again,
+    /// One more too soon after another.
+    Ignored,
+}
+
 /// The state beside the sequence space.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
@@ -189,15 +200,17 @@ impl LinuxAcks {
 
     // ---- handshake ------------------------------------------------------
 
-    /// A SYN has arrived (tcp_select_initial_window()); whether it is answered (tcp_check_req()).
-    pub(super) fn on_syn(&mut self, now: Instant) -> bool {
+    /// A SYN has arrived (tcp_select_initial_window(), tcp_check_req()).
+    pub(super) fn on_syn(&mut self, now: Instant) -> Syn {
         if self.established {
-            return true;
+            return Syn::Again;
         }
+        let mut syn = Syn::First;
         if let Some(request) = &mut self.request {
             if !request.answers(self.clock, now) {
-                return false;
+                return Syn::Ignored;
             }
+            syn = Syn::Again;
         } else {
             self.request = Some(Request::new(self.clock, now));
         }
@@ -206,7 +219,7 @@ impl LinuxAcks {
         self.acked = 1;
         self.syn_acks += 1;
         self.syn_acked = Some(now);
-        true
+        syn
     }
 
     pub(super) fn is_established(&self) -> bool {
@@ -574,6 +587,13 @@ impl LinuxAcks {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
             (delayed, compressed) => delayed.or(compressed),
         }
+    }
+
+    /// Whether the next is a timer of high resolution (compressed_ack_timer), and not one of the wheel.
+    pub(super) fn awaits_high_resolution(&self) -> bool {
+        let compressed = self.compressed_at.map(|(due, _)| due);
+        self.request.is_none()
+            && compressed.is_some_and(|due| self.timer.is_none_or(|(_, rings, _)| due < rings))
     }
 
     /// Whether an ACK leaves as a timer has expired (reqsk_timer_handler(), tcp_delack_timer_handler(),
