@@ -187,13 +187,13 @@ impl Receiver {
         self.take(now, arrival(segment), false)
     }
 
-    /// Takes an ACK of the sender without data, which nothing answers.
-    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) {
+    /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
+    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
-            self.take_as_linux(now, segment);
-        } else {
-            self.on_empty(segment.seq, segment.sent);
+            return self.take_as_linux(now, segment);
         }
+        self.on_empty(segment.seq, segment.sent);
+        None
     }
 
     /// Takes a block of which nothing need be new, with the timestamp `sent`; returns the ACK to
@@ -518,9 +518,14 @@ impl Receiver {
         acks.establish(now);
         if !segment.has_data() {
             self.on_empty(segment.seq, segment.sent);
-            let is_asked = segment.content == Content::WindowProbe;
+            let is_answered = segment.content == Content::WindowProbe
+                || self
+                    .linux
+                    .as_deref_mut()?
+                    .acks
+                    .answers_old(now, segment.seq);
             self.last_cause = segment.sent;
-            return is_asked.then(|| self.acknowledge_as_linux());
+            return is_answered.then(|| self.acknowledge_as_linux());
         }
         let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
         let is_old = block.right < acks.acked() || next == 0;

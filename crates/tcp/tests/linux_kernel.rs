@@ -201,7 +201,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
             tell(due, receiver.on_timer(due));
         }
         if segment.content == Content::Acknowledgment {
-            receiver.on_empty_ack(now, &segment);
+            tell(now, receiver.on_empty_ack(now, &segment));
         } else {
             tell(now, receiver.on_segment(now, &segment));
         }

@@ -10,6 +10,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
+use crate::answers::Answers;
 use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
@@ -122,6 +123,7 @@ pub(super) struct LinuxAcks {
     syn_acked: Option<Instant>,
     syn_acks: u32,
     request: Option<Request>,
+    answers: Answers,
     established: bool,
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
@@ -169,6 +171,7 @@ impl LinuxAcks {
             syn_acked: None,
             syn_acks: 0,
             request: None,
+            answers: Answers::default(),
             established: false,
             rtt_x8: 0,
             rtt_from: None,
@@ -281,6 +284,12 @@ impl LinuxAcks {
     /// The first sequence number that was not acknowledged (rcv_wup).
     pub(super) fn acked(&self) -> Seq {
         self.acked
+    }
+
+    /// Whether a segment without data and with this number is answered: it is from before the last ACK
+    /// (tcp_sequence()).
+    pub(super) fn answers_old(&mut self, now: Instant, seq: Seq) -> bool {
+        seq < self.acked && self.answers.allows(self.clock, now)
     }
 
     /// __tcp_select_window().

@@ -25,6 +25,11 @@ const SMALL_WINDOW: u64 = 536;
 /// A part that takes in others remains smaller (tcp_skb_shift()).
 const MOST_SHIFTED: u64 = 65_535 * 8;
 
+/// What so many buffers take that have so many segments (truesize).
+pub(super) fn memory(buffers: u64, segments: u64, mss: u64) -> u64 {
+    buffers * OVERHEAD + segments * mss
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     /// One past its last segment.
@@ -212,6 +217,11 @@ impl Queue {
         Some(Head { left, is_last })
     }
 
+    /// More than one burst is not acknowledged (tcp_rtx_queue_empty_or_single_skb()).
+    pub(super) fn has_left_twice(&self) -> bool {
+        self.parts.len() > 1
+    }
+
     /// So many segments leave as one; those that are left of their piece have structures of their own from
     /// then on (tso_fragment()).
     pub(super) fn leaves(&mut self, nxt: Seq, segments: u64) {
@@ -238,6 +248,12 @@ impl Queue {
         while self.pieces.front().is_some_and(|p| p.end <= una) {
             self.pieces.pop_front();
         }
+    }
+
+    /// The segments of the part that one is of.
+    pub(super) fn part_of(&self, seq: Seq) -> u64 {
+        let at = self.parts.partition_point(|p| p.end <= seq);
+        self.parts.get(at).map_or(1, |p| p.end - self.begin(at))
     }
 
     /// How many of these segments, from `seq` on, are of one part and so go again as one.
