@@ -178,9 +178,9 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
                 let n = read();
                 got.push((n[0], segment(n[1], n[2], n[3], n[4], Content::Data)));
             }
-            "handshake" => {
+            "empty" => {
                 let n = read();
-                got.push((n[0], segment(1, n[1], 0, n[2], Content::Acknowledgment)));
+                got.push((n[0], segment(n[1], n[2], 0, n[3], Content::Acknowledgment)));
             }
             "acked" => {
                 let n = numbers(&words[1..5]);

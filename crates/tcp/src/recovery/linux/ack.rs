@@ -153,15 +153,21 @@ impl Linux {
         let mut blocks_seen = [(0, 0); 4];
         for (i, block) in blocks.iter().enumerate() {
             let is_dup = dsack == Some(*block);
+            let next_dup = dsack.filter(|d| blocks.get(i + 1) == Some(d));
             let mut seq = block.left;
             let mut walked = None;
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
-                if let Some(&(_, right)) = skip.filter(|_| is_kept && dsack.is_none()) {
+                if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
+                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as a block of its own.
+                    let dup = next_dup.filter(|d| d.left < right && right < block.right);
+                    for seq in dup.map_or(0..0, |d| d.left..d.right) {
+                        self.tag_one(core, seq, true, news);
+                    }
                     seq = right;
                     continue;
                 }
-                let is_dup = is_dup || dsack.is_some_and(|d| d.left <= seq && seq < d.right);
+                let is_dup = is_dup || next_dup.is_some_and(|d| d.left <= seq && seq < d.right);
                 walked.get_or_insert(seq);
                 self.tag_one(core, seq, is_dup, news);
                 seq += 1;
