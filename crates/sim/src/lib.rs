@@ -35,5 +35,8 @@ pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::RateRouter;
-pub use stack::{Datagram, End, Stack, StackConfig};
+pub use stack::{
+    ByteSet, Bytes, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
+    TransportEvent,
+};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

@@ -337,6 +337,9 @@ impl Observer for Recorder {
                 segment,
                 arrived: false,
             } => self.push(now, "empty_ack", segment.seq as f64, ""),
+            Event::Transport(event) => {
+                self.push(now, event.name(), event.value() as f64, event.detail());
+            }
             Event::AckSent(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }
