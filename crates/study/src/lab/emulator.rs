@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{
-    End, Event, FlowId, LinkId, Observer, Outgoing, Payload, Stack, StackConfig, World, WorldConfig,
+    Clock, End, Event, FlowId, LinkId, Observer, Outgoing, Payload, Stack, StackConfig, World,
+    WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 
@@ -174,6 +175,7 @@ impl Emulator {
         }
         let network = &setup.network;
         let config = WorldConfig {
+            clock: Clock::Picoseconds,
             nodes: network.nodes,
             links: network.links.clone(),
             routes: &network.routes,
