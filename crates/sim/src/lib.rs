@@ -22,6 +22,7 @@ mod moment;
 mod packet;
 mod quick_start;
 pub mod random;
+mod schedule;
 mod special;
 mod stack;
 mod timeline;
@@ -35,5 +36,8 @@ pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
 pub use quick_start::RateRouter;
+pub use schedule::{
+    Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,
+};
 pub use stack::{Datagram, End, Stack, StackConfig};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

@@ -52,6 +52,16 @@ impl Ns2Time {
         Self(self.0 + seconds)
     }
 
+    /// The instant so many seconds after the start.
+    pub(crate) const fn of_seconds(seconds: f64) -> Self {
+        Self(seconds)
+    }
+
+    /// Seconds from the start.
+    pub(crate) const fn as_seconds(self) -> f64 {
+        self.0
+    }
+
     /// Seconds from another instant to this one; negative if that is later.
     pub(crate) fn seconds_after(self, other: Self) -> f64 {
         self.0 - other.0
