@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midflight_control::LinkInfo;
 use midflight_sim::{
-    Action, Curve, FlowConfig, LinkConfig, LinkSchedule, NodeId, Observer, Outage, Schedule,
+    Action, Clock, Curve, FlowConfig, LinkConfig, LinkSchedule, NodeId, Observer, Outage, Schedule,
     ScheduleError, Service, Shape, World, WorldConfig,
 };
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
@@ -147,6 +147,7 @@ impl Path {
         let flow_configs = vec![flow; flows as usize];
         let mut world = World::new(
             WorldConfig {
+                clock: Clock::Seconds,
                 nodes: 2,
                 links,
                 routes: &routes,

@@ -15,9 +15,9 @@ use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
-use crate::moment::{Ns2Time, Scheduled};
+use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
-use crate::schedule::{Following, LinkSchedule, Sending, Service};
+use crate::schedule::{Following, LinkSchedule, Service};
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -204,7 +204,7 @@ pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
     pub(crate) start: Scheduled,
     /// It is at the far end.
-    pub(crate) arrive: Ns2Time,
+    pub(crate) arrive: FineTime,
 }
 
 #[derive(Educe, Debug)]
@@ -227,36 +227,38 @@ pub(crate) struct Link {
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
     pub(crate) impaired: bool,
-    bps: f64,
-    delay_seconds: f64,
+    /// Counts the times here that are not whole nanoseconds.
+    clock: Clock,
+    rate: Rate,
+    fine_delay: f64,
     /// Without a schedule.
     own_delay: f64,
     following: Option<Box<Following>>,
     /// Size of the packet accepted last, and how long its transmission takes.
     bytes: u32,
-    seconds: f64,
+    transmission: f64,
     /// Most packets that wait.
     room: usize,
     /// The transmitter is free from here on.
-    free_at: Ns2Time,
+    free_at: FineTime,
     /// Start of the transmission accepted last, and when that was decided.
-    newest_start: (Ns2Time, Ns2Time),
+    newest_start: (FineTime, FineTime),
     /// The last packet offered entered then.
     #[cfg(debug_assertions)]
-    newest_entry: Ns2Time,
+    newest_entry: FineTime,
     /// Starts of the transmissions since the link was idle, the newest ones as
     /// many as may wait; kept where there is a limit and packets pass on.
     starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
-    entries: Ring<Ns2Time>,
+    entries: Ring<FineTime>,
 }
 
 impl Link {
     /// A link of these parameters, from which it takes what few links have.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Self {
+    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
@@ -271,17 +273,18 @@ impl Link {
             closed: special.as_deref().is_some_and(Special::is_closed),
             special,
             impaired,
-            bps: 0.0,
-            delay_seconds: 0.0,
+            clock,
+            rate: config.rate,
+            fine_delay: 0.0,
             own_delay: 0.0,
-            following: config.schedule.as_ref().map(Following::new),
+            following: config.schedule.as_ref().map(|of| Following::new(of, clock)),
             bytes: 0,
-            seconds: 0.0,
+            transmission: 0.0,
             room: 0,
-            free_at: Ns2Time::ZERO,
-            newest_start: (Ns2Time::ZERO, Ns2Time::ZERO),
+            free_at: FineTime::ZERO,
+            newest_start: (FineTime::ZERO, FineTime::ZERO),
             #[cfg(debug_assertions)]
-            newest_entry: Ns2Time::ZERO,
+            newest_entry: FineTime::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -292,10 +295,10 @@ impl Link {
 
     /// Sets the parameters.
     pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
-        self.bps = rate.as_bps() as f64;
-        self.own_delay = delay.as_nanos() as f64 / 1e9;
+        self.rate = rate;
+        self.own_delay = self.clock.span(delay);
         // With a schedule it is that of the packet before, of which there is none.
-        self.delay_seconds = if self.following.is_some() {
+        self.fine_delay = if self.following.is_some() {
             0.0
         } else {
             self.own_delay
@@ -307,13 +310,13 @@ impl Link {
         let room = |limit: u32| (limit as usize).saturating_sub(in_transmission);
         self.room = limit.map_or(usize::MAX, room);
         // No transmission took that long.
-        (self.bytes, self.seconds) = (0, 0.0);
+        (self.bytes, self.transmission) = (0, 0.0);
     }
 
     /// Whether a packet was ever handed to it.
     pub(crate) fn is_used(&self) -> bool {
         let holds = |special: &Special| !special.held.is_empty();
-        self.free_at > Ns2Time::ZERO || self.down || self.special.as_deref().is_some_and(holds)
+        self.free_at > FineTime::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
     /// Whether as many packets wait at `now` as may, while one is in
@@ -321,7 +324,7 @@ impl Link {
     /// starts at this very instant has begun unless that was decided (when the
     /// packet before it started) after the present event was scheduled.
     #[inline(always)]
-    fn is_full(&self, now: Ns2Time, scheduled: Scheduled) -> bool {
+    fn is_full(&self, now: FineTime, scheduled: Scheduled) -> bool {
         let waits =
             |start: &Scheduled| start.at > now || (start.at == now && start.by > scheduled.at);
         if self.passes_on() {
@@ -343,7 +346,7 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
-        now: Ns2Time,
+        now: FineTime,
         scheduled: Scheduled,
         bytes: u32,
     ) -> Option<Acceptance> {
@@ -380,38 +383,37 @@ impl Link {
             match &self.following {
                 None => {
                     self.bytes = bytes;
-                    self.seconds = 8.0 * f64::from(bytes) / self.bps;
+                    self.transmission = self.clock.transmission(bytes, self.rate);
                 }
-                Some(following) if following.is_steady(start.at.as_seconds(), bytes) => {}
+                Some(following) if following.is_steady(start.at, bytes) => {}
                 Some(_) => start = self.follow(start, now, bytes),
             }
         }
         self.newest_start = (start.at, start.by);
-        self.free_at = start.at.plus(self.seconds);
+        self.free_at = start.at.plus(self.transmission);
         Some(Acceptance {
             start,
-            arrive: start.at.plus(self.seconds + self.delay_seconds),
+            arrive: start.at.plus(self.transmission + self.fine_delay),
         })
     }
 
     /// How long the transmission and the way of a packet take by the link's schedule, and when the first begins.
     #[inline(never)]
-    fn follow(&mut self, start: Scheduled, now: Ns2Time, bytes: u32) -> Scheduled {
+    fn follow(&mut self, start: Scheduled, now: FineTime, bytes: u32) -> Scheduled {
         let Some(following) = self.following.as_deref_mut() else {
             return start;
         };
-        let (at, waited) = (start.at.as_seconds(), start.at > now);
-        let own = (self.bps, self.own_delay);
-        let last = self.free_at.as_seconds() + self.delay_seconds;
-        let (sending, delay) = following.send((at, waited), bytes, own, last);
-        let Sending { first, seconds, .. } = sending;
-        (self.seconds, self.delay_seconds) = (seconds, delay);
-        if first == at {
+        let waited = start.at > now;
+        let own = (self.rate, self.own_delay);
+        let last = self.free_at.plus(self.fine_delay);
+        let sending = following.send((start.at, waited), bytes, own, last);
+        (self.transmission, self.fine_delay) = (sending.transmission, sending.delay);
+        if sending.first == start.at {
             return start;
         }
         // It waits for an opportunity.
         let start = Scheduled {
-            at: Ns2Time::of_seconds(first),
+            at: sending.first,
             ..start
         };
         if self.passes_on() && self.limit.is_some() {
@@ -426,12 +428,12 @@ impl Link {
     /// Puts a packet that enters at `enter` on its way to the far end; whether
     /// it is the next to arrive there.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, enter: Ns2Time, passage: Acceptance, packet: Packet) -> bool {
+    pub(crate) fn carry(&mut self, enter: FineTime, passage: Acceptance, packet: Packet) -> bool {
         if self.may_break {
             self.entries.push(enter);
         }
         self.ring.push(Transit {
-            at: passage.arrive.moment().at,
+            at: self.clock.moment(passage.arrive).at,
             passage,
             packet,
         });
@@ -459,7 +461,7 @@ impl Link {
     /// The same with what settles ties.
     pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
-            due: t.passage.arrive.moment(),
+            due: self.clock.moment(t.passage.arrive),
             scheduled: t.passage.start,
         })
     }
@@ -475,14 +477,14 @@ impl Link {
 
     /// The link goes down at `now`: what was announced to enter it later is
     /// lost then. Calls `lose` with each such packet.
-    pub(crate) fn take_down(&mut self, now: Ns2Time, mut lose: impl FnMut(Key, Packet)) {
+    pub(crate) fn take_down(&mut self, now: FineTime, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
         self.closed = true;
         let stay = self.entries.iter().filter(|enter| **enter < now).count();
         let announced = self.ring.iter().zip(self.entries.iter()).skip(stay);
         for (transit, enter) in announced {
             let key = Key {
-                due: enter.moment(),
+                due: self.clock.moment(*enter),
                 scheduled: transit.passage.start,
             };
             lose(key, transit.packet);
@@ -512,17 +514,17 @@ impl Link {
 
     /// Its rate.
     pub(crate) fn rate(&self) -> Rate {
-        Rate::from_bps(self.bps as u64).unwrap_or(Rate::from_mbps(1))
+        self.rate
     }
 
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, enter: Ns2Time, packet: Packet) -> Entry {
+    pub(crate) fn admit(&mut self, enter: FineTime, packet: Packet) -> Entry {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
-        let taken = |f: &mut Following| f.takes(enter.as_seconds());
+        let taken = |f: &mut Following| f.takes(enter);
         if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
         }
@@ -541,7 +543,8 @@ impl Link {
                 if let Some((most, stream)) = &mut special.overhead {
                     let overhead = stream.next_f64() * *most;
                     self.bytes = packet.bytes;
-                    self.seconds = 8.0 * f64::from(packet.bytes) / self.bps + overhead;
+                    let overhead = self.clock.of_seconds(overhead);
+                    self.transmission = self.clock.transmission(packet.bytes, self.rate) + overhead;
                 }
                 Entry::Open
             }
@@ -571,11 +574,9 @@ impl Link {
     /// How the link's schedule loses a packet at the far end, if it does.
     fn fate_by_schedule(&mut self, transit: &Transit) -> Option<Fate> {
         let following = self.following.as_deref_mut()?;
-        let arrive = transit.passage.arrive.as_seconds();
         // One draw for each packet, whatever becomes of it.
-        let is_lost = following.loses(arrive);
-        let start = transit.passage.start.at.as_seconds();
-        if following.took(start, transit.packet.bytes, self.bps) {
+        let is_lost = following.loses(transit.passage.arrive);
+        if following.took(transit.passage.start.at, transit.packet.bytes) {
             return Some(Fate::Broken);
         }
         is_lost.then_some(Fate::Lost)
@@ -614,7 +615,7 @@ impl Link {
             at: key.due.at,
             passage: Acceptance {
                 start: key.scheduled,
-                arrive: key.due.shadow,
+                arrive: key.due.fine,
             },
             packet: announcement.packet,
         });
@@ -627,7 +628,6 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
-    use crate::moment::Moment;
     use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: NextHop) -> Link {
@@ -640,6 +640,7 @@ mod tests {
                 Some(limit),
             ),
             None,
+            Clock::Seconds,
         );
         link.onward = onward;
         link
@@ -652,7 +653,7 @@ mod tests {
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
-        let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
+        let at = |us: u64| Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
         if l.onward == NextHop::Event {
             let segment = Segment {
@@ -676,7 +677,7 @@ mod tests {
                 ),
             );
         }
-        let us = |s: Ns2Time| s.moment().at.as_nanos() / 1_000;
+        let us = |s: FineTime| Clock::Seconds.moment(s).at.as_nanos() / 1_000;
         Some((us(passage.arrive), us(passage.start.at)))
     }
 

@@ -10,11 +10,14 @@ mod opportunities;
 use std::fmt;
 use std::sync::Arc;
 
+use midflight_units::Rate;
+
 pub use self::curve::{Curve, Shape};
 pub use self::opportunities::Opportunities;
 
 use self::curve::{Cursor, NEVER};
 use self::opportunities::Used;
+use crate::moment::{Clock, FineTime};
 use crate::random::{stream, Stream};
 
 /// A schedule that cannot be.
@@ -190,12 +193,21 @@ pub struct LinkSchedule {
 /// How a link sends a packet by its schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sending {
-    /// Its first bit goes out, in seconds.
-    pub(crate) first: f64,
-    /// Seconds from there to its last one.
-    pub(crate) seconds: f64,
-    /// An outage takes it.
-    pub(crate) lost: bool,
+    /// Its first bit goes out.
+    pub(crate) first: FineTime,
+    /// How long it takes from there to its last one.
+    pub(crate) transmission: f64,
+    /// And to the far end.
+    pub(crate) delay: f64,
+}
+
+/// A transmission in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Transmission {
+    first: f64,
+    seconds: f64,
+    /// An outage takes the packet.
+    lost: bool,
 }
 
 /// Where someone reads a schedule.
@@ -222,6 +234,7 @@ impl Reading {
 #[derive(Clone, Debug)]
 pub(crate) struct Following {
     schedule: Arc<Schedule>,
+    clock: Clock,
     /// For the packets that come, and for those at the far end.
     near: Reading,
     far: Reading,
@@ -236,16 +249,16 @@ pub(crate) struct Following {
 #[derive(Clone, Copy, Debug)]
 struct Steady {
     bytes: u32,
-    from: f64,
-    until: f64,
+    from: FineTime,
+    until: FineTime,
 }
 
 impl Steady {
     /// Each packet is looked at.
     const NEVER: Self = Self {
         bytes: 0,
-        from: 0.0,
-        until: -1.0,
+        from: FineTime::NEVER,
+        until: FineTime::ZERO,
     };
 }
 
@@ -253,9 +266,10 @@ impl Steady {
 const BEHIND: f64 = 1e-9;
 
 impl Following {
-    pub(crate) fn new(link: &LinkSchedule) -> Box<Self> {
+    pub(crate) fn new(link: &LinkSchedule, clock: Clock) -> Box<Self> {
         let schedule = &link.schedule;
         Box::new(Self {
+            clock,
             near: Reading::new(schedule),
             far: Reading::new(schedule),
             delay: schedule.delay.as_ref().map(Curve::cursor),
@@ -274,61 +288,9 @@ impl Following {
     /// Whether everything is as for the packet before for one of so many bytes whose transmission would
     /// begin at `at`.
     #[inline(always)]
-    pub(crate) fn is_steady(&self, at: f64, bytes: u32) -> bool {
+    pub(crate) fn is_steady(&self, at: FineTime, bytes: u32) -> bool {
         let steady = &self.steady;
-        bytes == steady.bytes && at >= steady.from && at <= steady.until
-    }
-
-    /// How a packet is sent that comes to the transmitter at `at`, where it has waited or not, and its
-    /// delay. The link's own rate and delay stand for what is not on the schedule; the packet before arrives
-    /// at `last`, and nothing before that.
-    pub(crate) fn send(
-        &mut self,
-        (at, waited): (f64, bool),
-        bytes: u32,
-        (own_bps, own_delay): (f64, f64),
-        last: f64,
-    ) -> (Sending, f64) {
-        let sending = self.near.send(&self.schedule, (at, waited), bytes, own_bps);
-        let over = sending.first + sending.seconds;
-        let delay = match (&self.schedule.delay, &mut self.delay) {
-            (Some(curve), Some(cursor)) => curve.value(cursor, over),
-            _ => own_delay,
-        };
-        if over + delay < last + BEHIND {
-            self.steady = Steady::NEVER;
-            return (sending, last + BEHIND - over);
-        }
-        self.steady = if sending.lost {
-            Steady::NEVER
-        } else {
-            self.steady_from(over, bytes, sending.seconds)
-        };
-        (sending, delay)
-    }
-
-    /// From the end of a transmission on, which took so many seconds.
-    fn steady_from(&self, over: f64, bytes: u32, seconds: f64) -> Steady {
-        let level = |cursor: &Option<Cursor>| match cursor {
-            None => Some(NEVER),
-            Some(cursor) if cursor.segment.is_level() => Some(cursor.segment.until),
-            Some(_) => None,
-        };
-        let is_rate = !matches!(self.schedule.service, Service::Opportunities(_));
-        match (level(&self.near.rate), level(&self.delay)) {
-            (Some(rate), Some(delay)) if is_rate => {
-                // It may have begun before the rate was what it is now.
-                let begun = self.near.rate.map_or(0.0, |cursor| cursor.segment.from);
-                let is_all = over - seconds >= begun;
-                Steady {
-                    bytes: if is_all { bytes } else { 0 },
-                    from: over,
-                    // What ends before is before the end of both, however it is rounded.
-                    until: rate.min(delay) - seconds - BEHIND,
-                }
-            }
-            _ => Steady::NEVER,
-        }
+        bytes == steady.bytes && at >= steady.from && steady.until >= at
     }
 
     /// The next packet is looked at.
@@ -336,13 +298,89 @@ impl Following {
         self.steady = Steady::NEVER;
     }
 
+    /// How a packet is sent that comes to the transmitter at `at`, where it has waited or not. The link's own
+    /// rate and delay stand for what is not on the schedule; the packet before arrives at `last`, and
+    /// nothing before that.
+    pub(crate) fn send(
+        &mut self,
+        (at, waited): (FineTime, bool),
+        bytes: u32,
+        (own_rate, own_delay): (Rate, f64),
+        last: FineTime,
+    ) -> Sending {
+        let clock = self.clock;
+        let seconds = clock.seconds(at);
+        let sent = self.near.send(&self.schedule, (seconds, waited), bytes);
+        let (first, transmission) = match sent {
+            None => (at, clock.transmission(bytes, own_rate)),
+            Some(sent) if sent.first == seconds => (at, clock.of_seconds(sent.seconds)),
+            Some(sent) => {
+                let first = clock.at_seconds(sent.first);
+                let over = clock.at_seconds(sent.first + sent.seconds);
+                (first, over.minus(first))
+            }
+        };
+        let over = first.plus(transmission);
+        let delay = match (&self.schedule.delay, &mut self.delay) {
+            (Some(curve), Some(cursor)) => {
+                clock.of_seconds(curve.value(cursor, clock.seconds(over)))
+            }
+            _ => own_delay,
+        };
+        let earliest = last.plus(clock.nanosecond());
+        let overtakes = earliest > over.plus(delay);
+        let is_taken = sent.is_some_and(|sent| sent.lost);
+        self.steady = if overtakes || is_taken {
+            Steady::NEVER
+        } else {
+            self.steady_from(over, bytes, transmission)
+        };
+        Sending {
+            first,
+            transmission,
+            delay: if overtakes {
+                earliest.minus(over)
+            } else {
+                delay
+            },
+        }
+    }
+
+    /// From the end of a transmission on, which took so long.
+    fn steady_from(&self, over: FineTime, bytes: u32, transmission: f64) -> Steady {
+        if matches!(self.schedule.service, Service::Opportunities(_)) {
+            return Steady::NEVER;
+        }
+        let mut end = NEVER;
+        for cursor in [&self.near.rate, &self.delay].into_iter().flatten() {
+            if !cursor.segment.is_level() {
+                return Steady::NEVER;
+            }
+            end = end.min(cursor.segment.until);
+        }
+        let clock = self.clock;
+        // It may have begun before the rate was what it is now.
+        let begun = over.plus(-transmission);
+        if let Some(rate) = &self.near.rate {
+            if clock.at_seconds(rate.segment.from) > begun {
+                return Steady::NEVER;
+            }
+        }
+        Steady {
+            bytes,
+            from: over,
+            // What ends before is before the end of both, however it is rounded.
+            until: clock.at_seconds(end - BEHIND).plus(-transmission),
+        }
+    }
+
     /// Whether there is an outage at an instant that takes what comes.
-    pub(crate) fn takes(&mut self, at: f64) -> bool {
-        match (&self.schedule.service, &mut self.near.rate) {
+    pub(crate) fn takes(&mut self, at: FineTime) -> bool {
+        match (&self.schedule.service, &self.near.rate) {
             (Service::Rate(rate), Some(cursor)) if self.schedule.outage == Outage::Drop => {
                 // The transmitter may be ahead, and is not to be moved for that.
                 let mut cursor = *cursor;
-                rate.seek(&mut cursor, at);
+                rate.seek(&mut cursor, self.clock.seconds(at));
                 cursor.segment.is_zero()
             }
             _ => false,
@@ -350,26 +388,36 @@ impl Following {
     }
 
     /// Whether an outage took the packet at the far end, whose transmission began at an instant.
-    pub(crate) fn took(&mut self, start: f64, bytes: u32, bps: f64) -> bool {
+    pub(crate) fn took(&mut self, start: FineTime, bytes: u32) -> bool {
         if !self.schedule.drops() {
             return false;
         }
-        let at = (start, true);
-        self.far.send(&self.schedule, at, bytes, bps).lost
+        let at = (self.clock.seconds(start), true);
+        let sent = self.far.send(&self.schedule, at, bytes);
+        sent.is_some_and(|sent| sent.lost)
     }
 
     /// Whether the radio loses the packet at the far end.
-    pub(crate) fn loses(&mut self, at: f64) -> bool {
+    pub(crate) fn loses(&mut self, at: FineTime) -> bool {
         match (&self.schedule.loss, &mut self.loss) {
-            (Some(curve), Some(cursor)) => self.stream.next_f64() < curve.value(cursor, at),
+            (Some(curve), Some(cursor)) => {
+                let share = curve.value(cursor, self.clock.seconds(at));
+                self.stream.next_f64() < share
+            }
             _ => false,
         }
     }
 }
 
 impl Reading {
-    /// How a packet is sent that comes to the transmitter at an instant, where it has waited or not.
-    fn send(&mut self, of: &Schedule, (at, waited): (f64, bool), bytes: u32, bps: f64) -> Sending {
+    /// How a packet is sent that comes to the transmitter at an instant, where it has waited or not; none by
+    /// the link's own rate.
+    fn send(
+        &mut self,
+        of: &Schedule,
+        (at, waited): (f64, bool),
+        bytes: u32,
+    ) -> Option<Transmission> {
         let bits = 8.0 * f64::from(bytes);
         match (&of.service, &mut self.rate) {
             (Service::Rate(rate), Some(cursor)) => {
@@ -377,34 +425,36 @@ impl Reading {
                 // Mostly the packet is over before the rate changes.
                 let seconds = bits / cursor.segment.at_start;
                 if cursor.segment.is_level() && at + seconds <= cursor.segment.until {
-                    return Sending {
+                    return Some(Transmission {
                         first: at,
                         seconds,
                         lost: false,
-                    };
+                    });
                 }
-                transmission(rate, cursor, at, bits, of.outage)
+                Some(transmission(rate, cursor, at, bits, of.outage))
             }
             (Service::Opportunities(opportunities), _) => {
                 let (first, last) = opportunities.serve(&mut self.used, at, waited, bytes);
-                Sending {
+                Some(Transmission {
                     first,
                     seconds: last - first,
                     lost: false,
-                }
+                })
             }
-            _ => Sending {
-                first: at,
-                seconds: bits / bps,
-                lost: false,
-            },
+            _ => None,
         }
     }
 }
 
 /// A transmission over several segments of a rate, the first of which is the cursor's.
-fn transmission(rate: &Curve, cursor: &mut Cursor, at: f64, bits: f64, outage: Outage) -> Sending {
-    let over = |until: f64, lost| Sending {
+fn transmission(
+    rate: &Curve,
+    cursor: &mut Cursor,
+    at: f64,
+    bits: f64,
+    outage: Outage,
+) -> Transmission {
+    let over = |until: f64, lost| Transmission {
         first: at,
         seconds: until - at,
         lost,

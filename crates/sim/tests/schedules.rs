@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use midflight_sim::{
-    Action, Curve, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkSchedule, NodeId,
-    Observer, Opportunities, Outage, Payload, Schedule, Service, Shape, Stack, StackConfig, World,
-    WorldConfig,
+    Action, Clock, Curve, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkSchedule,
+    NodeId, Observer, Opportunities, Outage, Payload, Schedule, Service, Shape, Stack, StackConfig,
+    World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -102,7 +102,12 @@ impl Observer for Fates {
     }
 }
 
-fn world(link: LinkConfig, sent: &[(u64, u32)], timeline: &[(u64, Action)]) -> World<Fates> {
+fn world(
+    clock: Clock,
+    link: LinkConfig,
+    sent: &[(u64, u32)],
+    timeline: &[(u64, Action)],
+) -> World<Fates> {
     let mut other = LinkConfig::new("up", (TO, FROM), Rate::from_mbps(12), ms(1), None);
     other.may_pause = true;
     let id = World::<Fates>::link_id;
@@ -116,6 +121,7 @@ fn world(link: LinkConfig, sent: &[(u64, u32)], timeline: &[(u64, Action)]) -> W
     };
     let routes = [(FROM, TO, id(0)), (TO, FROM, id(1))];
     let config = WorldConfig {
+        clock,
         nodes: 2,
         links: vec![link, other],
         routes: &routes,
@@ -142,7 +148,19 @@ fn fates_with(
     sent: &[(u64, u32)],
     timeline: &[(u64, Action)],
 ) -> Vec<(u64, Option<DropCause>)> {
-    let mut world = world(link, sent, timeline);
+    let [by_seconds, by_picoseconds] = [Clock::Seconds, Clock::Picoseconds]
+        .map(|clock| fates_by(clock, link.clone(), sent, timeline));
+    assert_eq!(by_seconds, by_picoseconds);
+    by_seconds
+}
+
+fn fates_by(
+    clock: Clock,
+    link: LinkConfig,
+    sent: &[(u64, u32)],
+    timeline: &[(u64, Action)],
+) -> Vec<(u64, Option<DropCause>)> {
+    let mut world = world(clock, link, sent, timeline);
     let end = Instant::ZERO + Duration::from_secs(100);
     world.run_before(end).unwrap_or_else(|e| panic!("{e}"));
     let mut fates = world.into_observer().0;
@@ -459,7 +477,7 @@ fn a_copy_follows_the_schedule() {
     let service = Service::Rate(curve(&points, Shape::Linear, Some(1_000)));
     let link = link(schedule(service, None, Some(loss), Outage::Hold));
     let sent: Vec<(u64, u32)> = (0..2_000).map(|n| (2_000 * n, 1500)).collect();
-    let mut first = world(link, &sent, &[]);
+    let mut first = world(Clock::Seconds, link, &sent, &[]);
     let half = Instant::ZERO + Duration::from_secs(2);
     first.run_before(half).unwrap_or_else(|e| panic!("{e}"));
     let mut second = first.watched_by(first.observer().clone());

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use midflight_sim::{
-    random, Action, CrossTraffic, Curve, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
-    LinkConfig, LinkId, LinkSchedule, LinkSetting, LossModel, NodeId, Observer, Opportunities,
-    Outage, Pattern, Reordering, Schedule, Service, Shape, State, World, WorldConfig, WorldError,
+    random, Action, Clock, CrossTraffic, Curve, Digest, DropCause, Event, FlowConfig, FlowId,
+    Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting, LossModel, NodeId, Observer,
+    Opportunities, Outage, Pattern, Reordering, Schedule, Service, Shape, State, World,
+    WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -139,6 +140,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
     let configs = vec![flow; flows as usize];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 6,
             links,
             routes: &routes,
@@ -525,6 +527,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links,
             routes: &routes,

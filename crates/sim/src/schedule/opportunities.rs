@@ -9,6 +9,9 @@ use midflight_units::Duration;
 use super::curve::NEVER;
 use super::ScheduleError;
 
+/// Less than any two instants are apart, and more than a clock rounds, in seconds.
+const ROUNDED: f64 = 1e-10;
+
 /// When a link may send, and how much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
@@ -118,7 +121,9 @@ impl Opportunities {
     /// When a packet goes out that comes to the transmitter at `at`, where it has waited for the end of
     /// the one before or not: when its first byte does, and its last.
     pub(super) fn serve(&self, used: &mut Used, at: f64, waited: bool, bytes: u32) -> (f64, f64) {
-        let follows = waited && used.over == at;
+        // Of a clock that rounds them.
+        let follows = waited && (used.over - at).abs() < ROUNDED;
+        let after = at + ROUNDED;
         if !follows {
             used.left = 0;
             // Mostly the next one is it.
@@ -127,8 +132,8 @@ impl Opportunities {
                 .next
                 .checked_sub(1)
                 .map(|last| begin + self.times[last]);
-            if self.next(used) <= at || before.is_none_or(|before| before > at) {
-                self.seek(used, at);
+            if self.next(used) <= after || before.is_none_or(|before| before > after) {
+                self.seek(used, after);
             }
         }
         let mut first = (used.left > 0).then_some(at);
