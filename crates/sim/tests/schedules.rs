@@ -139,12 +139,12 @@ fn world(
 
 /// What became of packets of given sizes that were sent at given microseconds, in their order: when in
 /// microseconds, and the cause of a loss.
-fn fates(link: LinkConfig, sent: &[(u64, u32)]) -> Vec<(u64, Option<DropCause>)> {
+fn fates(link: &LinkConfig, sent: &[(u64, u32)]) -> Vec<(u64, Option<DropCause>)> {
     fates_with(link, sent, &[])
 }
 
 fn fates_with(
-    link: LinkConfig,
+    link: &LinkConfig,
     sent: &[(u64, u32)],
     timeline: &[(u64, Action)],
 ) -> Vec<(u64, Option<DropCause>)> {
@@ -172,7 +172,7 @@ fn fates_by(
         .collect()
 }
 
-fn arrivals(link: LinkConfig, sent: &[(u64, u32)]) -> Vec<u64> {
+fn arrivals(link: &LinkConfig, sent: &[(u64, u32)]) -> Vec<u64> {
     let fates = fates(link, sent);
     assert!(fates.iter().all(|fate| fate.1.is_none()), "{fates:?}");
     fates.into_iter().map(|fate| fate.0).collect()
@@ -249,13 +249,10 @@ fn a_transmission_follows_the_rate_as_it_changes() {
     let link = rated(&points, Shape::Step, None, Outage::Hold);
     let sent = [(1_500, 1500), (1_500, 1500), (1_500, 1500), (1_500, 1500)];
     // 1: until 3 ms. 2: until 5 ms. 3: until 7 ms. 4: 6,000 bits until 8 ms, 6,000 until 8.25 ms.
-    assert_eq!(
-        arrivals(link.clone(), &sent),
-        [13_000, 15_000, 17_000, 18_250]
-    );
+    assert_eq!(arrivals(&link, &sent), [13_000, 15_000, 17_000, 18_250]);
     // Over three rates: 3,000 bits in 0.5 ms, 24,000 in 1 ms, and the rest of 32,000 at 1.2 Mbit/s.
     assert_eq!(
-        arrivals(link, &[(7_500, 4_000)]),
+        arrivals(&link, &[(7_500, 4_000)]),
         [7_500 + 500 + 1_000 + 4_167 + 10_000]
     );
 }
@@ -271,7 +268,7 @@ fn a_linear_rate_is_integrated() {
         Outage::Hold,
     );
     let sent = [(0, 1500); 9];
-    let arrivals = arrivals(link, &sent);
+    let arrivals = arrivals(&link, &sent);
     let expected: Vec<u64> = (1..=9)
         .map(|n| {
             let bits = 12_000.0 * f64::from(n);
@@ -294,7 +291,7 @@ fn packets_wait_for_the_end_of_an_outage() {
     let link = rated(&points, Shape::Step, None, Outage::Hold);
     // The first goes out before, half of the second; the third comes within.
     let sent = [(1_500, 1500), (1_500, 1500), (500_000, 1500)];
-    assert_eq!(arrivals(link, &sent), [12_500, 6_013_500, 6_014_500]);
+    assert_eq!(arrivals(&link, &sent), [12_500, 6_013_500, 6_014_500]);
 }
 
 /// The first is over before the outage; what waits or is in transmission when it begins is lost, known at the far
@@ -312,7 +309,7 @@ fn packets_are_lost_in_an_outage() {
     ];
     let lost = Some(DropCause::Break);
     assert_eq!(
-        fates(link, &sent),
+        fates(&link, &sent),
         [
             (12_500, None),
             (13_000, lost),
@@ -331,7 +328,7 @@ fn an_outage_empties_the_queue() {
     link.limit = Some(3);
     let mut sent = vec![(1_900, 1500); 4];
     sent.extend([(4_000, 1500); 4]);
-    let causes: Vec<_> = fates(link, &sent).into_iter().map(|fate| fate.1).collect();
+    let causes: Vec<_> = fates(&link, &sent).into_iter().map(|fate| fate.1).collect();
     let (full, lost) = (Some(DropCause::Queue), Some(DropCause::Break));
     assert_eq!(causes, [None, lost, lost, full, None, None, None, full]);
 }
@@ -342,7 +339,7 @@ fn the_delay_is_that_at_the_end_of_the_transmission() {
     let delay = curve(&[(0, 0.05), (10, 0.01), (30, 0.03)], Shape::Step, None);
     let link = link(schedule(Service::Own, Some(delay), None, Outage::Hold));
     let sent = [(0, 1500), (10_000, 1500), (29_000, 1500), (100_000, 1500)];
-    assert_eq!(arrivals(link, &sent), [51_000, 51_000, 60_000, 131_000]);
+    assert_eq!(arrivals(&link, &sent), [51_000, 51_000, 60_000, 131_000]);
 }
 
 /// The link's own delay says nothing where there is one on the schedule.
@@ -350,7 +347,7 @@ fn the_delay_is_that_at_the_end_of_the_transmission() {
 fn the_first_packet_has_the_delay_of_the_schedule() {
     let delay = curve(&[(0, 0.001)], Shape::Step, None);
     let link = link(schedule(Service::Own, Some(delay), None, Outage::Hold));
-    assert_eq!(arrivals(link, &[(0, 1500), (0, 1500)]), [2_000, 3_000]);
+    assert_eq!(arrivals(&link, &[(0, 1500), (0, 1500)]), [2_000, 3_000]);
 }
 
 #[test]
@@ -358,7 +355,7 @@ fn a_linear_delay_is_on_the_line() {
     let delay = curve(&[(0, 0.05), (100, 0.15)], Shape::Linear, None);
     let link = link(schedule(Service::Own, Some(delay), None, Outage::Hold));
     let sent = [(0, 1500), (49_000, 1500), (149_000, 1500)];
-    assert_eq!(arrivals(link, &sent), [52_000, 150_000, 300_000]);
+    assert_eq!(arrivals(&link, &sent), [52_000, 150_000, 300_000]);
 }
 
 /// By its probability at the instant of each arrival.
@@ -367,7 +364,7 @@ fn losses_follow_the_schedule() {
     let loss = curve(&[(0, 0.0), (500, 1.0), (1_000, 0.25)], Shape::Step, None);
     let link = link(schedule(Service::Own, None, Some(loss), Outage::Hold));
     let sent: Vec<(u64, u32)> = (0..9_000).map(|n| (1_000 * n, 1500)).collect();
-    let fates = fates(link, &sent);
+    let fates = fates(&link, &sent);
     let losses = |from: u64, until: u64| {
         let of = fates.iter().filter(|f| (from..until).contains(&f.0));
         of.filter(|f| f.1 == Some(DropCause::Radio)).count()
@@ -386,12 +383,12 @@ fn a_schedule_repeats() {
     // 24,000 bits in 2 ms, none in one, 6,000 in one: 30,000 in 4 ms.
     let sent = [(0, 1500); 5];
     assert_eq!(
-        arrivals(link.clone(), &sent),
+        arrivals(&link, &sent),
         [11_000, 12_000, 14_500, 15_500, 18_000]
     );
     // A million bits are 33 periods and 10,000 bits, from the middle of an outage: 6,000 and 4,000.
     assert_eq!(
-        arrivals(link, &[(1_002_500, 125_000)]),
+        arrivals(&link, &[(1_002_500, 125_000)]),
         [1_002_500 + 33 * 4_000 + 1_833 + 10_000]
     );
 }
@@ -400,7 +397,7 @@ fn a_schedule_repeats() {
 fn a_rate_that_ends_at_zero_sends_nothing_more() {
     let link = rated(&[(0, 12e6), (2, 0.0)], Shape::Step, None, Outage::Hold);
     assert_eq!(
-        arrivals(link, &[(0, 1500), (0, 1500), (0, 1500), (0, 1500)]),
+        arrivals(&link, &[(0, 1500), (0, 1500), (0, 1500), (0, 1500)]),
         [11_000, 12_000]
     );
 }
@@ -427,7 +424,7 @@ fn opportunities_are_those_of_mahimahi() {
         (18_000, 100), // 20 ms: the begin of the third period
     ];
     let at = [2, 2, 2, 5, 9, 11, 11, 14, 14, 18, 20].map(|ms| 1_000 * ms + 10_000);
-    assert_eq!(arrivals(link, &sent), at);
+    assert_eq!(arrivals(&link, &sent), at);
 }
 
 /// Of packets that wait for opportunities there are as many as the limit says; one of which a part went out
@@ -442,7 +439,7 @@ fn the_queue_before_opportunities_holds_its_limit() {
     let mut sent = vec![(0, 1000); 3];
     // After 5 ms the second one has sent 500 bytes.
     sent.extend([(6_000, 1000); 3]);
-    let causes: Vec<_> = fates(link, &sent).into_iter().map(|fate| fate.1).collect();
+    let causes: Vec<_> = fates(&link, &sent).into_iter().map(|fate| fate.1).collect();
     let full = Some(DropCause::Queue);
     assert_eq!(causes, [None, None, full, None, None, full]);
 }
@@ -464,7 +461,7 @@ fn a_paused_link_goes_on_by_its_schedule() {
             },
         ),
     ];
-    let fates = fates_with(link, &[(0, 1500), (0, 1500), (50_000, 150)], &timeline);
+    let fates = fates_with(&link, &[(0, 1500), (0, 1500), (50_000, 150)], &timeline);
     let at: Vec<u64> = fates.iter().map(|fate| fate.0).collect();
     assert_eq!(at, [50_000, 60_000, 61_000]);
 }
