@@ -594,11 +594,12 @@ fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
 }
 
 fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
-    trace_columns(rows, digest).build()
+    let sent: Vec<Option<Instant>> = rows.iter().map(|row| row.sent).collect();
+    trace_columns(rows, &sent, digest).build()
 }
 
 /// The columns of a trace, to which others may be added.
-fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
+fn trace_columns(rows: &[TraceRow], sent: &[Option<Instant>], digest: &str) -> TableBuilder {
     let mut t = Table::builder();
     t.int(
         "time_ns",
@@ -624,6 +625,12 @@ fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
     };
     t.text("order", of_order(|o| o.order.to_string()));
     t.text("reason", of_order(|o| o.reason.clone()));
+    let at = |at: &Option<Instant>| at.map(|at| at.as_nanos() as i64);
+    t.maybe_int("sent_ns", sent.iter().map(at).collect());
+    t.maybe_int(
+        "bytes",
+        rows.iter().map(|r| r.bytes.map(i64::from)).collect(),
+    );
     t.digest(digest);
     t
 }

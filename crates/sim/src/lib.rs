@@ -34,7 +34,7 @@ pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
-pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
+pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, LinkState, Overhead};
 pub use moment::Clock;
 pub use quick_start::RateRouter;
 pub use schedule::{

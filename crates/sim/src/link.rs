@@ -80,6 +80,21 @@ pub struct Overhead {
     pub seed: u64,
 }
 
+/// A link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Packets at it: those that wait, and the one in transmission.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Rate of its transmitter.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// It is neither down nor paused.
+    pub is_up: bool,
+}
+
 /// What was handed to a link so far, in packets. What a pause held is not counted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
@@ -515,6 +530,40 @@ impl Link {
     /// Its rate.
     pub(crate) fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// What it is at `now`, up to which nothing more happens to it. Of a link that is not
+    /// [tapped](LinkConfig::tapped) packets may have gone on already.
+    pub(crate) fn state(&self, now: FineTime) -> LinkState {
+        let special = self.special.as_deref();
+        let paused = special.filter(|special| special.paused);
+        let (mut packets, mut bytes) = (0, 0);
+        if let Some(special) = paused {
+            let gone_out = special.held.len().saturating_sub(special.waiting);
+            let waiting = special.held.iter().skip(gone_out);
+            (packets, bytes) = waiting.fold((0, 0), |(n, sum), packet| {
+                (n + 1, sum + u64::from(packet.bytes))
+            });
+        } else if self.free_at > now {
+            // The last of those that have begun is in transmission.
+            for transit in self.ring.iter().rev() {
+                packets += 1;
+                bytes += u64::from(transit.packet.bytes);
+                if transit.passage.start.at <= now {
+                    break;
+                }
+            }
+        }
+        let holds_back = special.and_then(|special| special.holds_back);
+        let delay = holds_back.map_or(self.fine_delay, |(_, delay)| delay);
+        let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
+        LinkState {
+            packets,
+            bytes,
+            rate: self.rate(),
+            delay: far_end.since(Instant::ZERO),
+            is_up: !self.down && paused.is_none(),
+        }
     }
 
     /// Whether a packet may enter where packets do not simply enter.

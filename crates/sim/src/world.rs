@@ -28,7 +28,7 @@ use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
 use crate::hook::Hook;
-use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
+use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
@@ -438,6 +438,19 @@ impl<O: Observer> World<O> {
     /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
+    }
+
+    /// The senders and links, to look at.
+    pub fn ends(&self) -> Endpoints<'_> {
+        Endpoints {
+            flows: &self.flows,
+            links: &self.links,
+        }
+    }
+
+    /// A link at an instant between the present and the next event, if it is [tapped](LinkConfig::tapped).
+    pub fn link_state(&self, link: LinkId, at: Instant) -> LinkState {
+        self.links[link.index()].state(self.clock.written(at).fine)
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.

@@ -415,6 +415,14 @@ impl Setup {
         self.network.places.iter().map(|place| place.name.as_str())
     }
 
+    /// The access links: name, and the numbers of its links down and up.
+    pub fn access_links(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        self.network.places.iter().map(|place| {
+            let [down, up] = place.access;
+            (place.name.as_str(), down.index(), up.index())
+        })
+    }
+
     /// When the run ends at the latest.
     pub fn end(&self) -> Instant {
         self.end

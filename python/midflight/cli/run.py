@@ -27,6 +27,7 @@ from midflight.cli.watched import (
     QlogOption,
     RunFiles,
     RunOption,
+    SamplesOption,
     SnaplenOption,
     TraceOption,
 )
@@ -64,6 +65,7 @@ def run(
     trace: TraceOption = None,
     pcap: PcapOption = None,
     qlog: QlogOption = None,
+    samples: SamplesOption = None,
     plot: PlotOption = None,
     flow: FlowOption = None,
     of_run: RunOption = "0",
@@ -86,7 +88,14 @@ def run(
       midflight run wifi-to-lte --plot run.png
     """
     watched = RunFiles(
-        trace=trace, pcap=pcap, qlog=qlog, plot=plot, flow=flow, run=of_run, snaplen=snaplen
+        trace=trace,
+        pcap=pcap,
+        qlog=qlog,
+        samples=samples,
+        plot=plot,
+        flow=flow,
+        run=of_run,
+        snaplen=snaplen,
     )
     thread_count = read_whole("--threads", threads, 0, 1024)
     sets = with_shorthands(sets, profile, runs, seed)

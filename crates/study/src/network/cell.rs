@@ -221,6 +221,7 @@ impl<'a> Cell<'a> {
             // A packet is about to be queued for the access link, or has come from there.
             links: vec![Map::down(link)[1], map.up(link)[2]],
             watched_only: false,
+            access: map.access(link),
         };
         Network {
             nodes: map.nodes(),

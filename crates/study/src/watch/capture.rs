@@ -52,6 +52,8 @@ pub(crate) struct Place {
     pub(crate) links: Vec<LinkId>,
     /// Only the watched flow's packets.
     pub(crate) watched_only: bool,
+    /// The link that it is at, whose queue flows share: towards the receiver of a flow that goes down, and back.
+    pub(crate) access: [LinkId; 2],
 }
 
 /// What a break or a make is in comments, where it is no handoff to another link: by when, and whether it
