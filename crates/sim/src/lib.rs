@@ -22,6 +22,7 @@ mod moment;
 mod packet;
 mod quick_start;
 pub mod random;
+mod schedule;
 mod special;
 mod stack;
 mod timeline;
@@ -36,6 +37,9 @@ pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State,
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, LinkState, Overhead};
 pub use moment::Clock;
 pub use quick_start::RateRouter;
+pub use schedule::{
+    Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,
+};
 pub use stack::{
     ByteSet, Bytes, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
     TransportEvent,
