@@ -22,6 +22,7 @@ mod moment;
 mod packet;
 mod quick_start;
 pub mod random;
+mod schedule;
 mod special;
 mod stack;
 mod timeline;
@@ -36,5 +37,8 @@ pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State,
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, LinkState, Overhead};
 pub use moment::Clock;
 pub use quick_start::RateRouter;
+pub use schedule::{
+    Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,
+};
 pub use stack::{Datagram, End, Stack, StackConfig};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

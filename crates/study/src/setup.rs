@@ -562,7 +562,8 @@ impl Setup {
     pub(crate) fn open(&self) -> Open {
         let used = self.network.used(&self.flows);
         let idle = |(link, used): (&LinkConfig, &bool)| {
-            !used && link.settings.is_empty() && link.cross.is_none() && !link.may_pause
+            let has_more = link.cross.is_some() || link.may_pause || link.schedule.is_some();
+            !used && link.settings.is_empty() && !has_more
         };
         Open {
             flows: self.flows.iter().map(|f| f.opens > Instant::ZERO).collect(),
