@@ -2,8 +2,8 @@
 
     python tests/linux/verify.py [--kernel] [--record] [FAMILY...]
 
-The cells are those of `grid.toml`: a scenario file with values for its axes, of which each flow is
-compared. What the kernel's senders sent and got is recorded in `tests/data/linux`, a file for each
+The cells are those of `grid.toml`: a scenario file with values for its axes, or the files of a folder, of
+which each flow is compared. What the kernel's senders sent and got is recorded in `tests/data/linux`, a file for each
 family, so that no kernel is needed. `--kernel` asks the one of `midflight lab list` instead, and
 `--record` writes what that says into these files.
 
@@ -42,6 +42,8 @@ AGREEMENT = DATA / "agreement.txt"
 #: By how much times and stalls may differ.
 CLOSE = 0.02
 KINDS = comparison.PACKETS
+#: Families whose cells may have several flows.
+SEVERAL = ("flows", "fuzz")
 MEASURES = ("duration_ns", "stall_ns")
 
 Packet = tuple[int, str, int]
@@ -80,6 +82,10 @@ def cells(families: Iterable[str]) -> Iterator[Cell]:
         raise SystemExit(f"no family {sorted(unknown)[0]}; expected {', '.join(names)}")
     for family in grid:
         if wanted and family["name"] not in wanted:
+            continue
+        if "folder" in family:
+            for file in sorted((HERE / family["folder"]).glob("*.toml")):
+                yield Cell(family["name"], file.stem, read_plan(str(file)))
             continue
         for values in product(*(axis.items() for axis in family["axis"])):
             sets = [word.split("=", 1) for _, words in values for word in words]
@@ -198,7 +204,7 @@ def compare(cell: Cell, ours: Flow, theirs: Flow) -> Compared:
     equal = comparison.count_equal(*sides)
     first = comparison.first_difference(*sides)
     close = all(map(is_close, ours.measures, theirs.measures))
-    name = cell.label + (f", {ours.name}" if cell.family == "flows" else "")
+    name = cell.label + (f", {ours.name}" if cell.family in SEVERAL else "")
     most = max(map(len, sides))
     pair = first and (first[0] and first[0][:3], first[1] and first[1][:3])
     return Compared(cell.family, name, most, equal, first is None, close, pair)

@@ -419,6 +419,7 @@ impl Core {
     /// The timer has expired: the stall begins.
     pub(crate) fn timer_expired(&mut self, now: Instant, log: &mut impl Log) {
         self.now = now;
+        self.timers.ring(self.config.rto.clock.count(now));
         self.timers.expire();
         self.loss.begin_timeout(self.books.max());
         // A probe that was not answered is over; the detector may start another.

@@ -24,6 +24,7 @@ impl Core {
     #[inline]
     pub(crate) fn take_slot(&mut self, now: Instant) -> Option<SlotKind> {
         let kind = self.timers.take_slot()?;
+        self.timers.ring(self.config.rto.clock.count(now));
         self.now = now;
         self.path.rtt_sampled = false;
         Some(kind)

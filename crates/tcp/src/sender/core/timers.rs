@@ -42,6 +42,8 @@ pub(crate) struct Timers {
     slot: Option<SlotKind>,
     /// The tick at which the slot was to expire, and when it does by the wheel's buckets.
     wheel: Option<(u64, Instant)>,
+    /// The tick at which it rang last.
+    rang: Option<u64>,
     persist: Option<Persist>,
     /// Of the response to duplicate ACKs.
     delay: Option<Deadline>,
@@ -125,10 +127,16 @@ impl Timers {
         let due = match self.wheel {
             // It stays in its bucket.
             Some((same, due)) if same == tick && due > now && clock.hz > 0 => due,
+            _ if self.rang == Some(clock.count(now)) => clock.rings_after_another(now, after),
             _ => clock.rings(now, after),
         };
         self.wheel = Some((tick, due));
         self.running = Some((due, now));
+    }
+
+    /// It rings at this tick.
+    pub(super) fn ring(&mut self, tick: u64) {
+        self.rang = Some(tick);
     }
 
     /// The timer that has expired is looked at.
