@@ -20,7 +20,7 @@ use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
-use midflight_control::signal::HANDOVER_SIGNALS;
+use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
@@ -199,7 +199,7 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Return every handoff signal of a mobile node with its knobs.
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    part_list(py, HANDOVER_SIGNALS)
+    part_list(py, HANDOFF_SIGNALS)
 }
 
 /// Return every profile.
