@@ -1065,6 +1065,13 @@ class Preset(TypedDict):
     up_bps: int
     delay_ns: int
 
+def in_column_unit(text: str) -> tuple[str, float] | None:
+    """Return a value of a scenario as the unit and the number that a column of numbers has.
+
+    Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
+    what is no single quantity with a unit.
+    """
+
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
 

@@ -675,6 +675,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;
