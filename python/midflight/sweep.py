@@ -557,7 +557,7 @@ def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
-        there = None
+        return  # It was damaged, and is written anew.
     there = there if isinstance(there, dict) else {}
     # What gives the same tables: another comparison, shards of another size, other words.
     keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
