@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::Action;
+use midflight_sim::{random, Action};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
@@ -101,7 +101,7 @@ impl Plan {
         };
         Ok(Setup {
             network,
-            flows: Arc::clone(&self.flow_setups),
+            flows: self.flows_of(run),
             timeline: self.timeline(run).finish(),
             measured: Arc::new(Measured::Phases {
                 packets: self.file.packets,
@@ -113,6 +113,23 @@ impl Plan {
             run: Some(run),
             path_changes: Arc::clone(&self.all_path_changes),
         })
+    }
+
+    /// Its flows, those whose controller draws random numbers with a stream of their own.
+    fn flows_of(&self, run: u64) -> Arc<[FlowSetup]> {
+        if !self.flow_setups.iter().any(|flow| flow.part.draws()) {
+            return Arc::clone(&self.flow_setups);
+        }
+        let seeded = |flow: &FlowSetup| {
+            let mut flow = flow.clone();
+            if flow.part.draws() {
+                let component = format!("flow {}", flow.name);
+                let seed = random::seed(self.file.seed, run, &component, "congestion control");
+                flow.part = Arc::new(flow.part.seeded(seed));
+            }
+            flow
+        };
+        self.flow_setups.iter().map(seeded).collect()
     }
 
     /// Whether the networks of two scenarios are the same in runs of the same number.

@@ -10,8 +10,7 @@ use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
 const BURST_BYTES: u64 = 65_215;
-/// tcp_min_tso_segs, tcp_tso_rtt_log, sk_pacing_shift.
-const LEAST_BURST: u64 = 2;
+/// tcp_tso_rtt_log, sk_pacing_shift.
 const BURST_RTT_LOG: u32 = 9;
 const BURST_RATE_SHIFT: u32 = 10;
 /// A burst is not held back for longer, in nanoseconds.
@@ -45,6 +44,8 @@ pub(super) struct Sending {
     was_empty: bool,
     /// The window is what stops the sender.
     limited: bool,
+    /// The controller has set the window while segments were sent: the next event tells.
+    untold: bool,
 }
 
 impl Sending {
@@ -78,6 +79,7 @@ impl Linux {
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
+            self.depart(core, 1);
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -120,13 +122,16 @@ impl Linux {
     }
 
     /// The application writes if there is room; whether it has.
-    fn write(&mut self, core: &Core) -> bool {
+    fn write(&mut self, core: &mut Core) -> bool {
         if self.board.una == 0 {
             return false;
         }
         self.check_space(core);
         if self.queue.written() == 1 {
-            self.queue.open(whole(core), self.reordering());
+            // tcp_sendmsg_locked(): nothing was to send so far (tcp_rate_check_app_limited()).
+            core.limit_by_application(self.board.in_flight());
+            self.queue
+                .open(whole(core), self.reordering(), core.buffer_factor());
         }
         let push = self.queue.write(core, self.board.nxt(), BURST_BYTES);
         self.sending.one = (push == Push::One).then_some(false);
@@ -163,8 +168,8 @@ impl Linux {
         Some(seq)
     }
 
-    fn probe_burst(&mut self, core: &Core) -> Option<u64> {
-        if !self.may_send_new(core) {
+    fn probe_burst(&mut self, core: &mut Core) -> Option<u64> {
+        if !self.may_send_new(core) || core.gate_is_closed() {
             return None;
         }
         let quota = self.quota(core).unwrap_or(1);
@@ -190,6 +195,9 @@ impl Linux {
         }
         let seq = self.board.next_lost()?;
         if seq >= self.sending.again_until {
+            if core.gate_is_closed() {
+                return None;
+            }
             self.sending.again_until = self.begin_again(core, seq);
         }
         self.resend(core, seq, false);
@@ -204,7 +212,7 @@ impl Linux {
     }
 
     /// A burst of what is lost begins here; one past its last segment (__tcp_retransmit_skb()).
-    fn begin_again(&mut self, core: &Core, seq: Seq) -> Seq {
+    fn begin_again(&mut self, core: &mut Core, seq: Seq) -> Seq {
         let room = whole(core) - self.board.in_flight();
         let most = room.min(self.burst_segments(core));
         let lost = (seq..seq + most)
@@ -212,6 +220,7 @@ impl Linux {
             .count();
         let segments = self.queue.again(seq, lost as u64);
         self.queue.leaves_again(seq, segments);
+        self.depart(core, segments);
         seq + segments
     }
 
@@ -219,18 +228,29 @@ impl Linux {
         self.sending.lost = false;
         self.sending.again_until = 0;
         if std::mem::take(&mut self.sending.head_resent) {
-            core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
+            let after = core.path.rto.timeout() + core.pacing_delay();
+            core.set_slot(SlotKind::Retransmission, after);
         }
     }
 
     /// The books of a retransmission (tcp_retransmit_skb()); a probe's are smaller.
     pub(super) fn resend(&mut self, core: &Core, seq: Seq, is_probe: bool) {
-        self.board.resend(seq, core.now, self.delivered, is_probe);
+        self.board
+            .resend(seq, core.stamp(), self.delivered, is_probe);
         self.resent += 1;
         if !is_probe {
             self.undo.first_resent.get_or_insert(core.now);
             *self.undo.unanswered.get_or_insert(0) += 1;
         }
+    }
+
+    /// A burst of so many segments leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    pub(super) fn depart(&mut self, core: &mut Core, segments: u64) {
+        if core.controls() && self.board.in_flight() == 0 {
+            core.restart_control(self.inside(), &mut ());
+            self.sending.untold = true;
+        }
+        core.leave(segments);
     }
 
     /// The books of a new segment (tcp_event_new_data_sent()).
@@ -269,7 +289,7 @@ impl Linux {
         Some(seq)
     }
 
-    fn next_burst(&mut self, core: &Core) -> Option<u64> {
+    fn next_burst(&mut self, core: &mut Core) -> Option<u64> {
         let nxt = self.board.nxt();
         if nxt == 0 {
             // The SYN.
@@ -279,6 +299,9 @@ impl Linux {
             return None;
         }
         if self.sending.one == Some(true) {
+            return None;
+        }
+        if core.gate_is_closed() {
             return None;
         }
         let quota = self.quota(core)?;
@@ -308,28 +331,29 @@ impl Linux {
     }
 
     /// The burst that leaves now: its segments.
-    fn leave(&mut self, core: &Core, quota: u64, head: Head) -> u64 {
+    fn leave(&mut self, core: &mut Core, quota: u64, head: Head) -> u64 {
         let segments = quota.min(self.window_left(core)).min(head.left);
         self.queue.leaves(self.board.nxt(), segments);
+        self.depart(core, segments);
         segments
     }
 
     /// tcp_tso_autosize().
     fn burst_segments(&self, core: &Core) -> u64 {
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
-        let halvings = self.min_rtt.get() >> BURST_RTT_LOG;
+        let halvings = self.min_rtt() >> BURST_RTT_LOG;
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
         }
         let most = bytes.min(BURST_BYTES) / u64::from(core.config.payload_bytes());
-        most.max(LEAST_BURST)
+        most.max(core.least_burst())
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
     fn defers(&mut self, core: &Core, head: Head) -> bool {
         let (burst, window) = (self.burst_segments(core), self.window_left(core));
         if self.state >= Ca::Recovery
-            || core.now.since(core.books.last_sent()).as_nanos() > DEFER_MOST
+            || core.now.since(core.departure_of_burst()).as_nanos() > DEFER_MOST
         {
             return false;
         }
@@ -403,7 +427,10 @@ impl Linux {
         }
         self.usage.used = self.usage.used.max(out);
         let unused = core.now.since(self.usage.since);
-        if core.config.restarts_after_idle() && unused >= core.path.rto.timeout() {
+        if core.config.restarts_after_idle()
+            && !core.controls()
+            && unused >= core.path.rto.timeout()
+        {
             self.application_limited(core);
         }
     }
@@ -423,6 +450,9 @@ impl Linux {
 
     /// The window that it has set; nothing has been sent since.
     pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
+        if std::mem::take(&mut self.sending.untold) {
+            core.tell_window(log);
+        }
         if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {
             core.set_ssthresh(ssthresh, Author::Idle, log);
             core.set_cwnd(cwnd as f64, Author::Idle, log);

@@ -80,6 +80,8 @@ impl Core {
             train: self.train(),
             may_train: self.may_train(),
             may_pace: self.may_pace(),
+            paced_until: self.gate().map(|(until, _)| until),
+            rate: self.rate,
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.receiver_window(),
             sack: self.config.recovery.uses_sack(),
