@@ -74,6 +74,7 @@ pub(super) const NS2: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: true,
+    counts_picoseconds: false,
 };
 
 /// Today's standards.
@@ -134,6 +135,7 @@ pub(super) const RFC: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: false,
+    counts_picoseconds: false,
 };
 
 const LINUX_CLOCK: Jiffies = Jiffies {
@@ -176,6 +178,7 @@ pub(super) const LINUX: Profile = Profile {
         ..RFC.receiver
     },
     spares_uplink: false,
+    counts_picoseconds: true,
 };
 
 /// All profiles.
