@@ -133,7 +133,7 @@ impl Phases {
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
-        (u128::from(z) * u128::from(RANDOM_PHASES) >> 64) as u64
+        ((u128::from(z) * u128::from(RANDOM_PHASES)) >> 64) as u64
     }
 }
 
@@ -327,7 +327,7 @@ impl BbrLinux {
         if self.min_rtt == u64::from(u32::MAX) {
             return INITIAL_WINDOW;
         }
-        (((bw * self.min_rtt * gain) >> SCALE) + BW_UNIT - 1) / BW_UNIT
+        ((bw * self.min_rtt * gain) >> SCALE).div_ceil(BW_UNIT)
     }
 
     /// bbr_quantization_budget().
@@ -577,7 +577,7 @@ impl BbrLinux {
         if self.is_full || !self.round_start || sample.app_limited {
             return;
         }
-        if self.max_bw() >= self.full_bw * FULL_BW_GAIN >> SCALE {
+        if self.max_bw() >= (self.full_bw * FULL_BW_GAIN) >> SCALE {
             self.full_bw = self.max_bw();
             self.full_rounds = 0;
             return;

@@ -247,7 +247,7 @@ impl Sender {
             return None;
         }
         let next = self.recovery.next_segment(core);
-        if asks && next.is_some() {
+        if asks && next.is_some_and(|seq| seq > 0) {
             core.leave(1);
         }
         if of_train.is_none() {

@@ -174,11 +174,13 @@ proptest! {
                 if p.check().is_err() {
                     continue;
                 }
-                let mut bench = Bench::new(&p, recovery, policies);
-                for step in &steps {
-                    bench.take(step);
-                }
-                bench.finish(&p);
+                with_parts(&p, || {
+                    let mut bench = Bench::new(&p, recovery, policies);
+                    for step in &steps {
+                        bench.take(step);
+                    }
+                    bench.finish(&p);
+                });
             }
         }
     }

@@ -375,7 +375,7 @@ impl Linux {
                 core.grow(ack.delivered, log);
             }
         }
-        self.update_pacing_rate(core);
+        core.update_pacing_rate(self.board.packets_out());
     }
 }
 

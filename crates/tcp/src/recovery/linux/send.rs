@@ -246,6 +246,10 @@ impl Linux {
 
     /// A burst of so many segments leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
     pub(super) fn depart(&mut self, core: &mut Core, segments: u64) {
+        if self.board.una == 0 {
+            // A SYN.
+            return;
+        }
         if core.controls() && self.board.in_flight() == 0 {
             core.restart_control(self.inside(), &mut ());
             self.sending.untold = true;
@@ -457,23 +461,6 @@ impl Linux {
             core.set_ssthresh(ssthresh, Author::Idle, log);
             core.set_cwnd(cwnd as f64, Author::Idle, log);
         }
-    }
-
-    /// tcp_update_pacing_rate(), in bytes a second.
-    pub(super) fn update_pacing_rate(&self, core: &mut Core) {
-        let Some(srtt) = core.path.rto.srtt() else {
-            return;
-        };
-        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
-        let percent = if core.cwnd() < (core.ssthresh() as u64 / 2) as f64 {
-            200
-        } else {
-            120
-        };
-        let out = whole(core).max(self.board.packets_out());
-        let bytes = u64::from(core.config.payload_bytes());
-        // A policy may lift the window altogether; such a rate limits nothing.
-        core.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 }
 

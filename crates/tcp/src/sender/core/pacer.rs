@@ -2,7 +2,7 @@
 //! tcp_update_skb_after_send()).
 //!
 //! A burst takes its bytes divided by the rate from when it leaves, and the next may leave then. One that is late
-//! makes up for it by at most half of its own time. As with the queueing discipline fq the first ten
+//! makes up for it by at most half of its own time, unless an order gives the rate. As with the queueing discipline fq the first ten
 //! segments of a connection are not paced. What a timer has sent again passes without being asked, and still
 //! takes its time; so does a train, which has gaps of its own.
 //!
@@ -35,21 +35,21 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// How long so many segments take.
-    fn takes(&self, now: Instant, segments: u64, own_rate: u64, data: u64, wire: u64) -> Duration {
-        let mut longest = 0;
-        if own_rate > 0 && self.sent >= UNPACED {
-            longest = (u128::from(segments * data * NANOS) / u128::from(own_rate)) as u64;
+    /// How long so many segments take at the sender's own rate, in bytes of data a second.
+    fn takes(&self, segments: u64, rate: u64, bytes: u64) -> u64 {
+        if rate == 0 || self.sent < UNPACED {
+            return 0;
         }
-        let ordered = self
-            .ordered
-            .filter(|(_, until)| until.is_none_or(|until| now < until));
-        if let Some((rate, _)) = ordered {
-            let bits = u128::from(segments * wire) * 8 * u128::from(NANOS);
-            let takes = bits / u128::from(rate.as_bps().max(1));
-            longest = longest.max(u64::try_from(takes).unwrap_or(u64::MAX));
-        }
-        Duration::from_nanos(longest)
+        (u128::from(segments * bytes * NANOS) / u128::from(rate)) as u64
+    }
+
+    /// And at the rate that is ordered.
+    fn takes_by_order(&self, now: Instant, segments: u64, bytes: u64) -> u64 {
+        let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
+        let Some((rate, _)) = self.ordered.filter(|(_, until)| in_force(*until)) else {
+            return 0;
+        };
+        rate.transmission_time(segments * bytes).as_nanos()
     }
 }
 
@@ -66,6 +66,23 @@ impl Core {
         } else {
             0
         }
+    }
+
+    /// tcp_update_pacing_rate(), with so many segments out: a rate of bytes of data a second.
+    pub(crate) fn update_pacing_rate(&mut self, out: u64) {
+        let Some(srtt) = self.path.rto.srtt() else {
+            return;
+        };
+        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
+        let percent = if self.cwnd() < (self.ssthresh() as u64 / 2) as f64 {
+            200
+        } else {
+            120
+        };
+        let out = (self.cwnd() as u64).max(out);
+        let bytes = u64::from(self.config.payload_bytes());
+        // A policy may lift the window altogether; such a rate limits nothing.
+        self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 
     /// Whether the next burst has to wait; the caller is woken when it may leave.
@@ -91,10 +108,11 @@ impl Core {
         let before = pacer.departure;
         let leaves = before.max(now);
         pacer.sent += segments;
-        let takes = pacer.takes(now, segments, own_rate, data.into(), wire.into());
-        let half = Duration::from_nanos(takes.as_nanos() / 2);
-        let credit = leaves.since(before).min(half);
-        pacer.departure = leaves + takes.saturating_sub(credit);
+        let takes = pacer.takes(segments, own_rate, data.into());
+        // What is late makes up for it.
+        let credit = leaves.since(before).as_nanos().min(takes / 2);
+        let wait = (takes - credit).max(pacer.takes_by_order(now, segments, wire.into()));
+        pacer.departure = leaves + Duration::from_nanos(wait);
         pacer.stamp = leaves;
         leaves
     }

@@ -136,6 +136,9 @@ impl Core {
             },
             rate: self.rate,
         };
+        if self.config.pacing && !self.config.recovery.about().asks_for_bursts {
+            self.update_pacing_rate(max - una);
+        }
         if special {
             self.consult_mark(&news, log);
             self.consult_report(ack, log);

@@ -106,7 +106,8 @@ impl Core {
             State::FastRecovery
         } else if self.timers.delay().is_some() || self.patient {
             State::Delay
-        } else if self.cwnd() < self.ssthresh() {
+        } else if self.cwnd() < self.ssthresh() && !(self.path.controls && self.books.una() > 0) {
+            // A controller that sets the window by itself has phases of its own.
             State::SlowStart
         } else {
             State::CongestionAvoidance
