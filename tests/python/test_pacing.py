@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
+
 from midflight import MidflightError, Order, Scenario, SenderView
 
 MOVE = """
@@ -72,24 +74,28 @@ def test_bbr_says_which_recovery_it_needs(move):
         Scenario.read(move, sets={**sets, "profile": "linux", "set.bbr_linux_phases": "7"}).run()
 
 
+#: Rates of delivery, what is delivered in all and by an ACK.
+SEEN: list[tuple[float, int | None, int | None]] = []
+
+
 class AtFive:
     """Paces at 5 Mbit/s from the notice on, and notes what ACKs show."""
 
-    seen: list[tuple[float, int, int]] = []
-
-    def on_notice(self, notice, view: SenderView):
+    def on_notice(self, notice: Any, view: SenderView) -> list[Order]:
+        assert notice.flows == 1
         assert view.delivery_rate is None
         return [Order.pace_at(5_000_000, because="half of the link is ours")]
 
-    def on_ack(self, view: SenderView):
+    def on_ack(self, view: SenderView) -> None:
         if view.delivery_rate is not None:
-            assert view.delivery_interval_ns is not None and view.app_limited is not None
-            self.seen.append((view.delivery_rate, view.delivered, view.newly_delivered))
+            assert view.delivery_interval_ns is not None
+            assert view.app_limited is not None
+            SEEN.append((view.delivery_rate, view.delivered, view.newly_delivered))
 
 
 @pytest.mark.parametrize("profile", ["rfc", "linux", "ns2"])
 def test_a_policy_paces_and_sees_the_rate_of_delivery(move, profile):
-    AtFive.seen.clear()
+    SEEN.clear()
     sets = {
         "flows.download.scheme": "mine",
         "profile": profile,
@@ -102,7 +108,7 @@ def test_a_policy_paces_and_sees_the_rate_of_delivery(move, profile):
     rates = megabits(scenario, policies=policies)
     assert all(4.9 < rate < 5.1 for rate in rates[7:10])
     # 1500 bytes at 5 Mbit/s: 416.7 segments a second.
-    late = AtFive.seen[-200:]
+    late = SEEN[-200:]
     assert all(400 < rate < 433 for rate, _, _ in late)
     assert all(b[1] == a[1] + b[2] for a, b in pairwise(late))
 
@@ -113,7 +119,8 @@ class OverOneRoundTrip:
     def __init__(self, *, spread: bool):
         self.spread = spread
 
-    def on_notice(self, notice, view):
+    def on_notice(self, notice: Any, view: SenderView) -> list[Order]:
+        assert notice.new.bdp_packets > view.cwnd
         window = Order.set_cwnd(200, because="the new path holds that")
         pace = Order.pace_window(320_000_000, because="no burst")
         return [window, pace] if self.spread else [window]

@@ -50,6 +50,19 @@ impl Clock {
         }
     }
 
+    /// Seconds from the start of the run.
+    pub(crate) fn seconds(self, at: FineTime) -> f64 {
+        match self {
+            Self::Seconds => at.0,
+            Self::Picoseconds => at.0 / PICOS_PER_SECOND as f64,
+        }
+    }
+
+    /// The instant so many seconds after the start of the run.
+    pub(crate) fn at_seconds(self, seconds: f64) -> FineTime {
+        FineTime(self.of_seconds(seconds))
+    }
+
     /// How long a transmission takes.
     pub(crate) fn transmission(self, bytes: u32, rate: Rate) -> f64 {
         match self {

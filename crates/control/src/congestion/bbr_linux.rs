@@ -102,10 +102,11 @@ struct LongTerm {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Aggregation {
     since: Instant,
-    acked: u64,
+    acked: u32,
     rounds: u8,
-    index: usize,
-    extra: [u64; 2],
+    /// Which of the two counts now.
+    second: bool,
+    extra: [u32; 2],
 }
 
 /// Where the phases of ProbeBW come from.
@@ -154,13 +155,12 @@ pub struct BbrLinux {
     round_end: u64,
     round_start: bool,
     cycle_at: Instant,
-    cycle: usize,
+    cycle: u8,
     before: LossPhase,
     conserves: bool,
     idle_restart: bool,
     long_term: LongTerm,
     pacing_gain: u64,
-    window_gain: u64,
     is_full: bool,
     full_rounds: u8,
     full_bw: u64,
@@ -203,7 +203,6 @@ impl BbrLinux {
             since: 0,
         },
         pacing_gain: HIGH_GAIN,
-        window_gain: HIGH_GAIN,
         is_full: false,
         full_rounds: 0,
         full_bw: 0,
@@ -213,7 +212,7 @@ impl BbrLinux {
             since: Instant::ZERO,
             acked: 0,
             rounds: 0,
-            index: 0,
+            second: false,
             extra: [0; 2],
         },
         rate: 0,
@@ -361,7 +360,7 @@ impl BbrLinux {
         }
         let most = self.used_bw() * EXTRA_MICROS / BW_UNIT;
         let [first, second] = self.aggregation.extra;
-        first.max(second).min(most)
+        u64::from(first.max(second)).min(most)
     }
 
     /// bbr_set_cwnd_to_recover_or_restore(): whether as much is sent as is delivered.
@@ -389,7 +388,7 @@ impl BbrLinux {
     fn set_window(&mut self, cwnd: &mut u64, bw: u64, sample: &RateSample, at: &Standing) {
         let acked = sample.newly;
         if acked > 0 && !self.recover(cwnd, sample, at) {
-            let target = self.product(bw, self.window_gain) + self.aggregation_window();
+            let target = self.product(bw, self.window_gain()) + self.aggregation_window();
             let target = self.quantize(target, at.mss);
             if self.is_full {
                 *cwnd = (*cwnd + acked).min(target);
@@ -422,14 +421,14 @@ impl BbrLinux {
 
     /// bbr_advance_cycle_phase().
     fn next_cycle(&mut self, at: &Standing) {
-        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle = (self.cycle + 1) % CYCLE.len() as u8;
         self.cycle_at = at.delivered_at;
     }
 
     /// bbr_reset_probe_bw_mode().
     fn probe_bw(&mut self, at: &Standing) {
         self.mode = Mode::ProbeBw;
-        self.cycle = CYCLE.len() - 1 - self.phases.next() as usize;
+        self.cycle = CYCLE.len() as u8 - 1 - self.phases.next() as u8;
         self.next_cycle(at);
     }
 
@@ -556,19 +555,21 @@ impl BbrLinux {
             epoch.rounds = (epoch.rounds + 1).min(0x1f);
             if epoch.rounds >= EXTRA_ROUNDS {
                 epoch.rounds = 0;
-                epoch.index ^= 1;
-                epoch.extra[epoch.index] = 0;
+                epoch.second = !epoch.second;
+                epoch.extra[usize::from(epoch.second)] = 0;
             }
         }
         let mut expected = bandwidth * micros(epoch.since, at.delivered_at) / BW_UNIT;
-        if epoch.acked <= expected || epoch.acked + sample.newly >= EPOCH_SEGMENTS {
-            epoch.acked = 0;
+        let mut acked = u64::from(epoch.acked);
+        if acked <= expected || acked + sample.newly >= EPOCH_SEGMENTS {
+            acked = 0;
             epoch.since = at.delivered_at;
             expected = 0;
         }
-        epoch.acked = (epoch.acked + sample.newly).min(EPOCH_SEGMENTS - 1);
-        let extra = (epoch.acked - expected).min(cwnd);
-        let most = &mut epoch.extra[epoch.index];
+        acked = (acked + sample.newly).min(EPOCH_SEGMENTS - 1);
+        epoch.acked = acked as u32;
+        let extra = (acked - expected).min(cwnd) as u32;
+        let most = &mut epoch.extra[usize::from(epoch.second)];
         *most = (*most).max(extra);
     }
 
@@ -650,13 +651,21 @@ impl BbrLinux {
 
     /// bbr_update_gains().
     fn update_gains(&mut self) {
-        (self.pacing_gain, self.window_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.long_term.in_use => (UNIT, WINDOW_GAIN),
-            Mode::ProbeBw => (CYCLE[self.cycle], WINDOW_GAIN),
-            Mode::ProbeRtt => (UNIT, UNIT),
+        self.pacing_gain = match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBw if !self.long_term.in_use => CYCLE[usize::from(self.cycle)],
+            Mode::ProbeBw | Mode::ProbeRtt => UNIT,
         };
+    }
+
+    /// The same of the window.
+    fn window_gain(&self) -> u64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBw => WINDOW_GAIN,
+            Mode::ProbeRtt => UNIT,
+        }
     }
 
     fn steer(&self, ignore_samples: bool) -> Steer {
