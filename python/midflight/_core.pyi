@@ -36,6 +36,8 @@ SenderFields: TypeAlias = tuple[
 ]
 
 MODEL_VERSION: str
+#: The QUIC stacks that are built in, by the names that flows give them, with their versions.
+QUIC_STACKS: dict[str, str]
 """Changes whenever the digest of a run may change."""
 
 Link: TypeAlias = tuple[int, int] | str
@@ -660,6 +662,13 @@ class FlowInfo(TypedDict):
     direction: str
     moves: bool
     payload_bytes: int
+    stack: str
+
+@type_check_only
+class AccessLink(TypedDict):
+    name: str
+    down: int
+    up: int
 
 @type_check_only
 class PathChange(TypedDict):
@@ -811,6 +820,11 @@ class Setup:
     def run(self) -> int | None:
         """Its number, where there are several."""
     @property
+    def access_links(self) -> list[AccessLink]:
+        """The links that are shared at the base stations, each with its `name`, and the numbers of
+        its `down` and `up` link in the table of links of `samples`.
+        """
+    @property
     def end_ns(self) -> int:
         """When the run ends at the latest."""
     @property
@@ -838,14 +852,39 @@ class Setup:
         """Return every event of a flow of the run.
 
         The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-        the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-        packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-        radio or node); `order` and `reason` are those of an order.
+        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+        "path" or the part whose order it was), or who gave an order; `link` is where a segment
+        arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+        (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+        when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+        the size of a packet on the wire.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
         is before its own end.
+        """
+    def samples(
+        self, *, every_ns: int | None = None, until_ns: int | None = None
+    ) -> tuple[Table, Table]:
+        """Return the links and the senders of the run at equal intervals: two tables.
+
+        The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
+        `packets` (those that wait and the one in transmission), `least` and `most` (packets since
+        the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
+        down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
+        set none), `pipe` (segments that the sender takes to be in the network), `flight` (sent and
+        not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
+        nothing has no rows.
+
+        Without `every_ns` there are 4,096 to 8,192 samples, of runs under half a second fewer. The
+        run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
+        interval below 8 ns, or for more than 20 million rows.
+        """
+    def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
+        """Return the links and the senders of this run as a kernel made it, as `samples` does.
+
+        The links are the simulator's, over which the packets are sent again; a kernel's sender has
+        a row for each packet that it sent, one of midflight's has none.
         """
     def causes(self, *, flow: str | None = None) -> Table:
         """Return every event of a flow of the run with what led to it.
@@ -945,7 +984,7 @@ class Plan:
         """
     @property
     def stack(self) -> str:
-        """Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's."""
+        """What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack."""
     @property
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""
@@ -1135,6 +1174,25 @@ class SenderView:
         """Retransmission timeout of a connection that has no sample: 3 s (RFC 2988), or the
         profile's initial one where that is less."""
     @property
+    def delivery_rate(self) -> float | None:
+        """Segments a second at which data is delivered, as the last ACK shows it; None for a policy
+        without `on_ack`, and where the ACK gives no valid sample."""
+    @property
+    def delivery_interval_ns(self) -> int | None:
+        """The time of that sample, from which the rate follows."""
+    @property
+    def delivered(self) -> int | None:
+        """Segments delivered since the connection opened, the SYN included; None as above."""
+    @property
+    def newly_delivered(self) -> int | None:
+        """Segments that the last ACK delivers: acknowledged, or SACKed for the first time."""
+    @property
+    def app_limited(self) -> bool | None:
+        """The application had too little to send when what the last ACK delivers was sent."""
+    @property
+    def paced_until_ns(self) -> int | None:
+        """When the next segment may leave, if one waits because sending is paced."""
+    @property
     def srtt_ns(self) -> int | None:
         """Smoothed round-trip time, if there has been a sample."""
     @property
@@ -1240,6 +1298,15 @@ class Order:
     @staticmethod
     def hold_growth(since_ns: int, *, because: str) -> Order:
         """Do not grow the window until a segment last sent then or later is acknowledged."""
+    @staticmethod
+    def pace_at(rate_bps: int, *, because: str) -> Order:
+        """Send no faster than this from now on, counted on the wire, until a further order."""
+    @staticmethod
+    def pace_window(over_ns: int, *, because: str) -> Order:
+        """Spread the window of now over this time, such as a round trip; then send as before."""
+    @staticmethod
+    def end_pacing(*, because: str) -> Order:
+        """Send without an ordered rate again."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
         """Send the next so many segments at this rate instead of in a burst, what a timeout resends

@@ -497,8 +497,9 @@ class Summary:
         first = self.compared[0]
         if not self.has_intervals:
             return textwrap.fill(
-                f"Against {first.baseline}: difference, and ratio in per cent. There is at most one "
-                "pair of runs each, so no confidence interval; another axis or more runs give one.",
+                f"Against {first.baseline}: difference, and ratio in per cent. There is at most "
+                "one pair of runs each, so no confidence interval; another axis or more runs give "
+                "one.",
                 WIDTH,
             )
         text = (

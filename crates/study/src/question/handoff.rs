@@ -211,6 +211,7 @@ impl Handoff {
             spares_uplink: self.spares_uplink,
             start: OLD,
             residences,
+            has_hosts: false,
             routers: [routers, None],
             seed: (0, 0),
         }
@@ -231,6 +232,7 @@ impl Handoff {
             stays,
             up: false,
             stack: Stack::Midflight,
+            quic: None,
         };
         let moving =
             (0..flows.moving).map(|i| flow(moving, format!("flow-{i}"), MAP.mobile(), i, None));

@@ -130,6 +130,9 @@ pub struct SenderConfig {
     /// The sender acknowledges by segments without data: the SYN-ACK before data goes (RFC 9293 section 3.5), and
     /// ACKs that others have overtaken (RFC 7323 section 5.3).
     pub empty_acks: bool,
+    /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
+    /// Linux.
+    pub pacing: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.
@@ -268,6 +271,9 @@ pub struct Profile {
     /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss
     /// model sits between the node and that queue.
     pub spares_uplink: bool,
+    /// Links count whole picoseconds, and the ends of flows act at whole nanoseconds, as in the lab with
+    /// kernels; otherwise both have IEEE doubles of seconds, as in ns-2.
+    pub counts_picoseconds: bool,
 }
 /// A setting or profile that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -30,6 +30,7 @@ pub(super) const NS2: Profile = Profile {
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         empty_acks: false,
+        pacing: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
         newreno_timer: PartialAckTimer::First,
@@ -73,6 +74,7 @@ pub(super) const NS2: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: true,
+    counts_picoseconds: false,
 };
 
 /// Today's standards.
@@ -91,6 +93,7 @@ pub(super) const RFC: Profile = Profile {
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
         empty_acks: false,
+        pacing: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,
         newreno_timer: PartialAckTimer::First,
@@ -132,6 +135,7 @@ pub(super) const RFC: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: false,
+    counts_picoseconds: false,
 };
 
 const LINUX_CLOCK: Jiffies = Jiffies {
@@ -174,6 +178,7 @@ pub(super) const LINUX: Profile = Profile {
         ..RFC.receiver
     },
     spares_uplink: false,
+    counts_picoseconds: true,
 };
 
 /// All profiles.

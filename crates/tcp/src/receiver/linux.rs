@@ -9,6 +9,8 @@ use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::memory::{self, Unread, Waiting};
+use super::request::Request;
+use crate::answers::Answers;
 use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
@@ -67,6 +69,17 @@ pub(super) enum Place {
     Beyond,
 }
 
+/// What a SYN is to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syn {
+    /// The first of its connection: its timestamp is echoed.
+    First,
+    /// One more, which is answered like the first.
+    Again,
+    /// One more too soon after another.
+    Ignored,
+}
+
 /// The state beside the sequence space.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
@@ -109,6 +122,8 @@ pub(super) struct LinuxAcks {
     srtt_x8: u64,
     syn_acked: Option<Instant>,
     syn_acks: u32,
+    request: Option<Request>,
+    answers: Answers,
     established: bool,
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
@@ -155,6 +170,8 @@ impl LinuxAcks {
             srtt_x8: 0,
             syn_acked: None,
             syn_acks: 0,
+            request: None,
+            answers: Answers::default(),
             established: false,
             rtt_x8: 0,
             rtt_from: None,
@@ -186,16 +203,26 @@ impl LinuxAcks {
 
     // ---- handshake ------------------------------------------------------
 
-    /// A SYN has arrived (tcp_select_initial_window()).
-    pub(super) fn on_syn(&mut self, now: Instant) {
+    /// A SYN has arrived (tcp_select_initial_window(), tcp_check_req()).
+    pub(super) fn on_syn(&mut self, now: Instant) -> Syn {
         if self.established {
-            return;
+            return Syn::Again;
+        }
+        let mut syn = Syn::First;
+        if let Some(request) = &mut self.request {
+            if !request.answers(self.clock, now) {
+                return Syn::Ignored;
+            }
+            syn = Syn::Again;
+        } else {
+            self.request = Some(Request::new(self.clock, now));
         }
         let space = self.to_window(BUFFER);
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
         self.syn_acked = Some(now);
+        syn
     }
 
     pub(super) fn is_established(&self) -> bool {
@@ -207,6 +234,7 @@ impl LinuxAcks {
         if std::mem::replace(&mut self.established, true) {
             return;
         }
+        self.request = None;
         if let (Some(sent), 1) = (self.syn_acked, self.syn_acks) {
             self.srtt_x8 = (micros(sent, now) * 8).max(1);
         }
@@ -256,6 +284,12 @@ impl LinuxAcks {
     /// The first sequence number that was not acknowledged (rcv_wup).
     pub(super) fn acked(&self) -> Seq {
         self.acked
+    }
+
+    /// Whether a segment without data and with this number is answered: it is from before the last ACK
+    /// (tcp_sequence()).
+    pub(super) fn answers_old(&mut self, now: Instant, seq: Seq) -> bool {
+        seq < self.acked && self.answers.allows(self.clock, now)
     }
 
     /// __tcp_select_window().
@@ -554,6 +588,9 @@ impl LinuxAcks {
 
     /// When something is to be sent, and when that was decided.
     pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        if let Some(request) = &self.request {
+            return Some(request.timer());
+        }
         let delayed = self.timer.map(|(_, due, set)| (due, set));
         match (delayed, self.compressed_at) {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
@@ -561,8 +598,22 @@ impl LinuxAcks {
         }
     }
 
-    /// Whether an ACK leaves as a timer has expired (tcp_delack_timer_handler(), tcp_compressed_ack_kick()).
+    /// Whether the next is a timer of high resolution (compressed_ack_timer), and not one of the wheel.
+    pub(super) fn awaits_high_resolution(&self) -> bool {
+        let compressed = self.compressed_at.map(|(due, _)| due);
+        self.request.is_none()
+            && compressed.is_some_and(|due| self.timer.is_none_or(|(_, rings, _)| due < rings))
+    }
+
+    /// Whether an ACK leaves as a timer has expired (reqsk_timer_handler(), tcp_delack_timer_handler(),
+    /// tcp_compressed_ack_kick()).
     pub(super) fn on_timer(&mut self, now: Instant) -> bool {
+        if let Some(request) = self.request.filter(|request| request.timer().0 <= now) {
+            self.request = request.time_out(self.clock, now);
+            self.syn_acks += u32::from(self.request.is_some());
+            self.refresh(now);
+            return self.request.is_some();
+        }
         if self.compressed_at.is_some_and(|(due, _)| due <= now) {
             self.compressed_at = None;
             return self.compressed > 0;
