@@ -1,7 +1,7 @@
 //! The workloads that midflight's speed is measured with.
 
 use midflight_control::LinkInfo;
-use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World, WorldConfig};
+use midflight_sim::{Action, Clock, FlowConfig, LinkConfig, NodeId, Observer, World, WorldConfig};
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
@@ -98,6 +98,7 @@ impl Path {
         let flow_configs = vec![flow; flows as usize];
         let mut world = World::new(
             WorldConfig {
+                clock: Clock::Seconds,
                 nodes: 2,
                 links,
                 routes: &routes,

@@ -8,6 +8,7 @@ use midflight_units::Instant;
 
 use crate::hook::Hook;
 use crate::link::{LinkConfig, LinkId};
+use crate::moment::Clock;
 use crate::stack::StackConfig;
 
 /// Number of a node in its world.
@@ -172,6 +173,8 @@ pub type Routes<'a> = &'a [(NodeId, NodeId, LinkId)];
 /// A network and its flows, to which nothing has happened yet.
 #[derive(Debug, Default)]
 pub struct WorldConfig<'a> {
+    /// What the time between nanoseconds is.
+    pub clock: Clock,
     /// Number of nodes.
     pub nodes: usize,
     /// Links between them.

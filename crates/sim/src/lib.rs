@@ -34,6 +34,7 @@ pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
+pub use moment::Clock;
 pub use quick_start::RateRouter;
 pub use stack::{Datagram, End, Stack, StackConfig};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

@@ -15,7 +15,7 @@ use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
-use crate::moment::{Ns2Time, Scheduled};
+use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
 use crate::special::{Entry, Special};
 
@@ -185,7 +185,7 @@ pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
     pub(crate) start: Scheduled,
     /// It is at the far end.
-    pub(crate) arrive: Ns2Time,
+    pub(crate) arrive: FineTime,
 }
 
 #[derive(Educe, Debug)]
@@ -208,33 +208,35 @@ pub(crate) struct Link {
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
     pub(crate) impaired: bool,
-    bps: f64,
-    delay_seconds: f64,
+    /// Counts the times here that are not whole nanoseconds.
+    clock: Clock,
+    rate: Rate,
+    fine_delay: f64,
     /// Size of the packet accepted last, and how long its transmission takes.
     bytes: u32,
-    seconds: f64,
+    transmission: f64,
     /// Most packets that wait.
     room: usize,
     /// The transmitter is free from here on.
-    free_at: Ns2Time,
+    free_at: FineTime,
     /// Start of the transmission accepted last, and when that was decided.
-    newest_start: (Ns2Time, Ns2Time),
+    newest_start: (FineTime, FineTime),
     /// The last packet offered entered then.
     #[cfg(debug_assertions)]
-    newest_entry: Ns2Time,
+    newest_entry: FineTime,
     /// Starts of the transmissions since the link was idle, the newest ones as
     /// many as may wait; kept where there is a limit and packets pass on.
     starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
-    entries: Ring<Ns2Time>,
+    entries: Ring<FineTime>,
 }
 
 impl Link {
     /// A link of these parameters, from which it takes what few links have.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Self {
+    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
@@ -249,15 +251,16 @@ impl Link {
             closed: special.as_deref().is_some_and(Special::is_closed),
             special,
             impaired,
-            bps: 0.0,
-            delay_seconds: 0.0,
+            clock,
+            rate: config.rate,
+            fine_delay: 0.0,
             bytes: 0,
-            seconds: 0.0,
+            transmission: 0.0,
             room: 0,
-            free_at: Ns2Time::ZERO,
-            newest_start: (Ns2Time::ZERO, Ns2Time::ZERO),
+            free_at: FineTime::ZERO,
+            newest_start: (FineTime::ZERO, FineTime::ZERO),
             #[cfg(debug_assertions)]
-            newest_entry: Ns2Time::ZERO,
+            newest_entry: FineTime::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -268,19 +271,19 @@ impl Link {
 
     /// Sets the parameters.
     pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
-        self.bps = rate.as_bps() as f64;
-        self.delay_seconds = delay.as_nanos() as f64 / 1e9;
+        self.rate = rate;
+        self.fine_delay = self.clock.span(delay);
         self.limit = limit;
         let room = |limit: u32| (limit as usize).saturating_sub(1);
         self.room = limit.map_or(usize::MAX, room);
         // No transmission took that long.
-        (self.bytes, self.seconds) = (0, 0.0);
+        (self.bytes, self.transmission) = (0, 0.0);
     }
 
     /// Whether a packet was ever handed to it.
     pub(crate) fn is_used(&self) -> bool {
         let holds = |special: &Special| !special.held.is_empty();
-        self.free_at > Ns2Time::ZERO || self.down || self.special.as_deref().is_some_and(holds)
+        self.free_at > FineTime::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
     /// Whether as many packets wait at `now` as may, while one is in
@@ -288,7 +291,7 @@ impl Link {
     /// starts at this very instant has begun unless that was decided (when the
     /// packet before it started) after the present event was scheduled.
     #[inline(always)]
-    fn is_full(&self, now: Ns2Time, scheduled: Scheduled) -> bool {
+    fn is_full(&self, now: FineTime, scheduled: Scheduled) -> bool {
         let waits =
             |start: &Scheduled| start.at > now || (start.at == now && start.by > scheduled.at);
         if self.passes_on() {
@@ -310,7 +313,7 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
-        now: Ns2Time,
+        now: FineTime,
         scheduled: Scheduled,
         bytes: u32,
     ) -> Option<Acceptance> {
@@ -345,25 +348,25 @@ impl Link {
         };
         if bytes != self.bytes {
             self.bytes = bytes;
-            self.seconds = 8.0 * f64::from(bytes) / self.bps;
+            self.transmission = self.clock.transmission(bytes, self.rate);
         }
         self.newest_start = (start.at, start.by);
-        self.free_at = start.at.plus(self.seconds);
+        self.free_at = start.at.plus(self.transmission);
         Some(Acceptance {
             start,
-            arrive: start.at.plus(self.seconds + self.delay_seconds),
+            arrive: start.at.plus(self.transmission + self.fine_delay),
         })
     }
 
     /// Puts a packet that enters at `enter` on its way to the far end; whether
     /// it is the next to arrive there.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, enter: Ns2Time, passage: Acceptance, packet: Packet) -> bool {
+    pub(crate) fn carry(&mut self, enter: FineTime, passage: Acceptance, packet: Packet) -> bool {
         if self.may_break {
             self.entries.push(enter);
         }
         self.ring.push(Transit {
-            at: passage.arrive.moment().at,
+            at: self.clock.moment(passage.arrive).at,
             passage,
             packet,
         });
@@ -391,7 +394,7 @@ impl Link {
     /// The same with what settles ties.
     pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
-            due: t.passage.arrive.moment(),
+            due: self.clock.moment(t.passage.arrive),
             scheduled: t.passage.start,
         })
     }
@@ -407,14 +410,14 @@ impl Link {
 
     /// The link goes down at `now`: what was announced to enter it later is
     /// lost then. Calls `lose` with each such packet.
-    pub(crate) fn take_down(&mut self, now: Ns2Time, mut lose: impl FnMut(Key, Packet)) {
+    pub(crate) fn take_down(&mut self, now: FineTime, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
         self.closed = true;
         let stay = self.entries.iter().filter(|enter| **enter < now).count();
         let announced = self.ring.iter().zip(self.entries.iter()).skip(stay);
         for (transit, enter) in announced {
             let key = Key {
-                due: enter.moment(),
+                due: self.clock.moment(*enter),
                 scheduled: transit.passage.start,
             };
             lose(key, transit.packet);
@@ -444,13 +447,13 @@ impl Link {
 
     /// Its rate.
     pub(crate) fn rate(&self) -> Rate {
-        Rate::from_bps(self.bps as u64).unwrap_or(Rate::from_mbps(1))
+        self.rate
     }
 
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, enter: Ns2Time, packet: Packet) -> Entry {
+    pub(crate) fn admit(&mut self, enter: FineTime, packet: Packet) -> Entry {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
@@ -472,7 +475,8 @@ impl Link {
                 if let Some((most, stream)) = &mut special.overhead {
                     let overhead = stream.next_f64() * *most;
                     self.bytes = packet.bytes;
-                    self.seconds = 8.0 * f64::from(packet.bytes) / self.bps + overhead;
+                    let overhead = self.clock.of_seconds(overhead);
+                    self.transmission = self.clock.transmission(packet.bytes, self.rate) + overhead;
                 }
                 Entry::Open
             }
@@ -530,7 +534,7 @@ impl Link {
             at: key.due.at,
             passage: Acceptance {
                 start: key.scheduled,
-                arrive: key.due.shadow,
+                arrive: key.due.fine,
             },
             packet: announcement.packet,
         });
@@ -543,7 +547,6 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
-    use crate::moment::Moment;
     use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: NextHop) -> Link {
@@ -556,6 +559,7 @@ mod tests {
                 Some(limit),
             ),
             None,
+            Clock::Seconds,
         );
         link.onward = onward;
         link
@@ -568,7 +572,7 @@ mod tests {
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
-        let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
+        let at = |us: u64| Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
         if l.onward == NextHop::Event {
             let segment = Segment {
@@ -592,7 +596,7 @@ mod tests {
                 ),
             );
         }
-        let us = |s: Ns2Time| s.moment().at.as_nanos() / 1_000;
+        let us = |s: FineTime| Clock::Seconds.moment(s).at.as_nanos() / 1_000;
         Some((us(passage.arrive), us(passage.start.at)))
     }
 

@@ -8,7 +8,7 @@ use midflight_units::Instant;
 
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
-use crate::moment::Ns2Time;
+use crate::moment::FineTime;
 use crate::packet::Packet;
 use crate::random::{stream, Stream};
 
@@ -42,8 +42,8 @@ pub(crate) struct Special {
     /// How often each of them has come into force.
     entered: Vec<u64>,
     /// After a change: when the last packet of before it arrives, which none overtakes, and the
-    /// link's delay in seconds.
-    pub(crate) holds_back: Option<(Ns2Time, f64)>,
+    /// link's delay as its clock counts it.
+    pub(crate) holds_back: Option<(FineTime, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
     /// Number of the hook of the node at its start that looks at packets.

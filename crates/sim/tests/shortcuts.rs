@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    random, Action, CrossTraffic, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
+    random, Action, Clock, CrossTraffic, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
     LinkConfig, LinkId, LinkSetting, LossModel, NodeId, Observer, Pattern, Reordering, State,
     World, WorldConfig, WorldError,
 };
@@ -137,6 +137,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
     let configs = vec![flow; flows as usize];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 6,
             links,
             routes: &routes,
@@ -466,6 +467,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links,
             routes: &routes,

@@ -7,8 +7,8 @@ use common::{at, link, links, routes, DOWN, MOBILE, SERVER, UP};
 use midflight_control::Notice;
 use midflight_endpoint::{Config, Endpoint, Settings};
 use midflight_sim::{
-    Action, Digest, DropCause, End, Event, FlowId, Observer, Payload, Stack, StackConfig, World,
-    WorldConfig, WorldError,
+    Action, Clock, Digest, DropCause, End, Event, FlowId, Observer, Payload, Stack, StackConfig,
+    World, WorldConfig, WorldError,
 };
 use midflight_tcp::scheme::Scheme;
 use midflight_units::Instant;
@@ -156,6 +156,7 @@ fn world(can_be_copied: bool) -> (Watched, FlowId) {
         ends: [Box::new(client), Box::new(server)],
     };
     let config = WorldConfig {
+        clock: Clock::Seconds,
         nodes: 3,
         links: links(),
         routes: &routes(),
@@ -255,6 +256,7 @@ fn an_end_is_woken_from_outside_once() {
         ends: ends.map(|end| Box::new(end) as Box<dyn Stack>),
     };
     let config = WorldConfig {
+        clock: Clock::Seconds,
         nodes: 3,
         links: links(),
         routes: &routes(),
@@ -311,6 +313,7 @@ fn a_stack_may_want_no_other_timeout() {
     let few = [(20, 1500), (20, 40), (30, 1500)];
     let client = few.map(|(ms, bytes)| (at(ms), bytes)).to_vec();
     let config = WorldConfig {
+        clock: Clock::Seconds,
         nodes: 3,
         links: links(),
         routes: &routes(),

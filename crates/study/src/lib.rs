@@ -66,4 +66,4 @@ pub use watch::{
 };
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "6";
+pub const MODEL_VERSION: &str = "7";

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use midflight_control::policy::Policy;
 use midflight_control::Listens;
 use midflight_sim::{
-    Action, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
+    Action, Clock, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
     WorldConfig,
 };
 use midflight_units::{Instant, Seq};
@@ -443,6 +443,16 @@ impl Setup {
         hashing.0.finalize().to_hex().to_string()
     }
 
+    /// What the time between nanoseconds is.
+    fn clock(&self) -> Clock {
+        let counts = |flow: &FlowSetup| flow.part.built.profile.counts_picoseconds;
+        if self.flows.iter().any(counts) {
+            Clock::Picoseconds
+        } else {
+            Clock::Seconds
+        }
+    }
+
     /// The world before anything has happened, of which everything is known but what `open` leaves open.
     fn empty<O: Observer>(&self, open: &Open, observer: O) -> Result<World<O>, StudyError> {
         if let Some(flow) = self.flows.iter().find(|f| f.stack == Stack::Linux) {
@@ -462,6 +472,7 @@ impl Setup {
         };
         let mut world = World::new(
             WorldConfig {
+                clock: self.clock(),
                 nodes: self.network.nodes,
                 links: self.network.links.clone(),
                 routes: &self.network.routes,
@@ -588,6 +599,7 @@ impl Setup {
             && (!ends_run || self.makes() == other.makes());
         is_of_run
             && open == others
+            && self.clock() == other.clock()
             && self.flows.len() == other.flows.len()
             && (Arc::ptr_eq(&self.network, &other.network) || self.has_network_of(other, open))
             && (0..self.flows.len()).all(|flow| self.has_flow_of(other, flow, open))

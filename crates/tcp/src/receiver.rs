@@ -12,6 +12,7 @@
 
 mod linux;
 mod memory;
+mod request;
 
 use educe::Educe;
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{
     Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
+    SYN_OPTIONS,
 };
 
 /// Depth of the memory of reported blocks.
@@ -462,8 +464,7 @@ impl Receiver {
     }
 }
 
-/// Bytes that a SYN's options take beside timestamps, and the padding and head of the SACK option.
-const SYN_OPTIONS: u8 = 8;
+/// Bytes that the padding and head of the SACK option take.
 const SACK_HEAD: u8 = 4;
 
 /// As Linux does it.
@@ -502,8 +503,8 @@ impl Receiver {
             self.next = self.next.max(1);
             self.highest = self.highest.max(1);
             self.last_cause = segment.sent;
-            self.linux.as_deref_mut()?.acks.on_syn(now);
-            return Some(self.acknowledge_as_linux());
+            let is_answered = self.linux.as_deref_mut()?.acks.on_syn(now);
+            return is_answered.then(|| self.acknowledge_as_linux());
         }
         acks.establish(now);
         if !segment.has_data() {

@@ -6,7 +6,7 @@ use super::World;
 use crate::agenda::Key;
 use crate::config::{Action, FlowId, NodeId, WorldError};
 use crate::event::{Event, Observer};
-use crate::moment::{Moment, Scheduled};
+use crate::moment::Scheduled;
 use crate::packet::Packet;
 use crate::stack::{Datagram, End, Stack, StackConfig};
 
@@ -80,8 +80,8 @@ impl<O: Observer> World<O> {
 
     fn key_of(&self, due: Instant) -> Key {
         Key {
-            due: Moment::written(due).max(self.moment),
-            scheduled: Scheduled::alone(self.moment.shadow),
+            due: self.clock.written(due).max(self.moment),
+            scheduled: Scheduled::alone(self.moment.fine),
         }
     }
 
@@ -109,6 +109,7 @@ impl<O: Observer> World<O> {
 
     /// The timer of a stack is due, or was.
     pub(super) fn stack_timer(&mut self, source: usize) {
+        self.reach_end();
         let place = source - self.first_stack();
         let (flow, end) = (self.stack_id((place / 2) as u32), End::BOTH[place % 2]);
         self.stacks[place / 2].due[place % 2] = None;

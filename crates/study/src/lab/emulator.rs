@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{
-    End, Event, FlowId, LinkId, Observer, Payload, Stack, StackConfig, World, WorldConfig,
+    Clock, End, Event, FlowId, LinkId, Observer, Payload, Stack, StackConfig, World, WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 
@@ -172,6 +172,7 @@ impl Emulator {
         }
         let network = &setup.network;
         let config = WorldConfig {
+            clock: Clock::Picoseconds,
             nodes: network.nodes,
             links: network.links.clone(),
             routes: &network.routes,

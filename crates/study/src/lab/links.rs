@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowId, NodeId, Observer, Payload, Stack, StackConfig, World,
+    Action, Clock, DropCause, Event, FlowId, NodeId, Observer, Payload, Stack, StackConfig, World,
     WorldConfig,
 };
 use midflight_units::{Duration, Instant};
@@ -238,6 +238,7 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
     };
     let network = &setup.network;
     let config = WorldConfig {
+        clock: Clock::Picoseconds,
         nodes: network.nodes,
         links: network.links.clone(),
         routes: &network.routes,
