@@ -17,6 +17,7 @@ use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
 use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
+use crate::schedule::{Following, LinkSchedule, Service};
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -63,6 +64,8 @@ pub struct LinkConfig {
     pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,
+    /// Rate, delay and loss over time, instead of those above.
+    pub schedule: Option<LinkSchedule>,
 }
 
 /// Random processing time: each transmission takes a time longer that is drawn
@@ -75,6 +78,21 @@ pub struct Overhead {
     pub most: Duration,
     /// Of the random stream; see [`crate::random::seed`].
     pub seed: u64,
+}
+
+/// A link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Packets at it: those that wait, and the one in transmission.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Rate of its transmitter.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// It is neither down nor paused.
+    pub is_up: bool,
 }
 
 /// What was handed to a link so far, in packets. What a pause held is not counted again.
@@ -111,6 +129,7 @@ impl LinkConfig {
             counted: false,
             tapped: false,
             overhead: None,
+            schedule: None,
         }
     }
 
@@ -118,7 +137,10 @@ impl LinkConfig {
     #[inline]
     pub(crate) fn impairs(&self) -> bool {
         let mut later = self.settings.iter();
-        !self.impairments.is_none() || later.any(|setting| !setting.impairments.is_none())
+        let by_schedule = |of: &LinkSchedule| of.schedule.loses();
+        !self.impairments.is_none()
+            || self.schedule.as_ref().is_some_and(by_schedule)
+            || later.any(|setting| !setting.impairments.is_none())
     }
 
     /// Whether it ever is more than a queue, a transmitter and a delay.
@@ -133,9 +155,21 @@ impl LinkConfig {
         self.may_pause || self.may_return || self.counted || self.tapped || self.cross.is_some()
     }
 
+    /// Whether outages of its schedule take packets.
+    pub(crate) fn drops(&self) -> bool {
+        let schedule = self.schedule.as_ref();
+        schedule.is_some_and(|of| of.schedule.drops())
+    }
+
     /// What is wrong with its impairments or with the cross traffic, if anything.
     #[cold]
     pub(crate) fn problem(&self) -> Option<&'static str> {
+        if self.schedule.is_some() && !self.settings.is_empty() {
+            return Some("it has a schedule, which no setting goes with");
+        }
+        if self.schedule.is_some() && self.overhead.is_some() {
+            return Some("it has a schedule, which no random time over packets goes with");
+        }
         let later = self.settings.iter().map(|setting| &setting.impairments);
         let mut all = std::iter::once(&self.impairments).chain(later);
         let mut cross = self.cross_traffic();
@@ -212,6 +246,9 @@ pub(crate) struct Link {
     clock: Clock,
     rate: Rate,
     fine_delay: f64,
+    /// Without a schedule.
+    own_delay: f64,
+    following: Option<Box<Following>>,
     /// Size of the packet accepted last, and how long its transmission takes.
     bytes: u32,
     transmission: f64,
@@ -254,6 +291,8 @@ impl Link {
             clock,
             rate: config.rate,
             fine_delay: 0.0,
+            own_delay: 0.0,
+            following: config.schedule.as_ref().map(|of| Following::new(of, clock)),
             bytes: 0,
             transmission: 0.0,
             room: 0,
@@ -272,9 +311,18 @@ impl Link {
     /// Sets the parameters.
     pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
         self.rate = rate;
-        self.fine_delay = self.clock.span(delay);
+        self.own_delay = self.clock.span(delay);
+        // With a schedule it is that of the packet before, of which there is none.
+        self.fine_delay = if self.following.is_some() {
+            0.0
+        } else {
+            self.own_delay
+        };
         self.limit = limit;
-        let room = |limit: u32| (limit as usize).saturating_sub(1);
+        // Where packets wait for opportunities, none is in transmission meanwhile.
+        let sends_at_once = |f: &Following| matches!(f.service(), Service::Opportunities(_));
+        let in_transmission = usize::from(!self.following.as_deref().is_some_and(sends_at_once));
+        let room = |limit: u32| (limit as usize).saturating_sub(in_transmission);
         self.room = limit.map_or(usize::MAX, room);
         // No transmission took that long.
         (self.bytes, self.transmission) = (0, 0.0);
@@ -322,7 +370,7 @@ impl Link {
             debug_assert!(now >= self.newest_entry, "packets enter in order");
             self.newest_entry = now;
         }
-        let start = if self.free_at > now {
+        let mut start = if self.free_at > now {
             if self.is_full(now, scheduled) {
                 return None;
             }
@@ -347,8 +395,14 @@ impl Link {
             }
         };
         if bytes != self.bytes {
-            self.bytes = bytes;
-            self.transmission = self.clock.transmission(bytes, self.rate);
+            match &self.following {
+                None => {
+                    self.bytes = bytes;
+                    self.transmission = self.clock.transmission(bytes, self.rate);
+                }
+                Some(following) if following.is_steady(start.at, bytes) => {}
+                Some(_) => start = self.follow(start, now, bytes),
+            }
         }
         self.newest_start = (start.at, start.by);
         self.free_at = start.at.plus(self.transmission);
@@ -356,6 +410,34 @@ impl Link {
             start,
             arrive: start.at.plus(self.transmission + self.fine_delay),
         })
+    }
+
+    /// How long the transmission and the way of a packet take by the link's schedule, and when the first begins.
+    #[inline(never)]
+    fn follow(&mut self, start: Scheduled, now: FineTime, bytes: u32) -> Scheduled {
+        let Some(following) = self.following.as_deref_mut() else {
+            return start;
+        };
+        let waited = start.at > now;
+        let own = (self.rate, self.own_delay);
+        let last = self.free_at.plus(self.fine_delay);
+        let sending = following.send((start.at, waited), bytes, own, last);
+        (self.transmission, self.fine_delay) = (sending.transmission, sending.delay);
+        if sending.first == start.at {
+            return start;
+        }
+        // It waits for an opportunity.
+        let start = Scheduled {
+            at: sending.first,
+            ..start
+        };
+        if self.passes_on() && self.limit.is_some() {
+            if waited {
+                self.starts.truncate(self.starts.len().saturating_sub(1));
+            }
+            self.starts.push(start);
+        }
+        start
     }
 
     /// Puts a packet that enters at `enter` on its way to the far end; whether
@@ -450,6 +532,40 @@ impl Link {
         self.rate
     }
 
+    /// What it is at `now`, up to which nothing more happens to it. Of a link that is not
+    /// [tapped](LinkConfig::tapped) packets may have gone on already.
+    pub(crate) fn state(&self, now: FineTime) -> LinkState {
+        let special = self.special.as_deref();
+        let paused = special.filter(|special| special.paused);
+        let (mut packets, mut bytes) = (0, 0);
+        if let Some(special) = paused {
+            let gone_out = special.held.len().saturating_sub(special.waiting);
+            let waiting = special.held.iter().skip(gone_out);
+            (packets, bytes) = waiting.fold((0, 0), |(n, sum), packet| {
+                (n + 1, sum + u64::from(packet.bytes))
+            });
+        } else if self.free_at > now {
+            // The last of those that have begun is in transmission.
+            for transit in self.ring.iter().rev() {
+                packets += 1;
+                bytes += u64::from(transit.packet.bytes);
+                if transit.passage.start.at <= now {
+                    break;
+                }
+            }
+        }
+        let holds_back = special.and_then(|special| special.holds_back);
+        let delay = holds_back.map_or(self.fine_delay, |(_, delay)| delay);
+        let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
+        LinkState {
+            packets,
+            bytes,
+            rate: self.rate(),
+            delay: far_end.since(Instant::ZERO),
+            is_up: !self.down && paused.is_none(),
+        }
+    }
+
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
@@ -457,7 +573,8 @@ impl Link {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
-        if self.down {
+        let taken = |f: &mut Following| f.takes(enter);
+        if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
         }
         self.hold_back(enter, packet.bytes);
@@ -488,17 +605,30 @@ impl Link {
     /// and whether one that waits for the next follows it.
     pub(crate) fn next_fate(&mut self) -> Option<(Transit, Fate, bool)> {
         let transit = *self.ring.front()?;
+        let by_schedule = self.fate_by_schedule(&transit);
         let special = self.special.as_deref_mut()?;
         let Some(impairing) = special.impairing.as_mut() else {
-            return Some((transit, Fate::OnTime, false));
+            return Some((transit, by_schedule.unwrap_or(Fate::OnTime), false));
         };
-        let (mut fate, mut followed) = (impairing.fate(transit.at), false);
+        let (fate, mut followed) = (impairing.fate(transit.at), false);
+        let mut fate = by_schedule.unwrap_or(fate);
         if special.swapping && matches!(fate, Fate::OnTime | Fate::Swapped(_)) {
             (fate, followed) = (Fate::OnTime, true);
             special.swapping = false;
         }
         special.swapping |= matches!(fate, Fate::Swapped(_));
         Some((transit, fate, followed))
+    }
+
+    /// How the link's schedule loses a packet at the far end, if it does.
+    fn fate_by_schedule(&mut self, transit: &Transit) -> Option<Fate> {
+        let following = self.following.as_deref_mut()?;
+        // One draw for each packet, whatever becomes of it.
+        let is_lost = following.loses(transit.passage.arrive);
+        if following.took(transit.passage.start.at, transit.packet.bytes) {
+            return Some(Fate::Broken);
+        }
+        is_lost.then_some(Fate::Lost)
     }
 
     /// The queue had no room for a packet.

@@ -46,6 +46,8 @@ pub(crate) struct Special {
     pub(crate) holds_back: Option<(FineTime, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
+    /// Outages of its schedule take what comes.
+    drops: bool,
     /// Number of the hook of the node at its start that looks at packets.
     pub(crate) hook: Option<u16>,
     pub(crate) counts: LinkCounts,
@@ -68,6 +70,7 @@ impl Special {
             holds_back: None,
             counted: config.counted,
             tapped: config.tapped,
+            drops: config.drops(),
             hook,
             counts: LinkCounts::default(),
             overhead: config.overhead.map(|overhead| {
@@ -83,6 +86,7 @@ impl Special {
     pub(crate) fn is_closed(&self) -> bool {
         self.counted
             || self.tapped
+            || self.drops
             || self.overhead.is_some()
             || self.hook.is_some()
             || self.paused

@@ -28,7 +28,7 @@ use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
 use crate::hook::Hook;
-use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
+use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
@@ -174,7 +174,11 @@ impl<O: Observer> World<O> {
         let in_order =
             |hook: &Option<u16>| hook.is_some_and(|n| hooks[usize::from(n)].1.is_in_order());
         let in_order: Vec<bool> = hook_of.iter().map(in_order).collect();
-        let of_stacks = stacks.iter().map(|stack| (stack.nodes[0], stack.nodes[1]));
+        let of_stacks = stacks.iter().flat_map(|stack| {
+            let [client, server] = stack.nodes;
+            let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
+            std::iter::once((client, server)).chain(others)
+        });
         let ends = flows.iter().map(|flow| (flow.from, flow.to));
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
@@ -440,6 +444,19 @@ impl<O: Observer> World<O> {
         self.links[link.index()].counts()
     }
 
+    /// The senders and links, to look at.
+    pub fn ends(&self) -> Endpoints<'_> {
+        Endpoints {
+            flows: &self.flows,
+            links: &self.links,
+        }
+    }
+
+    /// A link at an instant between the present and the next event, if it is [tapped](LinkConfig::tapped).
+    pub fn link_state(&self, link: LinkId, at: Instant) -> LinkState {
+        self.links[link.index()].state(self.clock.written(at).fine)
+    }
+
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
     #[inline(always)]
     pub fn next_event(&self) -> NextEvent {
@@ -624,6 +641,8 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
+            // Only stacks have addresses.
+            Action::Address(..) => {}
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);
@@ -729,6 +748,7 @@ impl<O: Observer> World<O> {
 
     #[cold]
     fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
+        let datagram = packet.datagram_number(&self.options);
         packet.discard(&mut self.options);
         if cause == DropCause::Queue {
             self.links[link.index()].count_drop();
@@ -741,6 +761,7 @@ impl<O: Observer> World<O> {
             sent: packet.sent(),
             link,
             cause,
+            datagram,
         };
         self.observer.record(self.moment.at, packet.flow, &event);
     }

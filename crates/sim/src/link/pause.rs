@@ -4,7 +4,7 @@ use super::{Link, Transit};
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::WorldError;
-use crate::moment::{FineTime, Moment, Scheduled};
+use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl Link {
@@ -80,6 +80,16 @@ impl Link {
         self.entries.clear();
     }
 
+    /// With a schedule the next packet arrives after the last one that is left on the link.
+    fn follow_the_last(&mut self) {
+        let last = self.ring.last().map(|transit| transit.passage.arrive);
+        if let Some(following) = self.following.as_deref_mut() {
+            following.look_again();
+            let free_at = self.free_at;
+            self.fine_delay = last.map_or(0.0, |last| last.minus(free_at));
+        }
+    }
+
     /// Sends what was held, as if handed to it at `now` while it is idle.
     /// Calls `lose` with each packet if the link went down.
     pub(crate) fn resume(
@@ -99,6 +109,7 @@ impl Link {
             self.tune(setting.rate, setting.delay, setting.limit);
         }
         self.free_at = now.fine;
+        self.follow_the_last();
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for packet in held.drain(..) {
             if self.down {
@@ -231,6 +242,7 @@ impl Link {
             self.newest_entry = self.newest_entry.min(now);
         }
         self.hold_back_behind_the_rest();
+        self.follow_the_last();
         self.send_anew(now, waiting);
         gone
     }
@@ -259,9 +271,14 @@ impl Link {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
-        let Some((last, delay)) = special.holds_back else {
+        let Some((mut last, delay)) = special.holds_back else {
             return;
         };
+        if self.clock == Clock::Picoseconds {
+            // Only what is on the link counts. In seconds what found no room does, too, by a nanosecond each.
+            let newest = self.ring.last().map(|transit| transit.passage.arrive);
+            last = newest.unwrap_or(FineTime::ZERO);
+        }
         let behind = self.clock.nanosecond();
         let start = self.free_at.max(enter);
         if last.minus(start) + behind <= delay {

@@ -109,9 +109,13 @@ impl<O: Observer> World<O> {
                 }
                 return true;
             }
-            Fate::Lost => {
+            Fate::Lost | Fate::Broken => {
                 self.set_aside(link);
-                self.lose(transit.packet, id, DropCause::Radio);
+                let cause = match fate {
+                    Fate::Broken => DropCause::Break,
+                    _ => DropCause::Radio,
+                };
+                self.lose(transit.packet, id, cause);
                 return false;
             }
             Fate::Late(delay) => (delay, What::Late),
