@@ -33,6 +33,7 @@ TOLERANCE_PERCENT = 3
 WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
+    "bulk-scheduled": 10,
     "loss-burst": 1,
     "handoff": 20,
     "flows-10": 1,

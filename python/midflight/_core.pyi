@@ -36,6 +36,8 @@ SenderFields: TypeAlias = tuple[
 ]
 
 MODEL_VERSION: str
+#: The QUIC stacks that are built in, by the names that flows give them, with their versions.
+QUIC_STACKS: dict[str, str]
 """Changes whenever the digest of a run may change."""
 
 Link: TypeAlias = tuple[int, int] | str
@@ -660,6 +662,13 @@ class FlowInfo(TypedDict):
     direction: str
     moves: bool
     payload_bytes: int
+    stack: str
+
+@type_check_only
+class AccessLink(TypedDict):
+    name: str
+    down: int
+    up: int
 
 @type_check_only
 class PathChange(TypedDict):
@@ -811,6 +820,11 @@ class Setup:
     def run(self) -> int | None:
         """Its number, where there are several."""
     @property
+    def access_links(self) -> list[AccessLink]:
+        """The links that are shared at the base stations, each with its `name`, and the numbers of
+        its `down` and `up` link in the table of links of `samples`.
+        """
+    @property
     def end_ns(self) -> int:
         """When the run ends at the latest."""
     @property
@@ -838,14 +852,39 @@ class Setup:
         """Return every event of a flow of the run.
 
         The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-        the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-        packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-        radio or node); `order` and `reason` are those of an order.
+        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+        "path" or the part whose order it was), or who gave an order; `link` is where a segment
+        arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+        (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+        when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+        the size of a packet on the wire.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
         is before its own end.
+        """
+    def samples(
+        self, *, every_ns: int | None = None, until_ns: int | None = None
+    ) -> tuple[Table, Table]:
+        """Return the links and the senders of the run at equal intervals: two tables.
+
+        The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
+        `packets` (those that wait and the one in transmission), `least` and `most` (packets since
+        the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
+        down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
+        set none), `pipe` (segments that the sender takes to be in the network), `flight` (sent and
+        not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
+        nothing has no rows.
+
+        Without `every_ns` there are 4,096 to 8,192 samples, of runs under half a second fewer. The
+        run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
+        interval below 8 ns, or for more than 20 million rows.
+        """
+    def lab_samples(self, record: bytes, *, every_ns: int | None = None) -> tuple[Table, Table]:
+        """Return the links and the senders of this run as a kernel made it, as `samples` does.
+
+        The links are the simulator's, over which the packets are sent again; a kernel's sender has
+        a row for each packet that it sent, one of midflight's has none.
         """
     def causes(self, *, flow: str | None = None) -> Table:
         """Return every event of a flow of the run with what led to it.
@@ -945,7 +984,7 @@ class Plan:
         """
     @property
     def stack(self) -> str:
-        """Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's."""
+        """What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack."""
     @property
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""

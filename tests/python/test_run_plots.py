@@ -616,7 +616,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
     ("args", "expected"),
     [
         (["run", "wifi-to-lte", "--plot", "x.gif"], '"x.gif" is not the name of a figure; it may'),
-        (["run", "wifi-to-lte", "--plot", "x.html"], "it may end in .png, .svg or .pdf"),
+        (["run", "wifi-to-lte", "--plot", "x.html"], "it may end in .png, .svg, .pdf or .pgf"),
         (["run", "wifi-to-lte", "--plot", "/proc/x.png"], 'cannot write "/proc/x.png"'),
         (["plot", "wifi-to-lte", "--out", "x"], "it may end in .png, .svg, .pdf or .html"),
         (["plot", "nothing", "--out", "x.png"], 'there is no file "nothing"'),
@@ -661,7 +661,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
             'there is no folder and no table "none"',
         ),
         (["plot", "DIR", "--out", "x.png"], "give --x, the axis, and --y"),
-        (["plot", "DIR", "--out", "x.html"], "it may end in .png, .svg or .pdf"),
+        (["plot", "DIR", "--out", "x.html"], "it may end in .png, .svg, .pdf or .pgf"),
         (["plot", "DIR", "--flow", "a", "--out", "x.png"], "--flow is for a scenario"),
         (
             ["plot", "DIR", "--x", "a", "--y", "sent", "--out", "x.png"],

@@ -5,7 +5,8 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use midflight_bench::{
-    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan,
+    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan, scheduled,
+    ten_hours,
 };
 use midflight_sim::{Digest, Observer, World};
 use midflight_study::StudyError;
@@ -37,6 +38,10 @@ fn main() -> Result<(), StudyError> {
     packets(&mut group, "bulk", 60, || bottleneck::<Digest>(1))?;
     packets(&mut group, "bulk-undigested", 60, || bottleneck::<()>(1))?;
     packets(&mut group, "bulk-rfc", 60, bulk_rfc::<Digest>)?;
+    let schedule = ten_hours().unwrap_or_else(|e| unreachable!("{e}"));
+    packets(&mut group, "bulk-scheduled", 60, || {
+        scheduled::<Digest>(&schedule)
+    })?;
     packets(&mut group, "loss-burst", 10, || {
         loss_burst::<Digest>(1000, 8333)
     })?;

@@ -1,7 +1,12 @@
 //! The workloads that midflight's speed is measured with.
 
+use std::sync::Arc;
+
 use midflight_control::LinkInfo;
-use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, Observer, World, WorldConfig};
+use midflight_sim::{
+    Action, Clock, Curve, FlowConfig, LinkConfig, LinkSchedule, NodeId, Observer, Outage, Schedule,
+    ScheduleError, Service, Shape, World, WorldConfig,
+};
 use midflight_study::scenario::{read_scenario, run_scenarios, Origin, Plan};
 use midflight_study::{
     run_sweeps, Execution, Flows, Handoff, HandoffKind, StudyError, Sweep, REFERENCE_FIXED,
@@ -27,6 +32,7 @@ pub fn bottleneck<O: Observer + Default>(flows: u32) -> Result<World<O>, StudyEr
         rate: Rate::from_mbps(100),
         delay: Duration::from_millis(10),
         queue: 167,
+        schedule: None,
     };
     path.world("ns2", flows)
 }
@@ -40,6 +46,7 @@ pub fn bulk_rfc<O: Observer + Default>() -> Result<World<O>, StudyError> {
         rate: Rate::from_mbps(100),
         delay: Duration::from_millis(10),
         queue: 167,
+        schedule: None,
     };
     path.world("rfc", 1)
 }
@@ -54,8 +61,48 @@ pub fn loss_burst<O: Observer + Default>(mbps: u64, queue: u32) -> Result<World<
         rate: Rate::from_mbps(mbps),
         delay: Duration::from_millis(50),
         queue,
+        schedule: None,
     };
     path.world("rfc", 1)
+}
+
+/// The bulk flow over links whose rate and delay follow a schedule of ten hours, ten times a second.
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn scheduled<O: Observer + Default>(schedule: &LinkSchedule) -> Result<World<O>, StudyError> {
+    let path = Path {
+        rate: Rate::from_mbps(100),
+        delay: Duration::from_millis(10),
+        queue: 167,
+        schedule: Some(schedule.clone()),
+    };
+    path.world("ns2", 1)
+}
+
+/// The schedule of [`scheduled`]: 360,000 points from 98 to 102 Mbit/s and from 9.8 to 10.2 ms.
+///
+/// # Errors
+/// None.
+pub fn ten_hours() -> Result<LinkSchedule, ScheduleError> {
+    let curve = |middle: f64| {
+        let point = |n: u64| {
+            let swing = (n * 7 % 41) as f64 / 20.0 - 1.0;
+            (
+                Duration::from_millis(100 * n),
+                middle * (1.0 + 0.02 * swing),
+            )
+        };
+        Curve::new(
+            &(0..360_000).map(point).collect::<Vec<_>>(),
+            Shape::Step,
+            None,
+        )
+    };
+    let rate = Service::Rate(curve(1e8)?);
+    let schedule = Schedule::new(rate, Some(curve(0.01)?), None, Outage::Hold)?;
+    let schedule = Arc::new(schedule);
+    Ok(LinkSchedule { schedule, seed: 1 })
 }
 
 /// A link there and one back.
@@ -63,6 +110,7 @@ struct Path {
     rate: Rate,
     delay: Duration,
     queue: u32,
+    schedule: Option<LinkSchedule>,
 }
 
 impl Path {
@@ -72,8 +120,9 @@ impl Path {
         profile: &str,
         flows: u32,
     ) -> Result<World<O>, StudyError> {
-        let there_and_back = |name, from, to| {
-            LinkConfig::new(
+        let there_and_back = |name, from, to| LinkConfig {
+            schedule: self.schedule.clone(),
+            ..LinkConfig::new(
                 name,
                 (NodeId(from), NodeId(to)),
                 self.rate,
@@ -98,6 +147,7 @@ impl Path {
         let flow_configs = vec![flow; flows as usize];
         let mut world = World::new(
             WorldConfig {
+                clock: Clock::Seconds,
                 nodes: 2,
                 links,
                 routes: &routes,

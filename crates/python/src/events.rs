@@ -328,13 +328,11 @@ pub(crate) fn sender_entry<'py>(
 pub(crate) fn cause_columns(found: &Explained) -> TableBuilder {
     let of = &found.kept.of;
     let at = |at: Option<Instant>| at.map(|at| at.as_nanos() as i64);
-    let mut t = trace_columns(
-        &found.kept.rows,
-        found.digest.as_deref().unwrap_or_default(),
-    );
+    let sent: Vec<Option<Instant>> = of.iter().map(|b| b.sent).collect();
+    let digest = found.digest.as_deref().unwrap_or_default();
+    let mut t = trace_columns(&found.kept.rows, &sent, digest);
     let segments = of.iter().map(|b| b.segment.map(|s| s as i64));
     t.maybe_int("segment", segments.collect());
-    t.maybe_int("sent_ns", of.iter().map(|b| at(b.sent)).collect());
     t.maybe_int("since_ns", of.iter().map(|b| at(b.since)).collect());
     t.text("sack", of.iter().map(|b| b.sack.clone()).collect());
     t

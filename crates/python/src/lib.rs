@@ -26,7 +26,7 @@ use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
-    Ordered, StudyError, TraceRow, MODEL_VERSION,
+    Ordered, QuicStack, StudyError, TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -594,11 +594,12 @@ fn fates(script: Vec<(u64, Fate)>) -> PyResult<Vec<(u64, Scripted)>> {
 }
 
 fn trace_table(rows: &[TraceRow], digest: &str) -> PyResult<Table> {
-    trace_columns(rows, digest).build()
+    let sent: Vec<Option<Instant>> = rows.iter().map(|row| row.sent).collect();
+    trace_columns(rows, &sent, digest).build()
 }
 
 /// The columns of a trace, to which others may be added.
-fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
+fn trace_columns(rows: &[TraceRow], sent: &[Option<Instant>], digest: &str) -> TableBuilder {
     let mut t = Table::builder();
     t.int(
         "time_ns",
@@ -624,6 +625,12 @@ fn trace_columns(rows: &[TraceRow], digest: &str) -> TableBuilder {
     };
     t.text("order", of_order(|o| o.order.to_string()));
     t.text("reason", of_order(|o| o.reason.clone()));
+    let at = |at: &Option<Instant>| at.map(|at| at.as_nanos() as i64);
+    t.maybe_int("sent_ns", sent.iter().map(at).collect());
+    t.maybe_int(
+        "bytes",
+        rows.iter().map(|r| r.bytes.map(i64::from)).collect(),
+    );
     t.digest(digest);
     t
 }
@@ -655,6 +662,11 @@ fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MODEL_VERSION", MODEL_VERSION)?;
+    let stacks = PyDict::new(m.py());
+    for stack in QuicStack::ALL.into_iter().filter(|stack| stack.is_built()) {
+        stacks.set_item(stack.name(), stack.version())?;
+    }
+    m.add("QUIC_STACKS", stacks)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::add(m)?;
     m.add_class::<Table>()?;

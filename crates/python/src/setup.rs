@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
-    capture, compare, explain, sender_of, stall_of, trace, Divergence, Explained, FlowInfo, GoOn,
-    Keep, PathChange, Stall, StudyError, TraceRow,
+    capture, compare, explain, samples, sender_of, stall_of, trace, Divergence, Explained,
+    FlowInfo, GoOn, Keep, PathChange, Samples, SenderSample, Stall, StudyError, TraceRow,
 };
 use midflight_tcp::Author;
 use midflight_units::{Duration, Instant};
@@ -392,6 +392,21 @@ impl Setup {
         self.setup.places().collect()
     }
 
+    /// The links that are shared at the base stations, each with its `name`, and the numbers of
+    /// its `down` and `up` link in the table of links of `samples`.
+    #[getter]
+    fn access_links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (name, down, up) in self.setup.access_links() {
+            let entry = PyDict::new(py);
+            entry.set_item("name", name)?;
+            entry.set_item("down", down)?;
+            entry.set_item("up", up)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
     /// When the run ends at the latest.
     #[getter]
     fn end_ns(&self) -> u64 {
@@ -414,10 +429,12 @@ impl Setup {
     /// Return every event of a flow of the run.
     ///
     /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-    /// the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-    /// packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-    /// radio or node); `order` and `reason` are those of an order.
+    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+    /// "path" or the part whose order it was), or who gave an order; `link` is where a segment
+    /// arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+    /// (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+    /// when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+    /// the size of a packet on the wire.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
     /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -441,6 +458,49 @@ impl Setup {
         let (rows, digest) =
             self.interruptible(py, |go_on| trace(setup, flow, from, &only, go_on))?;
         trace_table(&rows, &digest)
+    }
+
+    /// Return the links and the senders of the run at equal intervals: two tables.
+    ///
+    /// The links' columns are `time_ns`, `link`, `number` (of the link; names may be alike),
+    /// `packets` (those that wait and the one in transmission), `least` and `most` (packets since
+    /// the sample before), `bytes`, `rate_bps`, `delay_ns` (one way), and `up` (0 while the link is
+    /// down or paused). The senders' are `time_ns`, `flow`, `cwnd`, `ssthresh` (inf if a kernel has
+    /// set none), `pipe` (segments that the sender takes to be in the network), `flight` (sent and
+    /// not acknowledged), `srtt_ns` and `rto_ns`; windows are segments. A flow that has sent
+    /// nothing has no rows.
+    ///
+    /// Without `every_ns` there are 4,096 to 8,192 samples, of runs under half a second fewer. The
+    /// run ends at `until_ns`, if that is before its own end. Raises `MidflightError` for an
+    /// interval below 8 ns, or for more than 20 million rows.
+    #[pyo3(signature = (*, every_ns = None, until_ns = None))]
+    fn samples(
+        &self,
+        py: Python<'_>,
+        every_ns: Option<u64>,
+        until_ns: Option<u64>,
+    ) -> PyResult<(Table, Table)> {
+        let every = every_ns.map(Duration::from_nanos);
+        let setup = &self.until(until_ns);
+        let (found, digest) = self.interruptible(py, |go_on| samples(setup, every, go_on))?;
+        sample_tables(&found, setup, &digest)
+    }
+
+    /// Return the links and the senders of this run as a kernel made it, as `samples` does.
+    ///
+    /// The links are the simulator's, over which the packets are sent again; a kernel's sender has
+    /// a row for each packet that it sent, one of midflight's has none.
+    #[pyo3(signature = (record, *, every_ns = None))]
+    fn lab_samples(
+        &self,
+        py: Python<'_>,
+        record: &[u8],
+        every_ns: Option<u64>,
+    ) -> PyResult<(Table, Table)> {
+        let every = every_ns.map(Duration::from_nanos);
+        let replay = |go_on: GoOn<'_>| Ok(lab::replay_samples(&self.setup, record, every, go_on));
+        let found = self.interruptible(py, replay)?.map_err(refuse)?;
+        sample_tables(&found, &self.setup, "")
     }
 
     /// Return every event of a flow of the run with what led to it.
@@ -630,6 +690,7 @@ pub(crate) fn flow_entries<'py, 'a>(
         entry.set_item("direction", direction_name(flow.up))?;
         entry.set_item("moves", flow.moves)?;
         entry.set_item("payload_bytes", flow.payload_bytes)?;
+        entry.set_item("stack", flow.stack.name())?;
         list.append(entry)?;
     }
     Ok(list)
@@ -654,6 +715,45 @@ pub(crate) fn path_changes<'py>(
         list.append(entry)?;
     }
     Ok(list)
+}
+
+/// Tables of the links and of the senders of a run.
+fn sample_tables(
+    found: &Samples,
+    setup: &midflight_study::Setup,
+    digest: &str,
+) -> PyResult<(Table, Table)> {
+    fn ints<R>(rows: &[R], of: impl Fn(&R) -> u64) -> Vec<i64> {
+        rows.iter().map(|row| of(row) as i64).collect()
+    }
+    let rows = &found.links;
+    let mut links = Table::builder();
+    links.int("time_ns", ints(rows, |r| r.at.as_nanos()));
+    links.text("link", rows.iter().map(|r| r.link.to_string()).collect());
+    links.int("number", ints(rows, |r| r.number as u64));
+    links.int("packets", ints(rows, |r| r.state.packets));
+    links.int("least", ints(rows, |r| r.least));
+    links.int("most", ints(rows, |r| r.most));
+    links.int("bytes", ints(rows, |r| r.state.bytes));
+    links.int("rate_bps", ints(rows, |r| r.state.rate.as_bps()));
+    links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));
+    links.int("up", ints(rows, |r| r.state.is_up.into()));
+    links.digest(digest);
+    let names: Vec<&str> = setup.flow_names().collect();
+    let rows = &found.senders;
+    let mut senders = Table::builder();
+    senders.int("time_ns", ints(rows, |r| r.at.as_nanos()));
+    let name = |number: usize| names.get(number).copied().unwrap_or_default().into();
+    senders.text("flow", rows.iter().map(|r| name(r.flow)).collect());
+    senders.real("cwnd", rows.iter().map(|r| r.cwnd).collect());
+    senders.real("ssthresh", rows.iter().map(|r| r.ssthresh).collect());
+    senders.int("pipe", ints(rows, |r| r.pipe));
+    senders.int("flight", ints(rows, |r| r.flight));
+    let srtt = |r: &SenderSample| r.srtt.map(|time| time.as_nanos() as i64);
+    senders.maybe_int("srtt_ns", rows.iter().map(srtt).collect());
+    senders.int("rto_ns", ints(rows, |r| r.rto.as_nanos()));
+    senders.digest(digest);
+    Ok((links.build()?, senders.build()?))
 }
 
 fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {

@@ -187,12 +187,13 @@ mod tests {
     use midflight_units::Instant;
 
     use super::*;
+    use crate::moment::Clock;
 
     fn key(at: u64, scheduled: u64) -> Key {
-        let written = |ns| Moment::written(Instant::from_nanos(ns));
+        let written = |ns| Clock::Seconds.written(Instant::from_nanos(ns));
         Key {
             due: written(at),
-            scheduled: Scheduled::alone(written(scheduled).shadow),
+            scheduled: Scheduled::alone(written(scheduled).fine),
         }
     }
 

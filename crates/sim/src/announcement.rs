@@ -140,14 +140,14 @@ mod tests {
 
     use super::*;
     use crate::config::{FlowId, NodeId};
-    use crate::moment::{Moment, Scheduled};
+    use crate::moment::{Clock, Scheduled};
     use crate::packet::PacketOptions;
 
     fn key(due: u64, scheduled: u64) -> Key {
-        let written = |ns| Moment::written(Instant::from_nanos(ns));
+        let written = |ns| Clock::Seconds.written(Instant::from_nanos(ns));
         Key {
             due: written(due),
-            scheduled: Scheduled::alone(written(scheduled).shadow),
+            scheduled: Scheduled::alone(written(scheduled).fine),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use midflight_units::{Duration, Instant, Rate};
 
-use crate::moment::Moment;
+use crate::moment::{Clock, Moment};
 use crate::random::{stream, Stream};
 
 /// Packets of one size, in a pattern. Times are drawn from the stream of `seed` alone.
@@ -110,7 +110,7 @@ pub(crate) struct ActiveCrossTraffic {
     stream: Stream,
     /// Seconds that the present burst still lasts.
     burst: f64,
-    /// When the next packet comes.
+    /// When the next packet comes, in seconds whatever the clock of the links is.
     pub(crate) due: Moment,
 }
 
@@ -121,7 +121,7 @@ impl ActiveCrossTraffic {
             spacing: traffic.spacing(),
             stream: stream(traffic.seed, before, "link", "cross traffic"),
             burst: f64::INFINITY,
-            due: Moment::written(at),
+            due: Clock::Seconds.written(at),
             traffic,
         };
         if let Pattern::OnOff { on, off, .. } = traffic.pattern {
@@ -167,7 +167,7 @@ impl ActiveCrossTraffic {
             self.burst -= seconds;
             seconds = whole;
         }
-        self.due = self.due.shadow.plus(seconds + silent).moment();
+        self.due = Clock::Seconds.moment(self.due.fine.plus(seconds + silent));
     }
 
     /// A random length of a burst or a silence, in seconds.

@@ -197,6 +197,8 @@ fn words(key: [u8; 32]) -> [u64; 4] {
 pub(crate) enum Fate {
     OnTime,
     Lost,
+    /// An outage took it.
+    Broken,
     /// It arrives so much later.
     Late(Duration),
     /// It arrives behind the next one, or so much later.

@@ -22,6 +22,7 @@ mod moment;
 mod packet;
 mod quick_start;
 pub mod random;
+mod schedule;
 mod special;
 mod stack;
 mod timeline;
@@ -33,7 +34,14 @@ pub use digest::Digest;
 pub use event::{Carried, DropCause, Event, Observer, Payload};
 pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
-pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, Overhead};
+pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, LinkState, Overhead};
+pub use moment::Clock;
 pub use quick_start::RateRouter;
-pub use stack::{Datagram, End, Stack, StackConfig};
+pub use schedule::{
+    Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,
+};
+pub use stack::{
+    ByteSet, Bytes, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
+    TransportEvent,
+};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

@@ -15,8 +15,9 @@ use crate::chain::NextHop;
 use crate::config::NodeId;
 use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
-use crate::moment::{Ns2Time, Scheduled};
+use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
+use crate::schedule::{Following, LinkSchedule, Service};
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -63,6 +64,8 @@ pub struct LinkConfig {
     pub tapped: bool,
     /// The node takes a random time over each packet before it transmits it.
     pub overhead: Option<Overhead>,
+    /// Rate, delay and loss over time, instead of those above.
+    pub schedule: Option<LinkSchedule>,
 }
 
 /// Random processing time: each transmission takes a time longer that is drawn
@@ -75,6 +78,21 @@ pub struct Overhead {
     pub most: Duration,
     /// Of the random stream; see [`crate::random::seed`].
     pub seed: u64,
+}
+
+/// A link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Packets at it: those that wait, and the one in transmission.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Rate of its transmitter.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// It is neither down nor paused.
+    pub is_up: bool,
 }
 
 /// What was handed to a link so far, in packets. What a pause held is not counted again.
@@ -111,6 +129,7 @@ impl LinkConfig {
             counted: false,
             tapped: false,
             overhead: None,
+            schedule: None,
         }
     }
 
@@ -118,7 +137,10 @@ impl LinkConfig {
     #[inline]
     pub(crate) fn impairs(&self) -> bool {
         let mut later = self.settings.iter();
-        !self.impairments.is_none() || later.any(|setting| !setting.impairments.is_none())
+        let by_schedule = |of: &LinkSchedule| of.schedule.loses();
+        !self.impairments.is_none()
+            || self.schedule.as_ref().is_some_and(by_schedule)
+            || later.any(|setting| !setting.impairments.is_none())
     }
 
     /// Whether it ever is more than a queue, a transmitter and a delay.
@@ -133,9 +155,21 @@ impl LinkConfig {
         self.may_pause || self.may_return || self.counted || self.tapped || self.cross.is_some()
     }
 
+    /// Whether outages of its schedule take packets.
+    pub(crate) fn drops(&self) -> bool {
+        let schedule = self.schedule.as_ref();
+        schedule.is_some_and(|of| of.schedule.drops())
+    }
+
     /// What is wrong with its impairments or with the cross traffic, if anything.
     #[cold]
     pub(crate) fn problem(&self) -> Option<&'static str> {
+        if self.schedule.is_some() && !self.settings.is_empty() {
+            return Some("it has a schedule, which no setting goes with");
+        }
+        if self.schedule.is_some() && self.overhead.is_some() {
+            return Some("it has a schedule, which no random time over packets goes with");
+        }
         let later = self.settings.iter().map(|setting| &setting.impairments);
         let mut all = std::iter::once(&self.impairments).chain(later);
         let mut cross = self.cross_traffic();
@@ -185,7 +219,7 @@ pub(crate) struct Acceptance {
     /// Its transmission starts, and when that was decided.
     pub(crate) start: Scheduled,
     /// It is at the far end.
-    pub(crate) arrive: Ns2Time,
+    pub(crate) arrive: FineTime,
 }
 
 #[derive(Educe, Debug)]
@@ -208,33 +242,38 @@ pub(crate) struct Link {
     pub(crate) special: Option<Box<Special>>,
     /// Packets at the far end may be lost or late.
     pub(crate) impaired: bool,
-    bps: f64,
-    delay_seconds: f64,
+    /// Counts the times here that are not whole nanoseconds.
+    clock: Clock,
+    rate: Rate,
+    fine_delay: f64,
+    /// Without a schedule.
+    own_delay: f64,
+    following: Option<Box<Following>>,
     /// Size of the packet accepted last, and how long its transmission takes.
     bytes: u32,
-    seconds: f64,
+    transmission: f64,
     /// Most packets that wait.
     room: usize,
     /// The transmitter is free from here on.
-    free_at: Ns2Time,
+    free_at: FineTime,
     /// Start of the transmission accepted last, and when that was decided.
-    newest_start: (Ns2Time, Ns2Time),
+    newest_start: (FineTime, FineTime),
     /// The last packet offered entered then.
     #[cfg(debug_assertions)]
-    newest_entry: Ns2Time,
+    newest_entry: FineTime,
     /// Starts of the transmissions since the link was idle, the newest ones as
     /// many as may wait; kept where there is a limit and packets pass on.
     starts: Ring<Scheduled>,
     /// Packets on their way to the far end, where an event awaits them.
     ring: Ring<Transit>,
     /// When each packet of `ring` enters; kept where the link may break.
-    entries: Ring<Ns2Time>,
+    entries: Ring<FineTime>,
 }
 
 impl Link {
     /// A link of these parameters, from which it takes what few links have.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Self {
+    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
@@ -249,15 +288,18 @@ impl Link {
             closed: special.as_deref().is_some_and(Special::is_closed),
             special,
             impaired,
-            bps: 0.0,
-            delay_seconds: 0.0,
+            clock,
+            rate: config.rate,
+            fine_delay: 0.0,
+            own_delay: 0.0,
+            following: config.schedule.as_ref().map(|of| Following::new(of, clock)),
             bytes: 0,
-            seconds: 0.0,
+            transmission: 0.0,
             room: 0,
-            free_at: Ns2Time::ZERO,
-            newest_start: (Ns2Time::ZERO, Ns2Time::ZERO),
+            free_at: FineTime::ZERO,
+            newest_start: (FineTime::ZERO, FineTime::ZERO),
             #[cfg(debug_assertions)]
-            newest_entry: Ns2Time::ZERO,
+            newest_entry: FineTime::ZERO,
             starts: Ring::default(),
             ring: Ring::default(),
             entries: Ring::default(),
@@ -268,19 +310,28 @@ impl Link {
 
     /// Sets the parameters.
     pub(crate) fn tune(&mut self, rate: Rate, delay: Duration, limit: Option<u32>) {
-        self.bps = rate.as_bps() as f64;
-        self.delay_seconds = delay.as_nanos() as f64 / 1e9;
+        self.rate = rate;
+        self.own_delay = self.clock.span(delay);
+        // With a schedule it is that of the packet before, of which there is none.
+        self.fine_delay = if self.following.is_some() {
+            0.0
+        } else {
+            self.own_delay
+        };
         self.limit = limit;
-        let room = |limit: u32| (limit as usize).saturating_sub(1);
+        // Where packets wait for opportunities, none is in transmission meanwhile.
+        let sends_at_once = |f: &Following| matches!(f.service(), Service::Opportunities(_));
+        let in_transmission = usize::from(!self.following.as_deref().is_some_and(sends_at_once));
+        let room = |limit: u32| (limit as usize).saturating_sub(in_transmission);
         self.room = limit.map_or(usize::MAX, room);
         // No transmission took that long.
-        (self.bytes, self.seconds) = (0, 0.0);
+        (self.bytes, self.transmission) = (0, 0.0);
     }
 
     /// Whether a packet was ever handed to it.
     pub(crate) fn is_used(&self) -> bool {
         let holds = |special: &Special| !special.held.is_empty();
-        self.free_at > Ns2Time::ZERO || self.down || self.special.as_deref().is_some_and(holds)
+        self.free_at > FineTime::ZERO || self.down || self.special.as_deref().is_some_and(holds)
     }
 
     /// Whether as many packets wait at `now` as may, while one is in
@@ -288,7 +339,7 @@ impl Link {
     /// starts at this very instant has begun unless that was decided (when the
     /// packet before it started) after the present event was scheduled.
     #[inline(always)]
-    fn is_full(&self, now: Ns2Time, scheduled: Scheduled) -> bool {
+    fn is_full(&self, now: FineTime, scheduled: Scheduled) -> bool {
         let waits =
             |start: &Scheduled| start.at > now || (start.at == now && start.by > scheduled.at);
         if self.passes_on() {
@@ -310,7 +361,7 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(
         &mut self,
-        now: Ns2Time,
+        now: FineTime,
         scheduled: Scheduled,
         bytes: u32,
     ) -> Option<Acceptance> {
@@ -319,7 +370,7 @@ impl Link {
             debug_assert!(now >= self.newest_entry, "packets enter in order");
             self.newest_entry = now;
         }
-        let start = if self.free_at > now {
+        let mut start = if self.free_at > now {
             if self.is_full(now, scheduled) {
                 return None;
             }
@@ -344,26 +395,60 @@ impl Link {
             }
         };
         if bytes != self.bytes {
-            self.bytes = bytes;
-            self.seconds = 8.0 * f64::from(bytes) / self.bps;
+            match &self.following {
+                None => {
+                    self.bytes = bytes;
+                    self.transmission = self.clock.transmission(bytes, self.rate);
+                }
+                Some(following) if following.is_steady(start.at, bytes) => {}
+                Some(_) => start = self.follow(start, now, bytes),
+            }
         }
         self.newest_start = (start.at, start.by);
-        self.free_at = start.at.plus(self.seconds);
+        self.free_at = start.at.plus(self.transmission);
         Some(Acceptance {
             start,
-            arrive: start.at.plus(self.seconds + self.delay_seconds),
+            arrive: start.at.plus(self.transmission + self.fine_delay),
         })
+    }
+
+    /// How long the transmission and the way of a packet take by the link's schedule, and when the first begins.
+    #[inline(never)]
+    fn follow(&mut self, start: Scheduled, now: FineTime, bytes: u32) -> Scheduled {
+        let Some(following) = self.following.as_deref_mut() else {
+            return start;
+        };
+        let waited = start.at > now;
+        let own = (self.rate, self.own_delay);
+        let last = self.free_at.plus(self.fine_delay);
+        let sending = following.send((start.at, waited), bytes, own, last);
+        (self.transmission, self.fine_delay) = (sending.transmission, sending.delay);
+        if sending.first == start.at {
+            return start;
+        }
+        // It waits for an opportunity.
+        let start = Scheduled {
+            at: sending.first,
+            ..start
+        };
+        if self.passes_on() && self.limit.is_some() {
+            if waited {
+                self.starts.truncate(self.starts.len().saturating_sub(1));
+            }
+            self.starts.push(start);
+        }
+        start
     }
 
     /// Puts a packet that enters at `enter` on its way to the far end; whether
     /// it is the next to arrive there.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, enter: Ns2Time, passage: Acceptance, packet: Packet) -> bool {
+    pub(crate) fn carry(&mut self, enter: FineTime, passage: Acceptance, packet: Packet) -> bool {
         if self.may_break {
             self.entries.push(enter);
         }
         self.ring.push(Transit {
-            at: passage.arrive.moment().at,
+            at: self.clock.moment(passage.arrive).at,
             passage,
             packet,
         });
@@ -391,7 +476,7 @@ impl Link {
     /// The same with what settles ties.
     pub(crate) fn key(&self) -> Key {
         self.ring.front().map_or(Key::NEVER, |t| Key {
-            due: t.passage.arrive.moment(),
+            due: self.clock.moment(t.passage.arrive),
             scheduled: t.passage.start,
         })
     }
@@ -407,14 +492,14 @@ impl Link {
 
     /// The link goes down at `now`: what was announced to enter it later is
     /// lost then. Calls `lose` with each such packet.
-    pub(crate) fn take_down(&mut self, now: Ns2Time, mut lose: impl FnMut(Key, Packet)) {
+    pub(crate) fn take_down(&mut self, now: FineTime, mut lose: impl FnMut(Key, Packet)) {
         self.down = true;
         self.closed = true;
         let stay = self.entries.iter().filter(|enter| **enter < now).count();
         let announced = self.ring.iter().zip(self.entries.iter()).skip(stay);
         for (transit, enter) in announced {
             let key = Key {
-                due: enter.moment(),
+                due: self.clock.moment(*enter),
                 scheduled: transit.passage.start,
             };
             lose(key, transit.packet);
@@ -444,17 +529,52 @@ impl Link {
 
     /// Its rate.
     pub(crate) fn rate(&self) -> Rate {
-        Rate::from_bps(self.bps as u64).unwrap_or(Rate::from_mbps(1))
+        self.rate
+    }
+
+    /// What it is at `now`, up to which nothing more happens to it. Of a link that is not
+    /// [tapped](LinkConfig::tapped) packets may have gone on already.
+    pub(crate) fn state(&self, now: FineTime) -> LinkState {
+        let special = self.special.as_deref();
+        let paused = special.filter(|special| special.paused);
+        let (mut packets, mut bytes) = (0, 0);
+        if let Some(special) = paused {
+            let gone_out = special.held.len().saturating_sub(special.waiting);
+            let waiting = special.held.iter().skip(gone_out);
+            (packets, bytes) = waiting.fold((0, 0), |(n, sum), packet| {
+                (n + 1, sum + u64::from(packet.bytes))
+            });
+        } else if self.free_at > now {
+            // The last of those that have begun is in transmission.
+            for transit in self.ring.iter().rev() {
+                packets += 1;
+                bytes += u64::from(transit.packet.bytes);
+                if transit.passage.start.at <= now {
+                    break;
+                }
+            }
+        }
+        let holds_back = special.and_then(|special| special.holds_back);
+        let delay = holds_back.map_or(self.fine_delay, |(_, delay)| delay);
+        let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
+        LinkState {
+            packets,
+            bytes,
+            rate: self.rate(),
+            delay: far_end.since(Instant::ZERO),
+            is_up: !self.down && paused.is_none(),
+        }
     }
 
     /// Whether a packet may enter where packets do not simply enter.
     #[cold]
     #[inline(never)]
-    pub(crate) fn admit(&mut self, enter: Ns2Time, packet: Packet) -> Entry {
+    pub(crate) fn admit(&mut self, enter: FineTime, packet: Packet) -> Entry {
         if let Some(special) = self.special.as_deref_mut() {
             special.counts.offered += 1;
         }
-        if self.down {
+        let taken = |f: &mut Following| f.takes(enter);
+        if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
         }
         self.hold_back(enter, packet.bytes);
@@ -472,7 +592,8 @@ impl Link {
                 if let Some((most, stream)) = &mut special.overhead {
                     let overhead = stream.next_f64() * *most;
                     self.bytes = packet.bytes;
-                    self.seconds = 8.0 * f64::from(packet.bytes) / self.bps + overhead;
+                    let overhead = self.clock.of_seconds(overhead);
+                    self.transmission = self.clock.transmission(packet.bytes, self.rate) + overhead;
                 }
                 Entry::Open
             }
@@ -484,17 +605,30 @@ impl Link {
     /// and whether one that waits for the next follows it.
     pub(crate) fn next_fate(&mut self) -> Option<(Transit, Fate, bool)> {
         let transit = *self.ring.front()?;
+        let by_schedule = self.fate_by_schedule(&transit);
         let special = self.special.as_deref_mut()?;
         let Some(impairing) = special.impairing.as_mut() else {
-            return Some((transit, Fate::OnTime, false));
+            return Some((transit, by_schedule.unwrap_or(Fate::OnTime), false));
         };
-        let (mut fate, mut followed) = (impairing.fate(transit.at), false);
+        let (fate, mut followed) = (impairing.fate(transit.at), false);
+        let mut fate = by_schedule.unwrap_or(fate);
         if special.swapping && matches!(fate, Fate::OnTime | Fate::Swapped(_)) {
             (fate, followed) = (Fate::OnTime, true);
             special.swapping = false;
         }
         special.swapping |= matches!(fate, Fate::Swapped(_));
         Some((transit, fate, followed))
+    }
+
+    /// How the link's schedule loses a packet at the far end, if it does.
+    fn fate_by_schedule(&mut self, transit: &Transit) -> Option<Fate> {
+        let following = self.following.as_deref_mut()?;
+        // One draw for each packet, whatever becomes of it.
+        let is_lost = following.loses(transit.passage.arrive);
+        if following.took(transit.passage.start.at, transit.packet.bytes) {
+            return Some(Fate::Broken);
+        }
+        is_lost.then_some(Fate::Lost)
     }
 
     /// The queue had no room for a packet.
@@ -530,7 +664,7 @@ impl Link {
             at: key.due.at,
             passage: Acceptance {
                 start: key.scheduled,
-                arrive: key.due.shadow,
+                arrive: key.due.fine,
             },
             packet: announcement.packet,
         });
@@ -543,7 +677,6 @@ mod tests {
 
     use super::*;
     use crate::config::FlowId;
-    use crate::moment::Moment;
     use crate::packet::PacketOptions;
 
     fn link(limit: u32, onward: NextHop) -> Link {
@@ -556,6 +689,7 @@ mod tests {
                 Some(limit),
             ),
             None,
+            Clock::Seconds,
         );
         link.onward = onward;
         link
@@ -568,7 +702,7 @@ mod tests {
 
     /// Offers a full-sized packet; when it arrives and when its transmission starts, in microseconds.
     fn offer(l: &mut Link, us: u64, scheduled_us: u64) -> Option<(u64, u64)> {
-        let at = |us: u64| Moment::written(Instant::from_nanos(us * 1_000)).shadow;
+        let at = |us: u64| Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine;
         let passage = l.offer(at(us), Scheduled::alone(at(scheduled_us)), 1500)?;
         if l.onward == NextHop::Event {
             let segment = Segment {
@@ -592,7 +726,7 @@ mod tests {
                 ),
             );
         }
-        let us = |s: Ns2Time| s.moment().at.as_nanos() / 1_000;
+        let us = |s: FineTime| Clock::Seconds.moment(s).at.as_nanos() / 1_000;
         Some((us(passage.arrive), us(passage.start.at)))
     }
 

@@ -1,25 +1,137 @@
 //! The order of simultaneous events.
 //!
-//! Time is an integer count of nanoseconds. ns-2 keeps it as an IEEE double in
-//! seconds, and there two events that are simultaneous in exact arithmetic are
-//! ordered by rounding error. On a slow link such ties are common (a delayed
-//! ACK timer of 100 ms against packets of 60 ms), and on a link whose packets
-//! take no whole number of nanoseconds (54 Mbit/s) a departure and an arrival
-//! that meet would come a nanosecond apart. Which side wins changes the run. So
-//! a world carries ns-2's double beside the nanoseconds, computed by the same
-//! operations in the same order, and the nanoseconds are what it rounds to.
+//! Time is an integer count of nanoseconds, and that is too coarse for links: on one whose packets take no
+//! whole number of nanoseconds (54 Mbit/s) a departure and an arrival that meet would come a nanosecond
+//! apart. Which of two events that are simultaneous comes first changes the run. So a world carries a
+//! finer time beside the nanoseconds, which are what that rounds to. What it is depends on what the world is
+//! compared with, its [`Clock`].
 
 use std::cmp::Ordering;
 
-use midflight_units::Instant;
+use midflight_units::{Duration, Instant, Rate};
 
-/// ns-2's idea of an instant: seconds, never negative and never NaN.
+/// What the time between nanoseconds is.
+///
+/// ns-2 keeps time as an IEEE double in seconds, and there two events that are simultaneous in exact
+/// arithmetic are ordered by rounding error. On a slow link such ties are common (a delayed ACK timer of 100
+/// ms against packets of 60 ms). So a world that is compared with ns-2 has ns-2's double, computed by the same
+/// operations in the same order.
+///
+/// The links between the kernels of the lab count whole picoseconds (`lab/kernel/midflight.c`), and a kernel
+/// acts at whole nanoseconds: when a packet reaches it, the fraction is gone. A double holds picoseconds
+/// exactly up to 9007 s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// Seconds in IEEE doubles, as in ns-2.
+    #[default]
+    Seconds,
+    /// Whole picoseconds on links, whole nanoseconds at the ends of flows, as in the lab.
+    Picoseconds,
+}
+
+const PICOS_PER_NANO: u64 = 1_000;
+const PICOS_PER_SECOND: u64 = 1_000_000_000_000;
+
+impl Clock {
+    /// A time that is written down in nanoseconds.
+    #[inline]
+    pub(crate) fn span(self, of: Duration) -> f64 {
+        match self {
+            Self::Seconds => of.as_nanos() as f64 / 1e9,
+            Self::Picoseconds => PICOS_PER_NANO as f64 * of.as_nanos() as f64,
+        }
+    }
+
+    /// A number of seconds that was drawn or computed.
+    pub(crate) fn of_seconds(self, seconds: f64) -> f64 {
+        match self {
+            Self::Seconds => seconds,
+            Self::Picoseconds => (seconds * PICOS_PER_SECOND as f64).round(),
+        }
+    }
+
+    /// Seconds from the start of the run.
+    pub(crate) fn seconds(self, at: FineTime) -> f64 {
+        match self {
+            Self::Seconds => at.0,
+            Self::Picoseconds => at.0 / PICOS_PER_SECOND as f64,
+        }
+    }
+
+    /// The instant so many seconds after the start of the run.
+    pub(crate) fn at_seconds(self, seconds: f64) -> FineTime {
+        FineTime(self.of_seconds(seconds))
+    }
+
+    /// How long a transmission takes.
+    pub(crate) fn transmission(self, bytes: u32, rate: Rate) -> f64 {
+        match self {
+            Self::Seconds => 8.0 * f64::from(bytes) / rate.as_bps() as f64,
+            Self::Picoseconds => {
+                let bits = 8 * u128::from(bytes) * u128::from(PICOS_PER_SECOND);
+                let rate = rate.as_bps();
+                ((bits + u128::from(rate / 2)) / u128::from(rate)) as f64
+            }
+        }
+    }
+
+    /// A moment that is written down in nanoseconds.
+    #[inline]
+    pub(crate) fn written(self, at: Instant) -> Moment {
+        let fine = match self {
+            Self::Seconds => at.as_nanos() as f64 / 1e9,
+            Self::Picoseconds => PICOS_PER_NANO as f64 * at.as_nanos() as f64,
+        };
+        Moment {
+            at,
+            fine: FineTime(fine),
+        }
+    }
+
+    /// The nanosecond that a finer time rounds to, so that both order events alike.
+    #[inline(always)]
+    pub(crate) fn moment(self, fine: FineTime) -> Moment {
+        let nanos = match self {
+            Self::Seconds => (fine.0 * 1e9 + 0.5) as i64 as u64,
+            Self::Picoseconds => (fine.0 as i64 as u64 + PICOS_PER_NANO / 2) / PICOS_PER_NANO,
+        };
+        let at = Instant::from_nanos(nanos);
+        Moment { at, fine }
+    }
+
+    /// The moment after another by a timer; ns-2's timers run in hundredths of a second.
+    pub(crate) fn after_timer(self, armed: Moment, deadline: Instant) -> Moment {
+        if self == Self::Picoseconds {
+            return self.written(deadline);
+        }
+        let wait = deadline.since(armed.at).as_nanos();
+        let seconds = if wait.is_multiple_of(10_000_000) {
+            (wait / 10_000_000) as f64 * 0.01
+        } else {
+            wait as f64 / 1e9
+        };
+        Moment {
+            at: deadline,
+            fine: armed.fine.plus(seconds),
+        }
+    }
+
+    /// A nanosecond, which no rounding takes away.
+    pub(crate) fn nanosecond(self) -> f64 {
+        match self {
+            Self::Seconds => 1e-9,
+            Self::Picoseconds => PICOS_PER_NANO as f64,
+        }
+    }
+}
+
+/// An instant as a clock counts it, never negative and never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ns2Time(f64);
+pub(crate) struct FineTime(f64);
 
-impl Eq for Ns2Time {}
+impl Eq for FineTime {}
 
-impl PartialOrd for Ns2Time {
+impl PartialOrd for FineTime {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -36,73 +148,44 @@ impl PartialOrd for Ns2Time {
     }
 }
 
-impl Ord for Ns2Time {
+impl Ord for FineTime {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
 
-impl Ns2Time {
+impl FineTime {
     pub(crate) const ZERO: Self = Self(0.0);
     pub(crate) const NEVER: Self = Self(f64::INFINITY);
 
-    /// ns-2's sum.
+    /// The sum with a time that the same clock counts.
     #[inline]
-    pub(crate) fn plus(self, seconds: f64) -> Self {
-        Self(self.0 + seconds)
+    pub(crate) fn plus(self, span: f64) -> Self {
+        Self(self.0 + span)
     }
 
-    /// Seconds from another instant to this one; negative if that is later.
-    pub(crate) fn seconds_after(self, other: Self) -> f64 {
+    /// The time from another instant to this one; negative if that is later.
+    pub(crate) fn minus(self, other: Self) -> f64 {
         self.0 - other.0
-    }
-
-    /// The nanosecond that this rounds to, so that both order events alike.
-    #[inline]
-    pub(crate) fn moment(self) -> Moment {
-        let at = Instant::from_nanos((self.0 * 1e9 + 0.5) as i64 as u64);
-        Moment { at, shadow: self }
     }
 }
 
-/// An instant with ns-2's idea of it.
+/// An instant with what its clock knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
-    pub(crate) shadow: Ns2Time,
+    pub(crate) fine: FineTime,
 }
 
 impl Moment {
     pub(crate) const ZERO: Self = Self {
         at: Instant::ZERO,
-        shadow: Ns2Time::ZERO,
+        fine: FineTime::ZERO,
     };
     pub(crate) const NEVER: Self = Self {
         at: Instant::NEVER,
-        shadow: Ns2Time::NEVER,
+        fine: FineTime::NEVER,
     };
-
-    /// A moment written down as a decimal number of seconds.
-    pub(crate) fn written(at: Instant) -> Self {
-        Self {
-            at,
-            shadow: Ns2Time(at.as_nanos() as f64 / 1e9),
-        }
-    }
-
-    /// The moment after this one by a timer; ns-2's timers run in hundredths of a second.
-    pub(crate) fn after_timer(self, deadline: Instant) -> Self {
-        let wait = deadline.since(self.at).as_nanos();
-        let seconds = if wait.is_multiple_of(10_000_000) {
-            (wait / 10_000_000) as f64 * 0.01
-        } else {
-            wait as f64 / 1e9
-        };
-        Self {
-            at: deadline,
-            shadow: self.shadow.plus(seconds),
-        }
-    }
 }
 
 /// When an event was scheduled, when the event that did so was, and when the
@@ -115,20 +198,53 @@ impl Moment {
 /// begin together, one at the end of another, one at an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scheduled {
-    pub(crate) at: Ns2Time,
-    pub(crate) by: Ns2Time,
-    pub(crate) before: Ns2Time,
+    pub(crate) at: FineTime,
+    pub(crate) by: FineTime,
+    pub(crate) before: FineTime,
 }
 
 impl Scheduled {
-    pub(crate) const START: Self = Self::alone(Ns2Time::ZERO);
-    pub(crate) const NEVER: Self = Self::alone(Ns2Time::NEVER);
+    pub(crate) const START: Self = Self::alone(FineTime::ZERO);
+    pub(crate) const NEVER: Self = Self::alone(FineTime::NEVER);
 
-    pub(crate) const fn alone(at: Ns2Time) -> Self {
+    pub(crate) const fn alone(at: FineTime) -> Self {
         Self {
             at,
             by: at,
             before: at,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half a picosecond more or less than the exact time, in integers.
+    #[test]
+    fn picoseconds_are_the_nearest_and_round_to_nanoseconds_up_from_the_half() {
+        let clock = Clock::Picoseconds;
+        for bps in [200_000, 54_000_000, 178_000_000, 999_999_937] {
+            for bytes in [40, 52, 1500] {
+                let Some(rate) = Rate::from_bps(bps) else {
+                    unreachable!()
+                };
+                let picos = clock.transmission(bytes, rate) as u128;
+                let exact = 8 * u128::from(bytes) * u128::from(PICOS_PER_SECOND);
+                let twice = 2 * picos * u128::from(bps);
+                assert!(
+                    twice.abs_diff(2 * exact) <= u128::from(bps),
+                    "{bps} {bytes}"
+                );
+            }
+        }
+        let nanos = |picos: f64| clock.moment(FineTime(picos)).at.as_nanos();
+        assert_eq!((nanos(499.0), nanos(500.0), nanos(1_499.0)), (0, 1, 1));
+        // To the picosecond after two hours.
+        let late = 7_200_000_000_000_500.0;
+        assert_eq!(nanos(late), 7_200_000_000_001);
+        assert_eq!(nanos(late - 1.0), 7_200_000_000_000);
+        let written = clock.written(Instant::from_nanos(7_200_000_000_001));
+        assert_eq!(written.fine, FineTime(7_200_000_000_001_000.0));
     }
 }

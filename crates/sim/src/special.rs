@@ -8,7 +8,7 @@ use midflight_units::Instant;
 
 use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
-use crate::moment::Ns2Time;
+use crate::moment::FineTime;
 use crate::packet::Packet;
 use crate::random::{stream, Stream};
 
@@ -42,10 +42,12 @@ pub(crate) struct Special {
     /// How often each of them has come into force.
     entered: Vec<u64>,
     /// After a change: when the last packet of before it arrives, which none overtakes, and the
-    /// link's delay in seconds.
-    pub(crate) holds_back: Option<(Ns2Time, f64)>,
+    /// link's delay as its clock counts it.
+    pub(crate) holds_back: Option<(FineTime, f64)>,
     pub(crate) counted: bool,
     pub(crate) tapped: bool,
+    /// Outages of its schedule take what comes.
+    drops: bool,
     /// Number of the hook of the node at its start that looks at packets.
     pub(crate) hook: Option<u16>,
     pub(crate) counts: LinkCounts,
@@ -68,6 +70,7 @@ impl Special {
             holds_back: None,
             counted: config.counted,
             tapped: config.tapped,
+            drops: config.drops(),
             hook,
             counts: LinkCounts::default(),
             overhead: config.overhead.map(|overhead| {
@@ -83,6 +86,7 @@ impl Special {
     pub(crate) fn is_closed(&self) -> bool {
         self.counted
             || self.tapped
+            || self.drops
             || self.overhead.is_some()
             || self.hook.is_some()
             || self.paused

@@ -28,8 +28,8 @@ use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
 use crate::event::{Carried, DropCause, Event, Observer};
 use crate::hook::Hook;
-use crate::link::{Link, LinkConfig, LinkCounts, LinkId, Transit};
-use crate::moment::{Moment, Ns2Time, Scheduled};
+use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
+use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
 use crate::timeline::Timeline;
@@ -38,6 +38,8 @@ use crate::timeline::Timeline;
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 pub struct World<O> {
+    /// What the time between nanoseconds is.
+    clock: Clock,
     /// The present.
     moment: Moment,
     /// When the event being processed was put on the agenda.
@@ -69,7 +71,7 @@ pub struct World<O> {
     /// No route is set before this instant but those on the timeline.
     promised: Instant,
     /// No route is set before this.
-    routes_hold_until: Ns2Time,
+    routes_hold_until: FineTime,
     timeline: Timeline,
     agenda: Agenda,
     observer: O,
@@ -141,6 +143,7 @@ impl<O: Observer> World<O> {
             flows,
             stacks,
             hooks,
+            clock,
         } = config;
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
@@ -171,7 +174,11 @@ impl<O: Observer> World<O> {
         let in_order =
             |hook: &Option<u16>| hook.is_some_and(|n| hooks[usize::from(n)].1.is_in_order());
         let in_order: Vec<bool> = hook_of.iter().map(in_order).collect();
-        let of_stacks = stacks.iter().map(|stack| (stack.nodes[0], stack.nodes[1]));
+        let of_stacks = stacks.iter().flat_map(|stack| {
+            let [client, server] = stack.nodes;
+            let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
+            std::iter::once((client, server)).chain(others)
+        });
         let ends = flows.iter().map(|flow| (flow.from, flow.to));
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
@@ -179,7 +186,9 @@ impl<O: Observer> World<O> {
         let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
         let names = links.iter_mut().map(name).collect();
         let links = links.iter_mut().zip(&hook_of);
-        let mut links: Vec<Link> = links.map(|(link, hook)| Link::new(link, *hook)).collect();
+        let mut links: Vec<Link> = links
+            .map(|(link, hook)| Link::new(link, *hook, clock))
+            .collect();
         let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
         let mut seldom_awaited = Vec::new();
         for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
@@ -208,6 +217,7 @@ impl<O: Observer> World<O> {
         let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
         let timers = 2 * (flows.len() + stacks.len());
         let mut world = Self {
+            clock,
             moment: Moment::ZERO,
             scheduled: Scheduled::START,
             nodes,
@@ -242,7 +252,7 @@ impl<O: Observer> World<O> {
                 .collect(),
             emitting: None,
             promised: Instant::ZERO,
-            routes_hold_until: Ns2Time::ZERO,
+            routes_hold_until: FineTime::ZERO,
             timeline: Timeline::default(),
             observer,
             error: None,
@@ -396,6 +406,7 @@ impl<O: Observer> World<O> {
     /// A copy of the world as it is now, with another observer. What happens in it is the same.
     pub fn watched_by<P: Observer>(&self, observer: P) -> World<P> {
         World {
+            clock: self.clock,
             moment: self.moment,
             scheduled: self.scheduled,
             nodes: self.nodes,
@@ -431,6 +442,19 @@ impl<O: Observer> World<O> {
     /// What was handed to a link so far; zeros where the link is not [counted](LinkConfig::counted).
     pub fn link_counts(&self, link: LinkId) -> LinkCounts {
         self.links[link.index()].counts()
+    }
+
+    /// The senders and links, to look at.
+    pub fn ends(&self) -> Endpoints<'_> {
+        Endpoints {
+            flows: &self.flows,
+            links: &self.links,
+        }
+    }
+
+    /// A link at an instant between the present and the next event, if it is [tapped](LinkConfig::tapped).
+    pub fn link_state(&self, link: LinkId, at: Instant) -> LinkState {
+        self.links[link.index()].state(self.clock.written(at).fine)
     }
 
     /// The next event; its instant is [`Instant::NEVER`] when there is none.
@@ -517,7 +541,7 @@ impl<O: Observer> World<O> {
             self.process(next)?;
         }
         if self.moment.at < until {
-            self.moment = Moment::written(until);
+            self.moment = self.clock.written(until);
         }
         Ok(())
     }
@@ -531,7 +555,7 @@ impl<O: Observer> World<O> {
         let key = match self.timeline.next() {
             // Older than anything else that is due at the same instant.
             Some(at) => Key {
-                due: Moment::written(at),
+                due: self.clock.written(at),
                 scheduled: Scheduled::START,
             },
             None => Key::NEVER,
@@ -540,9 +564,9 @@ impl<O: Observer> World<O> {
         let next = self.timeline.next_route();
         let until = next.map_or(self.promised, |at| at.min(self.promised));
         self.routes_hold_until = if until == Instant::NEVER {
-            Ns2Time::NEVER
+            FineTime::NEVER
         } else {
-            Moment::written(until).shadow
+            self.clock.written(until).fine
         };
     }
 
@@ -569,7 +593,7 @@ impl<O: Observer> World<O> {
             Action::Down(link) => {
                 let l = &mut self.links[link.index()];
                 let routed = usize::from(l.onward == NextHop::Routed);
-                l.take_down(self.moment.shadow, |key, packet| {
+                l.take_down(self.moment.fine, |key, packet| {
                     self.awaiting_route -= routed;
                     self.announcements.push(Announcement {
                         key,
@@ -617,6 +641,8 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
+            // Only stacks have addresses.
+            Action::Address(..) => {}
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);
@@ -649,7 +675,7 @@ impl<O: Observer> World<O> {
     /// The link that a packet which reaches the far end of `link` at `arrive`
     /// goes on to by its route, if nothing can happen before that changes it.
     #[inline(always)]
-    fn routed(&mut self, link: LinkId, arrive: Ns2Time, packet: &mut Packet) -> Option<LinkId> {
+    fn routed(&mut self, link: LinkId, arrive: FineTime, packet: &mut Packet) -> Option<LinkId> {
         let l = &self.links[link.index()];
         let is_clear = |link: &LinkId| self.links[link.index()].is_clear();
         let clear = self.awaiting_route == 0 || l.to_be_clear.iter().all(is_clear);
@@ -667,7 +693,7 @@ impl<O: Observer> World<O> {
     /// their queues are first in, first out.
     #[inline(always)]
     fn pass(&mut self, first: LinkId, mut packet: Packet) {
-        let (mut link, mut enter, mut scheduled) = (first, self.moment.shadow, self.scheduled);
+        let (mut link, mut enter, mut scheduled) = (first, self.moment.fine, self.scheduled);
         let cause = loop {
             let mut l = &mut self.links[link.index()];
             if l.closed {
@@ -675,7 +701,7 @@ impl<O: Observer> World<O> {
                     let now = if link == first {
                         self.moment.at
                     } else {
-                        enter.moment().at
+                        self.clock.moment(enter).at
                     };
                     if !self.look_at(link, now, &packet) {
                         break DropCause::Node;
@@ -707,7 +733,7 @@ impl<O: Observer> World<O> {
             };
             (link, enter, scheduled) = (next, passage.arrive, passage.start);
         };
-        let due = enter.moment();
+        let due = self.clock.moment(enter);
         if due.at <= self.moment.at {
             self.lose(packet, link, cause);
         } else {
@@ -722,6 +748,7 @@ impl<O: Observer> World<O> {
 
     #[cold]
     fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
+        let datagram = packet.datagram_number(&self.options);
         packet.discard(&mut self.options);
         if cause == DropCause::Queue {
             self.links[link.index()].count_drop();
@@ -734,6 +761,7 @@ impl<O: Observer> World<O> {
             sent: packet.sent(),
             link,
             cause,
+            datagram,
         };
         self.observer.record(self.moment.at, packet.flow, &event);
     }
@@ -767,13 +795,14 @@ impl<O: Observer> World<O> {
         self.sync_link(link);
         self.moment = Moment {
             at,
-            shadow: passage.arrive,
+            fine: passage.arrive,
         };
         self.scheduled = passage.start;
         if packet.to != node {
             self.forward(node, packet);
             return;
         }
+        self.reach_end();
         let flow = packet.flow;
         if packet.is_unusual() {
             self.deliver_unusual(&packet, LinkId(link as u16));

@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
-use midflight_sim::{Action, FlowConfig, LinkConfig, NodeId, World, WorldConfig};
+use midflight_sim::{Action, Clock, FlowConfig, LinkConfig, NodeId, World, WorldConfig};
 use midflight_tcp::{AckRules, Profile, ReceiverConfig, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
@@ -40,6 +40,7 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
     let end = Instant::ZERO + Duration::from_secs(180);
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links,
             routes: &routes,

@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, NodeId, Observer,
-    World, WorldConfig,
+    Action, Clock, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkSetting, NodeId,
+    Observer, World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -82,6 +82,7 @@ fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
     let links = vec![down, up];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links,
             routes: &routes,

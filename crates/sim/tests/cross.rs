@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, CrossTraffic, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts,
+    Action, Clock, CrossTraffic, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts,
     LinkSetting, NodeId, Observer, Pattern, World, WorldConfig,
 };
 use midflight_tcp::profile;
@@ -74,6 +74,7 @@ fn run(
     };
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links: vec![down, up],
             routes: &routes,
@@ -185,6 +186,7 @@ fn it_does_not_replay() {
         let id = World::<()>::link_id(0);
         let mut world: World<()> = World::new(
             WorldConfig {
+                clock: Clock::Seconds,
                 nodes: 2,
                 links: vec![link],
                 ..WorldConfig::default()

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{at, links, routes, MOBILE, SERVER, STATION};
 use midflight_sim::{
-    Action, Carried, Digest, DropCause, Emitted, Event, FlowConfig, FlowId, Hook, HookedPacket,
-    NodeHook, NodeId, Observer, Payload, Verdict, World, WorldConfig,
+    Action, Carried, Clock, Digest, DropCause, Emitted, Event, FlowConfig, FlowId, Hook,
+    HookedPacket, NodeHook, NodeId, Observer, Payload, Verdict, World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Seq};
@@ -125,6 +125,7 @@ fn world(hooks: Vec<(NodeId, Hook)>) -> Watched {
         policies: Vec::new(),
     };
     let config = WorldConfig {
+        clock: Clock::Seconds,
         nodes: 3,
         links: links(),
         routes: &routes(),

@@ -7,8 +7,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts, LinkSetting,
-    LossModel, NodeId, Observer, Reordering, Scripted, World, WorldConfig, WorldError,
+    Action, Clock, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkCounts,
+    LinkSetting, LossModel, NodeId, Observer, Reordering, Scripted, World, WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -127,6 +127,7 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
     let flows = vec![flow; opens.len()];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes,
             links: all,
             routes: &routes,
@@ -588,6 +589,7 @@ fn impairments_that_cannot_be_are_refused() {
     for link in [wrong, in_a_setting] {
         let world = World::new(
             WorldConfig {
+                clock: Clock::Seconds,
                 nodes: 2,
                 links: vec![link],
                 ..WorldConfig::default()

@@ -6,8 +6,8 @@
 #![allow(clippy::panic, reason = "a failed test panics")]
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId, LinkSetting,
-    NodeId, Observer, Reordering, World, WorldConfig, WorldError,
+    Action, Clock, DropCause, Event, FlowConfig, FlowId, Impairments, LinkConfig, LinkId,
+    LinkSetting, NodeId, Observer, Reordering, World, WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -93,6 +93,7 @@ fn world(opens: &[f64], change: impl Fn(&mut LinkConfig)) -> World<Log> {
     let flows = (0..opens.len()).map(flow).collect();
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 3,
             links,
             routes: &routes,

@@ -2,10 +2,13 @@
 
 #![allow(clippy::panic, reason = "a failed test panics")]
 
+use std::sync::Arc;
+
 use midflight_sim::{
-    random, Action, CrossTraffic, Digest, DropCause, Event, FlowConfig, FlowId, Impairments,
-    LinkConfig, LinkId, LinkSetting, LossModel, NodeId, Observer, Pattern, Reordering, State,
-    World, WorldConfig, WorldError,
+    random, Action, Clock, CrossTraffic, Curve, Digest, DropCause, Event, FlowConfig, FlowId,
+    Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting, LossModel, NodeId, Observer,
+    Opportunities, Outage, Pattern, Reordering, Schedule, Service, Shape, State, World,
+    WorldConfig, WorldError,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -137,6 +140,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
     let configs = vec![flow; flows as usize];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 6,
             links,
             routes: &routes,
@@ -291,6 +295,63 @@ fn impair(i: usize, link: &mut LinkConfig) {
         impairments: link.impairments.clone(),
         cross: (i == 4).then(|| traffic(bursts)),
     }];
+}
+
+#[test]
+fn routes_that_hold_change_nothing_by_schedules_either() {
+    for back in [Return::Direct, Return::WaitsHalfway] {
+        for flows in [1, 2, 5] {
+            let case = format!("{flows} flows, {back:?}");
+            let mut every_event = world_with(flows, back, |i, link| link.schedule = follow(i));
+            plan(&mut every_event, back);
+            let mut all_known = every_event.clone();
+            all_known.hold_routes_until(Instant::NEVER);
+            let events = run(&mut every_event, 20_000);
+            let seen = every_event.observer();
+            assert!(seen.lost_to_queues > 0 && seen.lost_to_breaks > 0, "{case}");
+            assert!(seen.lost_on_the_air > 0, "{case}");
+            let fewer = run(&mut all_known, 20_000);
+            assert_eq!(all_known.observer(), seen, "{case}");
+            assert!(fewer < events, "{case}: {fewer} of {events} events");
+        }
+    }
+}
+
+/// Schedules for links at several places of a chain: with lines, with outages, and with opportunities.
+fn follow(i: usize) -> Option<LinkSchedule> {
+    let ms = Duration::from_millis;
+    let curve = |points: &[(u64, f64)], shape, period| {
+        let points: Vec<_> = points.iter().map(|&(at, v)| (ms(at), v)).collect();
+        Curve::new(&points, shape, Some(ms(period))).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let rate = |points: &[(u64, f64)], shape, period| Service::Rate(curve(points, shape, period));
+    let (service, delay, loss, outage) = match i {
+        0 => {
+            let delay = curve(&[(0, 0.003), (41, 0.001)], Shape::Step, 83);
+            let service = rate(&[(0, 20e6), (70, 3e6)], Shape::Linear, 171);
+            (service, Some(delay), None, Outage::Hold)
+        }
+        2 => {
+            let loss = curve(&[(0, 0.0), (900, 0.1)], Shape::Linear, 1_000);
+            let service = rate(&[(0, 20e6), (470, 0.0)], Shape::Step, 500);
+            (service, None, Some(loss), Outage::Drop)
+        }
+        6 => {
+            let mut times: Vec<_> = (0..400).map(|n| ms(n * n % 7 + 7 * (n / 7))).collect();
+            times.sort_unstable();
+            let period = ms(420);
+            let found = Opportunities::new(&times, 1500, period).unwrap_or_else(|e| panic!("{e}"));
+            (Service::Opportunities(found), None, None, Outage::Hold)
+        }
+        9 => {
+            let service = rate(&[(0, 20e6), (500, 0.0)], Shape::Step, 507);
+            (service, None, None, Outage::Hold)
+        }
+        _ => return None,
+    };
+    let schedule = Schedule::new(service, delay, loss, outage).unwrap_or_else(|e| panic!("{e}"));
+    let schedule = Arc::new(schedule);
+    Some(LinkSchedule { schedule, seed: 3 })
 }
 
 /// The routes of [`plan`], and pauses of which one is not over when a route leads there.
@@ -466,6 +527,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
     let mut world = World::new(
         WorldConfig {
+            clock: Clock::Seconds,
             nodes: 2,
             links,
             routes: &routes,

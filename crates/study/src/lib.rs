@@ -35,6 +35,7 @@ pub mod lab;
 mod measure;
 mod network;
 mod question;
+mod quic;
 mod radio;
 mod run;
 pub mod scenario;
@@ -51,6 +52,7 @@ pub use measure::{
     Cause, FlowOutcome, FlowRow, HandoffRow, Phase, ProbeRun, RoamingRow, SenderPhase, StartupRow,
     TrainRow,
 };
+pub use midflight_quic::QuicStack;
 pub use midflight_sim::ForgedAck;
 pub use question::{
     run_long_flows, run_probes, run_roaming, run_startups, run_sweeps, CrossTraffic, FlowHandoff,
@@ -60,10 +62,10 @@ pub use question::{
 pub use radio::{read_cross, read_loss, read_reordering, Radio};
 pub use setup::{FlowInfo, PathChange, PhaseStart, Setup};
 pub use watch::{
-    capture, compare, explain, sender_of, stall_of, trace, Capture, CausePlace, Compared,
-    Divergence, EventCause, Explained, GoOn, Keep, KeptEvents, Lost, Ordered, SenderBefore,
-    SenderThen, Stall, TraceRow,
+    capture, compare, explain, samples, sender_of, stall_of, trace, Capture, CausePlace, Compared,
+    Divergence, EventCause, Explained, GoOn, Keep, KeptEvents, LinkSample, Lost, Ordered, Samples,
+    SenderBefore, SenderSample, SenderThen, Stall, TraceRow,
 };
 
 /// Changes whenever the digest of a run may change.
-pub const MODEL_VERSION: &str = "6";
+pub const MODEL_VERSION: &str = "7";

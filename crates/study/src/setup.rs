@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use midflight_control::policy::Policy;
 use midflight_control::Listens;
 use midflight_sim::{
-    Action, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
+    Action, Clock, Digest, FlowConfig, FlowId, Hook, LinkConfig, LinkId, NodeId, Observer, World,
     WorldConfig,
 };
 use midflight_units::{Instant, Seq};
@@ -19,6 +19,7 @@ use midflight_wire::payload_bytes;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
+use crate::quic::QuicSetup;
 use crate::scenario::Stack;
 use crate::scheme::Built;
 use crate::watch::Place;
@@ -171,8 +172,10 @@ pub(crate) struct FlowSetup {
     pub(crate) stays: Option<u16>,
     /// Its data go up.
     pub(crate) up: bool,
-    /// Whose TCP it has.
+    /// Whose TCP it has, or whose QUIC.
     pub(crate) stack: Stack,
+    /// What it is made of, if it runs a QUIC stack.
+    pub(crate) quic: Option<Arc<QuicSetup>>,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -188,6 +191,8 @@ pub struct FlowInfo<'a> {
     pub moves: bool,
     /// Bytes of data in a full segment.
     pub payload_bytes: u32,
+    /// Whose TCP or QUIC it has.
+    pub stack: Stack,
 }
 
 impl FlowSetup {
@@ -198,7 +203,11 @@ impl FlowSetup {
             scheme: &self.scheme,
             up: self.up,
             moves: self.stays.is_none(),
-            payload_bytes: payload_bytes(&self.part.built.profile).unwrap_or(0),
+            stack: self.stack,
+            payload_bytes: match &self.quic {
+                Some(quic) => quic.flow.data().segment_bytes,
+                None => payload_bytes(&self.part.built.profile).unwrap_or(0),
+            },
         }
     }
 }
@@ -415,6 +424,19 @@ impl Setup {
         self.network.places.iter().map(|place| place.name.as_str())
     }
 
+    /// Whether a flow runs a stack that cannot be copied in the middle of a run.
+    pub(crate) fn has_stacks(&self) -> bool {
+        self.flows.iter().any(|flow| flow.quic.is_some())
+    }
+
+    /// The access links: name, and the numbers of its links down and up.
+    pub fn access_links(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        self.network.places.iter().map(|place| {
+            let [down, up] = place.access;
+            (place.name.as_str(), down.index(), up.index())
+        })
+    }
+
     /// When the run ends at the latest.
     pub fn end(&self) -> Instant {
         self.end
@@ -443,13 +465,26 @@ impl Setup {
         hashing.0.finalize().to_hex().to_string()
     }
 
+    /// What the time between nanoseconds is.
+    fn clock(&self) -> Clock {
+        let counts = |flow: &FlowSetup| flow.part.built.profile.counts_picoseconds;
+        if self.flows.iter().any(counts) {
+            Clock::Picoseconds
+        } else {
+            Clock::Seconds
+        }
+    }
+
     /// The world before anything has happened, of which everything is known but what `open` leaves open.
     fn empty<O: Observer>(&self, open: &Open, observer: O) -> Result<World<O>, StudyError> {
         if let Some(flow) = self.flows.iter().find(|f| f.stack == Stack::Linux) {
             let flow = flow.name.to_string();
             return Err(StudyError::KernelStack { flow });
         }
-        let each = self.flows.iter().zip(&open.policies);
+        let stacks = self.flows.iter().filter_map(FlowSetup::stack_config);
+        let stacks = stacks.collect::<Result<_, _>>()?;
+        let ours = || self.flows.iter().filter(|flow| flow.quic.is_none());
+        let each = ours().zip(&open.policies);
         let flow = |(flow, &open): (&FlowSetup, &bool)| {
             let Built { profile, policies } = &flow.part.built;
             FlowConfig {
@@ -462,17 +497,18 @@ impl Setup {
         };
         let mut world = World::new(
             WorldConfig {
+                clock: self.clock(),
                 nodes: self.network.nodes,
                 links: self.network.links.clone(),
                 routes: &self.network.routes,
                 alternatives: &self.network.alternatives,
                 flows: each.map(flow).collect(),
-                stacks: Vec::new(),
+                stacks,
                 hooks: self.network.hooks.clone(),
             },
             observer,
         )?;
-        for (flow, number) in self.flows.iter().zip(0..) {
+        for (flow, number) in ours().zip(0..) {
             let sender = world.sender_mut(flow_id(number));
             if let Some(end) = flow.end {
                 sender.set_end(end);
@@ -543,7 +579,8 @@ impl Setup {
     pub(crate) fn open(&self) -> Open {
         let used = self.network.used(&self.flows);
         let idle = |(link, used): (&LinkConfig, &bool)| {
-            !used && link.settings.is_empty() && link.cross.is_none() && !link.may_pause
+            let has_more = link.cross.is_some() || link.may_pause || link.schedule.is_some();
+            !used && link.settings.is_empty() && !has_more
         };
         Open {
             flows: self.flows.iter().map(|f| f.opens > Instant::ZERO).collect(),
@@ -588,6 +625,7 @@ impl Setup {
             && (!ends_run || self.makes() == other.makes());
         is_of_run
             && open == others
+            && self.clock() == other.clock()
             && self.flows.len() == other.flows.len()
             && (Arc::ptr_eq(&self.network, &other.network) || self.has_network_of(other, open))
             && (0..self.flows.len()).all(|flow| self.has_flow_of(other, flow, open))

@@ -13,6 +13,7 @@
 mod as_linux;
 mod linux;
 mod memory;
+mod request;
 
 use educe::Educe;
 use std::collections::VecDeque;

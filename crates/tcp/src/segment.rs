@@ -17,6 +17,8 @@ const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of the option that reports an estimate, with padding: kind, length,
 /// the train's number (2) and a rate in bit/s (6) are 10.
 const ESTIMATE_BYTES: u32 = 12;
+/// Bytes that the options of a SYN take beside timestamps.
+pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
 
@@ -213,6 +215,11 @@ impl From<Estimate> for Says {
 }
 
 impl Ack {
+    /// Whether it acknowledges the SYN and has the receiver's. Told only by the receiver of Linux.
+    pub(crate) fn is_syn(&self) -> bool {
+        self.extra_bytes == SYN_OPTIONS
+    }
+
     /// Size on the wire in bytes.
     pub fn bytes(&self) -> u32 {
         let timestamps = if self.echo.is_some() {

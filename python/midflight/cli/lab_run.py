@@ -32,6 +32,7 @@ from midflight.cli.watched import (
     QlogOption,
     RunFiles,
     RunOption,
+    SamplesOption,
     SnaplenOption,
     TraceOption,
 )
@@ -187,6 +188,7 @@ def run(
     trace: TraceOption = None,
     pcap: PcapOption = None,
     qlog: QlogOption = None,
+    samples: SamplesOption = None,
     plot: PlotOption = None,
     flow: FlowOption = None,
     of_run: RunOption = "0",
@@ -211,7 +213,14 @@ def run(
       midflight lab run wifi-to-lte --stack midflight --set flows.download.scheme=enhanced
     """
     watched = RunFiles(
-        trace=trace, pcap=pcap, qlog=qlog, plot=plot, flow=flow, run=of_run, snaplen=snaplen
+        trace=trace,
+        pcap=pcap,
+        qlog=qlog,
+        samples=samples,
+        plot=plot,
+        flow=flow,
+        run=of_run,
+        snaplen=snaplen,
     )
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from midflight.cli.input import own_policies, read, read_whole
 from midflight.cli.options import PoliciesOption, SetsOption, SourceProfileOption
 from midflight.cli.output import UserError, note, open_result
+from midflight.cli.result_files import destination
 from midflight.cli.run import idle_notes, with_shorthands
 from midflight.cli.source import (
     DEFINITIONS,
@@ -23,6 +25,7 @@ from midflight.cli.source import (
     read_asked,
     source_words,
 )
+from midflight.run_tables import csv_cell
 
 if TYPE_CHECKING:
     from midflight.policy import Policies
@@ -38,7 +41,7 @@ def plot(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="A figure (.png, .svg, .pdf), or the interactive page (.html).",
+            help="A figure (.png, .svg, .pdf, .pgf), or the interactive page (.html).",
         ),
     ],
     source: Annotated[
@@ -58,8 +61,14 @@ def plot(
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     kind: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="time-sequence, window, or both.  [default: both]"),
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="time-sequence, window or both; or panels over time, one or several: throughput, "
+            "queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, box, interval or "
+            "heatmap.  [default: both, or median]",
+        ),
     ] = None,
     schemes: Annotated[
         list[str] | None,
@@ -70,7 +79,12 @@ def plot(
         ),
     ] = None,
     flow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The flow.  [default: the first]")
+        list[str] | None,
+        typer.Option(
+            "--flow",
+            metavar="NAME",
+            help="The flow; of panels over time it may be repeated.  [default: the first, or all]",
+        ),
     ] = None,
     run: Annotated[
         str | None, typer.Option(metavar="N", help="The number of the run.  [default: 0]")
@@ -84,6 +98,13 @@ def plot(
     segments: Annotated[
         str | None, typer.Option(metavar="A:B", help="Show the segments of these numbers.")
     ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Of panels over time: what a throughput is a mean of, such as 100ms.",
+        ),
+    ] = None,
     x: Annotated[
         str | None,
         typer.Option("--x", metavar="COLUMN", help="Of results: the axis, such as handoffs.0.at."),
@@ -92,6 +113,15 @@ def plot(
         str | None,
         typer.Option(
             "--y", metavar="COLUMN", help="Of results: the measurement, such as duration_ns."
+        ),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value",
+            metavar="COLUMN",
+            help="Of results: the measurement, where --y is an axis (heatmap); or another word for "
+            "--y.",
         ),
     ] = None,
     by: Annotated[
@@ -128,6 +158,26 @@ def plot(
             "such as 5 or 5x3.",
         ),
     ] = None,
+    look: Annotated[
+        str | None,
+        typer.Option(
+            "--style",
+            metavar="STYLE",
+            help="Of a figure: plain, or paper (letters with serifs, a column wide, framed).",
+        ),
+    ] = None,
+    font: Annotated[
+        str | None,
+        typer.Option(metavar="FONT", help="Of a figure: the letters, sans, serif or latex."),
+    ] = None,
+    csv_file: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE",
+            help="Of a figure: write what is drawn as CSV; - is standard output.",
+        ),
+    ] = None,
 ) -> None:
     """Draw a run over time, or the results of a sweep over one of its axes.
 
@@ -139,11 +189,15 @@ def plot(
     Examples:
       midflight plot wifi-to-lte --out run.png
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --from "0.2 s" --out both.pdf
+      midflight plot wifi-to-lte --kind throughput,queue,delay --out over-time.png --csv drawn.csv
       midflight plot wifi-to-lte --scheme sack --scheme enhanced --out both.html
       midflight plot --study daniel-kojo-2008 --figure 8 --out figure-8.html
       midflight plot --out starts.png startup --link "50 Mbit/s, 15 ms" --scheme sack --scheme vho
       midflight plot results --x handoffs.0.at --y duration_ns --by flows.download.scheme \\
         --out sweep.svg
+      midflight plot results --kind cdf --value duration_ns --by flows.download.scheme --out cdf.pdf
+      midflight plot results --kind heatmap --x links.lte.rate --y handoffs.0.gap \\
+        --value goodput_bps --out map.png
       midflight plot results --x handoffs.0.gap --y goodput_bps --by flows.download.scheme \\
         --where flows.download.scheme=sack --where flows.download.scheme=freeze \\
         --xlabel "Outage (s)" --size single --out column.pdf
@@ -152,24 +206,34 @@ def plot(
         "--profile": profile,
         "--set": sets,
         "--policy": policies,
-        "--kind": kind,
         "--scheme": schemes,
         "--flow": flow,
         "--run": run,
         "--from": start,
         "--until": until,
         "--segments": segments,
+        "--interval": interval,
     }
     of_results = {
         "--x": x,
         "--y": y,
+        "--value": value,
         "--by": by,
         "--where": where,
         "--xlabel": xlabel,
         "--ylabel": ylabel,
     }
-    of_figures = {"--kind": kind, "--title": title, "--size": size}
-    from midflight.plot.style import check_format
+    of_figures = {
+        "--kind": kind,
+        "--title": title,
+        "--size": size,
+        "--interval": interval,
+        "--style": look,
+        "--font": font,
+        "--csv": csv_file,
+    }
+    from midflight.plot.style import check_format, chosen_style
+    from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
     place = Path(source or "")
@@ -180,7 +244,19 @@ def plot(
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
         texts: dict[str, Any] = {"title": title, "xlabel": xlabel, "ylabel": ylabel, "size": size}
-        plot_results(str(source), out, x=x, y=y, by=by or (), where=where or (), texts=texts)
+        with chosen_style(look, font):
+            plot_results(
+                str(source),
+                out,
+                kind=result_kind(kind),
+                x=x,
+                y=y,
+                value=value,
+                by=by or (),
+                where=where or (),
+                csv_to=csv_file,
+                texts=texts,
+            )
         return
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
@@ -192,17 +268,30 @@ def plot(
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
+    flows, kinds = flow or [], kinds_of(kind or ["both"])
+    over_time = kinds[0] in OVER_TIME
+    if over_time and segments is not None:
+        raise UserError("--segments is for the kinds time-sequence and both")
+    if not over_time and interval is not None:
+        raise UserError(f"--interval is for panels over time: --kind {', '.join(OVER_TIME)}")
+    if not over_time and len(flows) > 1:
+        what = "a page" if suffix == PAGE else f"a figure of the kind {kinds[0]}"
+        raise UserError(
+            f"{what} is of one flow, not of {len(flows)} ({', '.join(flows)}); give one --flow, or "
+            "--kind throughput or another panel over time"
+        )
+    first_flow = next(iter(flows), None)
     all_sets = with_shorthands(sets, profile)
     shown_run: Any = read_asked(source, all_sets, policies, study=study, figure=figure, job=job)
     if study is None and not is_question:
-        used = with_schemes(json.loads(shown_run.canonical), flow, schemes or ())
+        used = with_schemes(json.loads(shown_run.canonical), first_flow, schemes or ())
         for one in (*shown_run.remarks, *idle_notes(used)):
             note(one)
     number = read_whole("--run", run if run is not None else "0", 0, 2**63 - 1)
     from_s = None if start is None else read_time("--from", start)
     until_s = None if until is None else read_time("--until", until)
     shown = None if segments is None else read_segments(segments)
-    how: dict[str, Any] = {"flow": flow, "run": number, "schemes": schemes or ()}
+    how: dict[str, Any] = {"run": number, "schemes": schemes or ()}
     how["policies"] = own_policies(policies)
     if suffix == PAGE:
         from midflight.plot.page import page_html
@@ -217,22 +306,100 @@ def plot(
         own = [*(word for pair in given for word in pair), "--out", out]
         # What is behind a question is the question's.
         words = ["midflight", "plot", *([*own, *named] if is_question else [*named, *own])]
-        html = page_html(shown_run, view=(from_s, until_s, shown), command=shlex.join(words), **how)
+        html = page_html(
+            shown_run,
+            flow=first_flow,
+            view=(from_s, until_s, shown),
+            command=shlex.join(words),
+            **how,
+        )
         with open_result(Path(out)) as file:
             file.write(html)
     else:
-        write_figure(
-            shown_run,
-            out,
-            kind=kind or "both",
-            from_s=from_s,
-            until_s=until_s,
-            segments=shown,
-            title=title,
-            size=size,
-            **how,
-        )
+        of_all = {"from_s": from_s, "until_s": until_s, "title": title, "size": size, **how}
+        with chosen_style(look, font):
+            if over_time:
+                mean_of = None if interval is None else read_time("--interval", interval)
+                write_panels(
+                    shown_run,
+                    out,
+                    kinds,
+                    flows=flows,
+                    interval_s=mean_of,
+                    csv_to=csv_file,
+                    **of_all,
+                )
+            else:
+                write_figure(
+                    shown_run,
+                    out,
+                    flow=first_flow,
+                    kind=kinds[0],
+                    segments=shown,
+                    csv_to=csv_file,
+                    **of_all,
+                )
     note(f"written to {out}")
+
+
+def kinds_of(words: Sequence[str]) -> list[str]:
+    """Return the kinds of `--kind`, of which one word may have several with commas."""
+    from midflight.plot.run import KINDS
+    from midflight.plot.watched import OVER_TIME
+
+    found = [one.strip() for word in words for one in word.split(",")]
+    accepted = ", ".join((*KINDS, *OVER_TIME))
+    for one in found:
+        if one not in (*KINDS, *OVER_TIME):
+            raise UserError(f'--kind "{one}" is no kind of figure; there are {accepted}')
+    if len(found) > 1 and (alone := [one for one in found if one in KINDS]):
+        raise UserError(
+            f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
+        )
+    return found
+
+
+def write_panels(
+    plan: Any,
+    out: str,
+    kinds: Sequence[str],
+    *,
+    flows: Sequence[str],
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies,
+    from_s: float | None,
+    until_s: float | None,
+    interval_s: float | None,
+    csv_to: str | None,
+    **how: Any,
+) -> None:
+    """Write a figure of panels over time."""
+    from midflight.plot.panels import over_time_figure, panel_rows, shown_panels
+    from midflight.plot.room import HEAD
+    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.watched import watch
+
+    suffix = check_format(Path(out))
+    if interval_s is not None and interval_s <= 0:
+        raise UserError("--interval is 0 s; give a time above that, such as 100ms")
+    runs = watch(plan, flows=flows, run=run, schemes=schemes, policies=policies)
+    window, panels = shown_panels(runs, kinds, from_s, until_s, interval_s)
+    figure = over_time_figure(runs, panels, window, **how)
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
+        file.write(figure_bytes(figure, suffix))
+        write_rows(table, HEAD, panel_rows(panels))
+
+
+def write_rows(
+    table: IO[str] | None, head: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Write what is drawn as CSV, if that is asked for."""
+    if table is None:
+        return
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(map(csv_cell, row) for row in rows)
 
 
 def write_figure(
@@ -243,59 +410,103 @@ def write_figure(
     run: int,
     schemes: Sequence[str],
     policies: Policies,
+    csv_to: str | None = None,
     **how: Any,
 ) -> None:
     """Write the figure of a run."""
     from midflight.plot.history import histories
-    from midflight.plot.run import run_figure
+    from midflight.plot.room import HEAD
+    from midflight.plot.run import run_figure, run_rows
     from midflight.plot.style import check_format, figure_bytes
 
     suffix = check_format(Path(out))
-    figure = run_figure(
-        histories(plan, flow=flow, run=run, schemes=schemes, policies=policies), **how
-    )
-    with open_result(Path(out), binary=True) as file:
+    found = histories(plan, flow=flow, run=run, schemes=schemes, policies=policies)
+    figure = run_figure(found, **how)
+    drawn = {name: how[name] for name in ("kind", "from_s", "until_s")}
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
+        write_rows(table, HEAD, run_rows(found, **drawn))
+
+
+def result_kind(words: Sequence[str] | None) -> str:
+    """Return the kind of a figure of results, of which there is one."""
+    from midflight.plot.spread import SPREADS
+
+    accepted = ("median", *SPREADS)
+    found = words or ["median"]
+    if len(found) > 1:
+        raise UserError(f"--kind {', '.join(found)}: a figure of results is of one kind")
+    if found[0] not in accepted:
+        raise UserError(
+            f'--kind "{found[0]}" is no kind of figure of results; there are {", ".join(accepted)}'
+        )
+    return found[0]
 
 
 def plot_results(
     source: str,
     out: str,
     *,
+    kind: str,
     x: str | None,
     y: str | None,
+    value: str | None,
     by: Sequence[str],
     where: Sequence[str],
+    csv_to: str | None,
     texts: Mapping[str, Any],
 ) -> None:
     """Write the figure of a folder of results; `texts` are the words and the size of it."""
-    from midflight.plot.axis import axis_data, axis_figure, read_columns
+    from midflight.plot.axis import axis_data, axis_figure, axis_rows, read_columns
+    from midflight.plot.spread import spread_figure, spread_of, spread_rows
     from midflight.plot.style import check_format, figure_bytes
 
-    if x is None or y is None:
-        raise UserError(
-            f'"{source}" holds results: give --x, the axis, and --y, the measurement, '
-            "such as --x handoffs.0.at --y duration_ns"
-        )
+    measured = value
+    if kind != "heatmap":
+        if y is not None and value is not None:
+            raise UserError("--y and --value name the same, the measurement; give one of them")
+        measured = value if y is None else y
+    needs_x = kind != "cdf"
+    if measured is None or (needs_x and x is None) or (kind == "heatmap" and y is None):
+        examples = {
+            "cdf": "--value, the measurement, such as --value duration_ns",
+            "heatmap": "--x and --y, the axes, and --value, the measurement, such as "
+            "--x links.lte.rate --y handoffs.0.gap --value duration_ns",
+        }
+        usual = "--x, the axis, and --y, the measurement, such as --x handoffs.0.at --y duration_ns"
+        raise UserError(f'"{source}" holds results: give {examples.get(kind, usual)}')
+    if kind == "cdf" and x is not None:
+        raise UserError("the axis of a CDF is the measurement: give --value, and --by for lines")
+    if kind == "heatmap" and by:
+        raise UserError("a heat map has no lines, and --by is for lines; use --where")
     kept: dict[str, list[str]] = {}
     for word in where:
-        key, equals, value = word.partition("=")
+        key, equals, text = word.partition("=")
         if not (equals and key):
             raise UserError(f'--where "{word}" is not column=value; write for example run=0')
-        kept.setdefault(key, []).append(value)
+        kept.setdefault(key, []).append(text)
     try:
-        columns = read_columns(source, y)
+        columns = read_columns(source, measured)
     except OSError as error:
         raise UserError(f'cannot read "{source}": {error.strerror or error}') from error
     flows = list(dict.fromkeys(str(one) for one in columns.get("flow", ())))
-    if by and len(flows) > 1 and not {"flow", "scheme"} & {*by, *kept}:
+    told_apart = {"flow", "scheme"} & {*by, *kept}
+    if (by or kind == "heatmap") and len(flows) > 1 and not told_apart:
         note(
             f"{', '.join(flows)} are taken together; --by flow or --where flow=NAME tells them "
             "apart"
         )
-    figure = axis_figure(axis_data(columns, x=x, y=y, by=by, where=kept), **texts)
-    with open_result(Path(out), binary=True) as file:
+    rows: Iterable[Sequence[object]]
+    if kind == "median":
+        data = axis_data(columns, x=str(x), y=measured, by=by, where=kept)
+        figure, rows = axis_figure(data, **texts), axis_rows(data)
+    else:
+        spread = spread_of(columns, kind, value=measured, x=x, y=y, by=by, where=kept)
+        figure, rows = spread_figure(spread, **texts), spread_rows(spread)
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, check_format(Path(out))))
+        head, *rest = rows
+        write_rows(table, [str(one) for one in head], rest)
     note(f"written to {out}")
 
 

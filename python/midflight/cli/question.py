@@ -36,6 +36,7 @@ from midflight.cli.watched import (
     QlogOption,
     RunFiles,
     RunOption,
+    SamplesOption,
     SnaplenOption,
     TraceOption,
 )
@@ -249,12 +250,13 @@ OUTPUTS: tuple[tuple[str, Any, Any], ...] = (
     ("trace", TraceOption, None),
     ("pcap", PcapOption, None),
     ("qlog", QlogOption, None),
+    ("samples", SamplesOption, None),
     ("plot", PlotOption, None),
     ("flow", FlowOption, None),
     ("run", RunOption, "0"),
     ("snaplen", SnaplenOption, "128"),
 )
-WATCHED = ("trace", "pcap", "qlog", "plot", "flow", "run", "snaplen")
+WATCHED = ("trace", "pcap", "qlog", "samples", "plot", "flow", "run", "snaplen")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from midflight.cli.watched import (
     QlogOption,
     RunFiles,
     RunOption,
+    SamplesOption,
     SnaplenOption,
     TraceOption,
 )
@@ -57,6 +58,7 @@ def reproduce(
     trace: TraceOption = None,
     pcap: PcapOption = None,
     qlog: QlogOption = None,
+    samples: SamplesOption = None,
     flow: FlowOption = None,
     of_run: RunOption = "0",
     snaplen: SnaplenOption = "128",
@@ -80,7 +82,14 @@ def reproduce(
 
     select_figures(studies.load(name), figure)
     watched = RunFiles(
-        trace=trace, pcap=pcap, qlog=qlog, plot=None, flow=flow, run=of_run, snaplen=snaplen
+        trace=trace,
+        pcap=pcap,
+        qlog=qlog,
+        samples=samples,
+        plot=None,
+        flow=flow,
+        run=of_run,
+        snaplen=snaplen,
     )
     one_run = run_to_watch(name, figure, job, watched)
     lacking = missing()

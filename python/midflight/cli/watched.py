@@ -24,6 +24,7 @@ __all__ = [
     "QlogOption",
     "RunFiles",
     "RunOption",
+    "SamplesOption",
     "SnaplenOption",
     "TraceOption",
 ]
@@ -53,13 +54,22 @@ QlogOption: TypeAlias = Annotated[
         help="Write the recovery of each flow in one run as qlog's events to DIR/FLOW.sqlog.",
     ),
 ]
+SamplesOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--samples",
+        metavar="DIR",
+        help="Write the links and the senders of one run at equal intervals as CSV to "
+        "DIR/links.csv and DIR/senders.csv.",
+    ),
+]
 PlotOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--plot",
         metavar="FILE",
-        help="Draw a flow in one run over time, as .png, .svg or .pdf; `midflight plot` has more "
-        "options.",
+        help="Draw a flow in one run over time, as .png, .svg, .pdf or .pgf; `midflight plot` has "
+        "more options.",
     ),
 ]
 FlowOption: TypeAlias = Annotated[
@@ -74,7 +84,9 @@ FlowOption: TypeAlias = Annotated[
 RunOption: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--run", metavar="N", help="The run for --trace, --pcap, --qlog and --plot, from 0."
+        "--run",
+        metavar="N",
+        help="The run for --trace, --pcap, --qlog, --samples and --plot, from 0.",
     ),
 ]
 SnaplenOption: TypeAlias = Annotated[
@@ -95,6 +107,7 @@ class RunFiles:
         trace: str | None,
         pcap: str | None,
         qlog: str | None,
+        samples: str | None,
         plot: str | None,
         flow: str | None,
         run: str,
@@ -109,7 +122,7 @@ class RunFiles:
             from midflight.plot.style import check_format
 
             check_format(Path(plot))
-        self.folders = {"--trace": trace, "--pcap": pcap, "--qlog": qlog}
+        self.folders = {"--trace": trace, "--pcap": pcap, "--qlog": qlog, "--samples": samples}
         self.plot, self.flow = plot, flow
         self.run = read_whole("--run", run, 0, 2**63 - 1)
         self.snaplen = read_whole("--snaplen", snaplen, 0, 262_144)
@@ -135,9 +148,11 @@ class RunFiles:
             made["--trace"] as traces,
             made["--pcap"] as pcaps,
             made["--qlog"] as qlogs,
+            made["--samples"] as samples,
             figure as file,
         ):
-            yield {"--trace": traces, "--pcap": pcaps, "--qlog": qlogs, "--plot": file}
+            found = {"--trace": traces, "--pcap": pcaps, "--qlog": qlogs, "--samples": samples}
+            yield {**found, "--plot": file}
 
     def write(
         self, places: Mapping[str, Any], setup: Callable[[int], Setup], source: RunSource
@@ -165,6 +180,12 @@ class RunFiles:
                 with open_result(folder / f"{name}{SUFFIX}") as file:
                     write_qlog(asked, name, file)
             tell("qlog", folder, [f"{name}{SUFFIX}" for name in names])
+        if (folder := places["--samples"]) is not None:
+            tables = dict(zip(("links.csv", "senders.csv"), asked.samples(), strict=True))
+            for name, table in tables.items():
+                with open_result(folder / name) as file:
+                    write_table(table, file)
+            tell("samples", folder, list(tables))
         if (file := places["--plot"]) is not None:
             from midflight.plot.history import histories
             from midflight.plot.run import run_figure

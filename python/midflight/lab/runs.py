@@ -93,6 +93,10 @@ class KernelRun:
         """Return every event of a flow, with the columns of `Setup.trace`."""
         return self.setup.lab_trace(self.packets, flow=flow, turns=self.turns)
 
+    def samples(self, *, every_ns: int | None = None, **_: Any) -> tuple[Table, Table]:
+        """Return the links and the senders, with the columns of `Setup.samples`."""
+        return self.setup.lab_samples(self.packets, every_ns=every_ns)
+
     def events(self, *, flow: str | None = None, **_: Any) -> Events:
         """Return every event of a flow with the sender before it, for `midflight.qlog`."""
         return self.setup.lab_events(self.packets, flow=flow, turns=self.turns)

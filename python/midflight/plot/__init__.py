@@ -1,7 +1,8 @@
 """Figures of papers, one module for each kind, and figures of your own runs.
 
-`plot_run` draws a flow of a scenario over time, `plot_page` writes the interactive page of it, and
-`plot_axis` draws the measurements of a sweep.
+`plot_run` draws a flow of a scenario over time, `plot_over_time` throughput, queues, delays and
+windows of several flows, and `plot_page` writes the interactive page; `plot_axis` draws the
+measurements of a sweep over an axis, and `plot_spread` how they are distributed.
 
 Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
 kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
@@ -18,8 +19,10 @@ from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator
 from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
 from midflight.plot.page import plot_page
+from midflight.plot.panels import plot_over_time
 from midflight.plot.quartiles import Series, quartile_plot
 from midflight.plot.run import plot_run
+from midflight.plot.spread import plot_spread
 from midflight.plot.states import State, Transition, state_plot
 from midflight.plot.style import (
     COLUMN_IN,
@@ -65,8 +68,10 @@ __all__ = [
     "indicator_plot",
     "line_plot",
     "plot_axis",
+    "plot_over_time",
     "plot_page",
     "plot_run",
+    "plot_spread",
     "quartile_plot",
     "sequence_plot",
     "state_plot",

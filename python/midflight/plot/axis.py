@@ -6,10 +6,10 @@ key, and columns of measurements (`flows.csv`, `phases.csv`).
 
 from __future__ import annotations
 
-import csv
+import csv as csv_files
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from pathlib import Path
@@ -25,12 +25,14 @@ from midflight.plot.style import (
     Look,
     Size,
     check_format,
+    chosen_style,
     figure_bytes,
     legend,
     size_in,
     style,
     text_width,
     wrapped,
+    write_csv,
 )
 from midflight.refusal import refusal
 from midflight.results import Quartiles, quartiles
@@ -42,7 +44,24 @@ if TYPE_CHECKING:
 
     from midflight._core import MidflightError, Table
 
-__all__ = ["AxisData", "axis_data", "axis_figure", "plot_axis", "read_columns"]
+__all__ = [
+    "AxisData",
+    "Columns",
+    "axis_data",
+    "axis_figure",
+    "axis_places",
+    "axis_rows",
+    "kept_rows",
+    "missing_column",
+    "name_categories",
+    "one_line_name",
+    "ordered",
+    "plot_axis",
+    "read_columns",
+    "shown_number",
+    "text_of",
+    "unit_of",
+]
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
@@ -108,8 +127,12 @@ def plot_axis(
     xlabel: str | None = None,
     ylabel: str | None = None,
     size: Size | None = None,
+    look: str | None = None,
+    font: str | None = None,
+    csv: str | Path | None = None,
 ) -> Path:
-    """Draw the quartiles of a measurement over an axis into a .png, .svg or .pdf file; return it.
+    """Draw the quartiles of a measurement over an axis into a .png, .svg, .pdf or .pgf file; return
+    it.
 
     `source` is a folder of results, a CSV or Parquet file, columns by their names, or a
     `Table`. `x` is the column along the axis, such as "handoffs.0.at"; `y` the measurement, of
@@ -120,7 +143,8 @@ def plot_axis(
     finish, counts as longer than every other; other missing values are left out.
 
     `title` is put above, `xlabel` and `ylabel` are in place of what the columns are called.
-    `size` is "single" or "double" (column), or inches: a width, or width and height.
+    `size` is "single" or "double" (column), or inches: a width, or width and height. `look` is
+    "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file for what is drawn.
 
     Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
     """
@@ -133,8 +157,13 @@ def plot_axis(
     else:
         columns = {name: source.column(name) for name in source.column_names}
     data = axis_data(columns, x=x, y=y, by=by, where=where)
-    figure = axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
-    path.write_bytes(figure_bytes(figure, suffix))
+    with chosen_style(look, font):
+        figure = axis_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+        drawn = figure_bytes(figure, suffix)
+    path.write_bytes(drawn)
+    if csv is not None:
+        head, *rows = axis_rows(data)
+        write_csv(Path(csv), [str(one) for one in head], rows)
     return path
 
 
@@ -161,10 +190,10 @@ def read_columns(source: str | Path, y: str) -> Columns:
             f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
             "as .csv or .parquet"
         )
-    raise _no_column("--y", y, seen)
+    raise missing_column("--y", y, seen)
 
 
-def _no_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
+def missing_column(option: str, name: str, columns: Iterable[str]) -> MidflightError:
     accepted = ", ".join(columns)
     return refusal(
         f'{option}: there is no column "{name}"; there are {accepted}',
@@ -186,7 +215,7 @@ def _read_table(file: Path) -> Columns:
 
     try:
         return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
-    except (ValueError, IndexError, csv.Error) as error:
+    except (ValueError, IndexError, csv_files.Error) as error:
         kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
         raise MidflightError(f'"{file}" is not a table in {kind}') from error
 
@@ -200,7 +229,7 @@ def _read_parquet(file: Path) -> Columns:
 
 def _read_csv(file: Path) -> Columns:
     with file.open(newline="", encoding="utf-8") as text:
-        reader = csv.reader(text)
+        reader = csv_files.reader(text)
         names = next(reader, [])
         rows = list(reader)
     return {name: [plain_text(row[place]) for row in rows] for place, name in enumerate(names)}
@@ -224,27 +253,27 @@ def axis_data(
     options = {x: "--x", y: "--y"} | dict.fromkeys(by, "--by") | dict.fromkeys(kept, "--where")
     for name, option in options.items():
         if name not in columns:
-            raise _no_column(option, name, columns)
-    rows = _kept_rows(columns, len(columns[y]), kept)
+            raise missing_column(option, name, columns)
+    rows = kept_rows(columns, len(columns[y]), kept)
     flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
     if not by and x != "flow" and len(flows) > 1:
         by = ["flow"]
-    values = {row: _number(columns[y][row], y) for row in rows}
-    places, categories, unit = _axis(_order(columns, rows, x, kept), x)
+    values = {row: shown_number(columns[y][row], y) for row in rows}
+    places, categories, unit = axis_places(ordered(columns, rows, x, kept), x)
     grouped: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for row in rows:
-        key = tuple(_text(columns[name][row]) for name in by)
-        grouped.setdefault(key, {}).setdefault(_text(columns[x][row]), []).append(values[row])
+        key = tuple(text_of(columns[name][row]) for name in by)
+        grouped.setdefault(key, {}).setdefault(text_of(columns[x][row]), []).append(values[row])
     if len(grouped) > len(SERIES):
         raise MidflightError(
             f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
             "keep fewer with --where, or give another --by"
         )
-    orders = [_order(columns, rows, name, kept) for name in by]
+    orders = [ordered(columns, rows, name, kept) for name in by]
     is_time, lines = y.endswith("_ns"), []
     for key in filter(grouped.__contains__, product(*orders)):
         found = grouped[key]
-        line = Line(", ".join(key) if by else _alone(columns, rows, x, kept))
+        line = Line(", ".join(key) if by else one_line_name(columns, rows, x, kept))
         for text in sorted(found, key=lambda text: places[text]):
             known = [one for one in found[text] if not math.isnan(one)]
             if not known and not is_time:
@@ -256,19 +285,19 @@ def axis_data(
         lines.append(line)
     return AxisData(
         with_unit(column_name(x), unit),
-        with_unit(column_name(y), _scale(y)[0]),
+        with_unit(column_name(y), unit_of(y)[0]),
         lines,
         categories,
         ", ".join(column_name(name) for name in by),
     )
 
 
-def _kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
+def kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) -> list[int]:
     """The rows that have one of the values of each column."""
 
     rows = list(range(count))
     for name, values in kept.items():
-        present = dict.fromkeys(_text(columns[name][row]) for row in rows)
+        present = dict.fromkeys(text_of(columns[name][row]) for row in rows)
         for value in values:
             if value not in present:
                 raise refusal(
@@ -277,23 +306,25 @@ def _kept_rows(columns: Columns, count: int, kept: Mapping[str, Sequence[str]]) 
                     value=value,
                     accepted=_some(present),
                 )
-        rows = [row for row in rows if _text(columns[name][row]) in values]
+        rows = [row for row in rows if text_of(columns[name][row]) in values]
     return rows
 
 
-def _order(
+def ordered(
     columns: Columns, rows: Sequence[int], name: str, kept: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """The values of a column in the order to show them in: as asked for, or as they come."""
-    present = [_text(columns[name][row]) for row in rows]
+    present = [text_of(columns[name][row]) for row in rows]
     return list(dict.fromkeys([*kept.get(name, ()), *present]))
 
 
-def _alone(columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]) -> str:
+def one_line_name(
+    columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Sequence[str]]
+) -> str:
     """What a line is that stands alone: its flow and scheme if it is of one, and what was kept."""
     words = []
     for name in dict.fromkeys(("flow", "scheme", *kept)):
-        values = _order(columns, rows, name, kept) if name in columns and name != x else []
+        values = ordered(columns, rows, name, kept) if name in columns and name != x else []
         text = " or ".join(values)
         if not values or (len(values) > 1 and name not in kept) or text in words:
             continue
@@ -302,7 +333,7 @@ def _alone(columns: Columns, rows: Sequence[int], x: str, kept: Mapping[str, Seq
     return ", ".join(words)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -311,13 +342,13 @@ def _some(values: Iterable[str], most: int = 12) -> str:
     return ", ".join(values[:most]) + (" ..." if len(values) > most else "")
 
 
-def _number(value: Any, name: str) -> float:
+def shown_number(value: Any, name: str) -> float:
     """A measurement in the unit that it is shown in; nan where it is missing."""
 
     if value is None or value == "":
         return math.nan
     try:
-        return float(value) * _scale(name)[1]
+        return float(value) * unit_of(name)[1]
     except ValueError:
         raise refusal(
             f'--y: "{name}" has no numbers, but for example "{value}"; '
@@ -328,12 +359,14 @@ def _number(value: Any, name: str) -> float:
         ) from None
 
 
-def _scale(name: str) -> tuple[str, float]:
+def unit_of(name: str) -> tuple[str, float]:
     """The unit that a column is shown in, and what one of it is then."""
     return next((SCALES[end] for end in SCALES if name.endswith(end)), ("", 1.0))
 
 
-def _axis(texts: Sequence[str], name: str) -> tuple[dict[str, float], Sequence[str] | None, str]:
+def axis_places(
+    texts: Sequence[str], name: str
+) -> tuple[dict[str, float], Sequence[str] | None, str]:
     """The place of each value on the axis; its names if they are no numbers; the unit.
 
     A number that stands alone makes no axis, and is a name.
@@ -345,7 +378,7 @@ def _axis(texts: Sequence[str], name: str) -> tuple[dict[str, float], Sequence[s
             # Shown in the unit of most values.
             used = [m[2] for m in found if m]
             unit = max(units, key=used.count)
-            scaled = _scale(name) if unit == "" else (unit, 1 / units[unit])
+            scaled = unit_of(name) if unit == "" else (unit, 1 / units[unit])
             return {text: exact[text] * scaled[1] for text in texts}, None, scaled[0]
     return {text: float(place) for place, text in enumerate(texts)}, list(texts), ""
 
@@ -389,7 +422,7 @@ def axis_figure(
                 _whiskers(axes, line, look, x + offset, top)
             mark_endless(axes, x + offset, np.array([one[2] for one in line.points]), top, look)
         if data.categories is not None:
-            _name_categories(axes, data.categories, width)
+            name_categories(axes, data.categories, width)
         axes.set_ylim(_bottom(min(finite, default=top), top), top)
         for put, text, room in (
             (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
@@ -402,6 +435,17 @@ def axis_figure(
             entries = dict(zip(labels, handles, strict=True))
             legend(figure, entries, loc="outside upper center", title=data.lines_title)
     return figure
+
+
+def axis_rows(data: AxisData) -> Iterator[Sequence[object]]:
+    """Yield the head of a table of what `axis_figure` draws, and its rows."""
+    shares = (f"{one} of {data.y_title}" for one in ("p25", "median", "p75"))
+    yield ("line", data.x_title, *shares, "runs", "missing")
+    for line in data.lines:
+        each = zip(line.x, line.points, line.runs, line.missing, strict=True)
+        for x, points, runs, missing in each:
+            place = x if data.categories is None else data.categories[int(x)]
+            yield (line.label, place, *points, runs, missing)
 
 
 def _bottom(least: float, top: float) -> float:
@@ -426,7 +470,7 @@ def _dodge(data: AxisData, width_in: float) -> float:
     return min(_APART_PT * point, _SHARE_OF_STEP * nearest / lines)
 
 
-def _name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
+def name_categories(axes: Axes, categories: Sequence[str], width_in: float) -> None:
     room = (width_in - 0.6) * 72 / max(1, len(categories))
     turned = any(text_width(name, 7) > room for name in categories)
     axes.set_xticks(

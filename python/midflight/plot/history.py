@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -143,11 +143,19 @@ class History:
     """
 
     def __init__(
-        self, label: str, table: Table, moments: Moments, *, flow: str = "", alone: bool = True
+        self,
+        label: str,
+        table: Table,
+        moments: Moments,
+        *,
+        flow: str = "",
+        alone: bool = True,
+        senders: Callable[[], Table] | None = None,
     ) -> None:
         """Take the whole of a `Plan.trace` table; `moments` are those of its scenario.
 
-        `flow` is the flow's name, `alone` whether it is the scenario's only one.
+        `flow` is the flow's name, `alone` whether it is the scenario's only one; `senders` gives
+        the senders at intervals (`Setup.samples`), if they are asked for.
         """
         self.label = label
         self.flow, self.alone = flow, alone
@@ -162,7 +170,7 @@ class History:
         names, code = np.unique(events.astype(str), return_inverse=True)
         for number, name in enumerate(names):
             self._rows[str(name)] = np.flatnonzero(code == number)
-        self._moments = moments
+        self._moments, self._senders = moments, senders
 
     def __len__(self) -> int:
         return len(self._time)
@@ -183,6 +191,19 @@ class History:
     def details(self, *events: str) -> list[str]:
         """What is said of them besides."""
         return [str(one) for one in self._detail[self.rows(*events)]]
+
+    def column(self, name: str, *events: str) -> NDArray[Any]:
+        """What a column of the trace has for these events."""
+        found: NDArray[Any] = self._table.numpy(name)[self.rows(*events)]
+        return found
+
+    def sizes(self, *events: str) -> Values:
+        """The bytes of packets on the wire; nan where they are not told."""
+        return self.column("bytes", *events).astype(np.float64)
+
+    def sent_ns(self, *events: str) -> Values:
+        """When what arrives was sent, in nanoseconds; nan where that is not told."""
+        return self.column("sent_ns", *events).astype(np.float64)
 
     def steps(self, event: str) -> Steps:
         """The values that an event tells of, each until the next; infinite ones left out."""
@@ -215,6 +236,30 @@ class History:
         sent = np.maximum.accumulate(np.where(is_ack, -1.0, value))
         acked = np.maximum.accumulate(np.where(is_ack, value, -1.0))
         return Steps(self._time[rows], np.maximum(0.0, sent - acked))
+
+    @cached_property
+    def pipe(self) -> Steps:
+        """Segments that the sender takes to be in the network, at intervals; none if unknown."""
+        table = None if self._senders is None else self._senders()
+        if table is None:
+            return Steps(np.empty(0, np.int64), np.empty(0))
+        rows = np.flatnonzero(table.numpy("flow").astype(str) == self.flow)
+        rows = rows[table.numpy("time_ns")[rows] <= self.end_ns]
+        value = table.numpy("pipe")[rows].astype(np.float64)
+        new = np.concatenate([[True], np.diff(value) != 0])[: len(value)]
+        return Steps(table.numpy("time_ns")[rows][new], value[new])
+
+    @cached_property
+    def hides_window(self) -> bool:
+        """Whether the flight is for some time far above the window, as what a timeout has given up
+        counts as outstanding.
+        """
+        cwnd = self.steps("cwnd")
+        if not len(cwnd.value) or not len(self.flight.value):
+            return False
+        places = np.searchsorted(cwnd.time_ns, self.flight.time_ns, side="right") - 1
+        window = np.where(places >= 0, cwnd.value[places], np.inf)
+        return bool((self.flight.value > 1.25 * window + 2).any())
 
     @cached_property
     def lost(self) -> NDArray[np.int64]:
@@ -294,7 +339,13 @@ def histories(
     for scheme, setup in setups_of(source, flow, run, schemes, policies):
         names = [one["name"] for one in setup.flows]
         how: Any = {"flow": flow if flow is not None else names[0], "alone": len(names) == 1}
-        found.append(History(scheme, setup.trace(flow=flow), Moments(setup), **how))
+
+        def senders(setup: Setup = setup) -> Table:
+            return setup.samples()[1]
+
+        found.append(
+            History(scheme, setup.trace(flow=flow), Moments(setup), senders=senders, **how)
+        )
     return found
 
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from midflight.plot.history import (
     NS_PER_S,
     History,
-    Moment,
     RunSource,
     Steps,
     histories,
     time_shown,
 )
-from midflight.plot.labels import LABEL_PT, EventNames
+from midflight.plot.labels import EventNames
+from midflight.plot.room import (
+    HEAD,
+    MOST_VECTORS,
+    Room,
+    draw_dots,
+    draw_moments,
+    label_levels,
+    plain_log,
+)
 from midflight.plot.style import (
     DARK,
     LIGHT,
@@ -29,12 +35,13 @@ from midflight.plot.style import (
     Size,
     arrange,
     check_format,
+    chosen_style,
     figure_bytes,
     legend,
     size_in,
     style,
-    text_width,
     wrapped,
+    write_csv,
 )
 from midflight.refusal import refusal
 
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
 
     from midflight.policy import Policies
 
-__all__ = ["KINDS", "MOST_PANELS", "Kind", "plot_run", "run_figure"]
+__all__ = ["KINDS", "MOST_PANELS", "Kind", "plot_run", "run_figure", "run_rows"]
 
 Kind: TypeAlias = Literal["time-sequence", "window", "both"]
 KINDS: Sequence[Kind] = ("time-sequence", "window", "both")
@@ -52,12 +59,6 @@ KINDS: Sequence[Kind] = ("time-sequence", "window", "both")
 #: More runs side by side cannot be read on a page.
 MOST_PANELS = 4
 
-#: Dots are told apart on a grid of so many to the inch, a little finer than the eye does in print.
-_GRID_PER_IN = 150
-#: With more dots than this a panel's dots become an image within the figure.
-_MOST_VECTORS = 3000
-#: Handoffs and changes that are marked one by one.
-MOST_MARKS = 60
 _MOST_NAMED = 8
 
 
@@ -75,8 +76,13 @@ def plot_run(
     segments: tuple[int, int] | None = None,
     title: str | None = None,
     size: Size | None = None,
+    look: str | None = None,
+    font: str | None = None,
+    csv: str | Path | None = None,
 ) -> Path:
-    """Draw a flow of a scenario's run over time into a .png, .svg or .pdf file; return its path.
+    """Draw a flow of a scenario's run over time into a .png, .svg, .pdf or .pgf file.
+
+    Returns its path.
 
     `source` is a `Scenario`, a `Plan`, a file, or the name of a starter. `flow` is the name of
     a flow (default: the first), `run` the number of the run. With `schemes` the flow has each
@@ -84,23 +90,21 @@ def plot_run(
     "time-sequence", "window" (with the timer below) or "both". `from_s` and `until_s` are
     seconds from the start of the run, `segments` the range of segment numbers; what is left out
     is all there is. `title` is put above; `size` is "single" or "double" (column, the usual
-    one), or inches: a width, or width and height.
+    one), or inches: a width, or width and height. `look` is "plain" or "paper", `font` "sans",
+    "serif" or "latex". `csv` is a file for all that is drawn.
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
     path = Path(path)
     suffix = check_format(path)
     found = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
-    figure = run_figure(
-        found,
-        kind=kind,
-        from_s=from_s,
-        until_s=until_s,
-        segments=segments,
-        title=title,
-        size=size,
-    )
-    path.write_bytes(figure_bytes(figure, suffix))
+    drawn: dict[str, Any] = {"kind": kind, "from_s": from_s, "until_s": until_s}
+    with chosen_style(look, font):
+        figure = run_figure(found, segments=segments, title=title, size=size, **drawn)
+        data = figure_bytes(figure, suffix)
+    path.write_bytes(data)
+    if csv is not None:
+        write_csv(Path(csv), HEAD, run_rows(found, **drawn))
     return path
 
 
@@ -149,7 +153,7 @@ def run_figure(
         entries: dict[str, Any] = {}
         sequence = grid[0] if kind != "window" else []
         windows, timers = (grid[-2], grid[-1]) if kind != "time-sequence" else ([], [])
-        room = _Room(max(0.5, width / len(runs) - 0.55), window)
+        room = Room(max(0.5, width / len(runs) - 0.55), window)
         for axes, one in zip(sequence, runs, strict=False):
             _time_sequence(axes, one, room)
         for axes, one in zip(windows, runs, strict=False):
@@ -159,11 +163,11 @@ def run_figure(
         _limits(grid[0][0], room, sequence, windows, timers, runs, segments)
         for row in grid:
             for axes, one in zip(row, runs, strict=True):
-                _moments(axes, one.moments, room, named=axes in grid[0])
+                draw_moments(axes, one.moments, room, named=axes in grid[0])
                 handles, labels = axes.get_legend_handles_labels()
                 entries |= dict(zip(labels, handles, strict=True))
         for axes, one in zip(grid[0], runs, strict=True):
-            levels = _levels(one.moments, room)
+            levels = label_levels(one.moments, room)
             axes.set_title(one.title, loc="left", pad=7 + 9 * levels, fontweight="bold")
         for axes in grid[-1]:
             axes.set_xlabel("Time (s)")
@@ -179,125 +183,58 @@ def run_figure(
     return figure
 
 
-@dataclass(frozen=True)
-class _Room:
-    """What a panel has room for: its width in inches, and the time that it shows in seconds."""
-
-    width_in: float
-    window: tuple[float, float]
-
-    @property
-    def columns(self) -> int:
-        return max(1, int(self.width_in * _GRID_PER_IN))
-
-    def seen(self, time_ns: NDArray[np.int64]) -> slice:
-        """The places of ascending times that are shown."""
-        start, end = (one * NS_PER_S for one in self.window)
-        low, high = np.searchsorted(time_ns, [start, end], side="left")
-        return slice(int(low), int(high))
-
-    def dots(
-        self, time_ns: NDArray[np.int64], value: NDArray[np.float64], height_in: float = 2.6
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The dots to be drawn, in seconds: one of those that would cover each other."""
-        seen = self.seen(time_ns)
-        time, value = time_ns[seen] / NS_PER_S, value[seen]
-        if len(time) <= _MOST_VECTORS:
-            return time, value
-        start, end = self.window
-        low, high = float(value.min()), float(value.max())
-        column = ((time - start) / (end - start) * self.columns).astype(np.int64)
-        lines = int(height_in * _GRID_PER_IN)
-        line = ((value - low) / max(high - low, 1e-9) * lines).astype(np.int64)
-        _, first = np.unique(column * (lines + 1) + line, return_index=True)
-        first.sort()
-        return time[first], value[first]
-
-    def steps(self, steps: Steps, end_ns: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A step line in seconds, from what holds when the time shown begins to the run's end.
-
-        Of many steps in a column of the grid its first, least, greatest and last.
-        """
-        seen = self.seen(steps.time_ns)
-        start, end = self.window
-        time, value = steps.time_ns[seen] / NS_PER_S, steps.value[seen]
-        if seen.start > 0:
-            time = np.concatenate([[start], time])
-            value = np.concatenate([steps.value[seen.start - 1 : seen.start], value])
-        if len(time) == 0:
-            return time, value
-        if len(time) > 4 * self.columns:
-            column = ((time - start) / (end - start) * self.columns).astype(np.int64)
-            kept = _extremes(column, value)
-            time, value = time[kept], value[kept]
-        last = min(end, max(time[-1], end_ns / NS_PER_S))
-        return np.append(time, last), np.append(value, value[-1])
-
-    def labels(self, moments: Iterable[Moment]) -> list[tuple[Moment, int]]:
-        """The moments whose names there is room for, with the level that they stand on.
-
-        What a link is in use for comes before what is lost.
-        """
-        taken: list[list[tuple[float, float]]] = [[], []]
-        found = []
-        point = self.width_in * 72 / (self.window[1] - self.window[0])
-        shown = [one for one in moments if self.shows(one.time_ns)]
-        for kind in ("make", "break"):
-            for one in shown:
-                if one.kind != kind:
-                    continue
-                middle = (one.time_ns / NS_PER_S - self.window[0]) * point
-                half = text_width(one.label, LABEL_PT) / 2 + 2
-                if middle - half < -20 or middle + half > self.width_in * 72 + 20:
-                    continue
-                for level, places in enumerate(taken):
-                    if all(middle + half < a or middle - half > b for a, b in places):
-                        places.append((middle - half, middle + half))
-                        found.append((one, level))
-                        break
-        return found
-
-    def shows(self, time_ns: int) -> bool:
-        return self.window[0] <= time_ns / NS_PER_S < self.window[1]
+def run_rows(
+    runs: Sequence[History],
+    *,
+    kind: Kind = "both",
+    from_s: float | None = None,
+    until_s: float | None = None,
+) -> Iterator[Sequence[object]]:
+    """Yield what `run_figure` draws as rows with the columns of `HEAD`."""
+    window = time_shown(runs, from_s, until_s)
+    room = Room(1.0, window)
+    for one in runs:
+        found: list[tuple[str, str, str, Any, Any]] = []
+        if kind != "window":
+            for line, events in (
+                ("new segment", ("send",)),
+                ("retransmission", ("rexmit", "window_probe")),
+                ("ACK", ("ack",)),
+            ):
+                at, value = one.times(*events), one.values(*events)
+                found.append(("time-sequence", "segments", line, at, value))
+            at, value, _ = one.lost_segments()
+            found.append(("time-sequence", "segments", "lost", at, value))
+        if kind != "time-sequence":
+            for line, steps in (
+                ("flight", one.flight),
+                ("cwnd", one.steps("cwnd")),
+                ("ssthresh", one.steps("ssthresh")),
+                *((("pipe", one.pipe),) if one.hides_window else ()),
+            ):
+                found.append(("window", "segments", line, steps.time_ns, steps.value))
+            for line, event in (("RTO", "rto_value"), ("RTT sample", "rtt_sample")):
+                steps = one.steps(event)
+                found.append(("timer", "s", line, steps.time_ns, steps.value))
+        for panel, unit, line, at, value in found:
+            seen = room.seen(at)
+            words = (panel, unit, line, one.flow, one.label, "")
+            each = zip((at[seen] / NS_PER_S).tolist(), value[seen].tolist(), strict=True)
+            yield from ((*words, *pair, "", "") for pair in each)
 
 
-def _extremes(column: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The places of the first, least, greatest and last value of each column."""
-    edges = np.flatnonzero(np.diff(column)) + 1
-    starts = np.concatenate([[0], edges])
-    ends = np.concatenate([edges, [len(column)]])
-    kept = [starts, ends - 1]
-    for order in (np.lexsort((value, column)), np.lexsort((-value, column))):
-        kept.append(order[starts])
-    return np.unique(np.concatenate(kept))
-
-
-def _dots(axes: Axes, time: Any, value: Any, label: str, order: float, **how: Any) -> None:
-    if len(time) == 0:
-        return
-    axes.plot(
-        time,
-        value,
-        linestyle="none",
-        label=label,
-        zorder=order,
-        rasterized=len(time) >= _MOST_VECTORS,
-        **how,
-    )
-
-
-def _time_sequence(axes: Axes, one: History, room: _Room) -> None:
+def _time_sequence(axes: Axes, one: History, room: Room) -> None:
     """Segments when they are sent, ACKs when they reach the sender, and losses when they happen."""
-    many = len(one.times("send")[room.seen(one.times("send"))]) > _MOST_VECTORS / 3
+    many = len(one.times("send")[room.seen(one.times("send"))]) > MOST_VECTORS / 3
     small = 0.6 if many else 1.0
     # What is lost or sent again is what a reader looks for, and stays whole.
     acks = room.dots(one.times("ack"), one.values("ack"))
-    _dots(axes, *acks, "ACK", 2, marker="_", ms=3.4 * small, mec="0.45", mew=0.7)
+    draw_dots(axes, *acks, "ACK", 2, marker="_", ms=3.4 * small, mec="0.45", mew=0.7)
     sent = room.dots(one.times("send"), one.values("send"))
-    _dots(axes, *sent, "new segment", 3, marker="o", ms=2.3 * small, mfc=DARK, mew=0)
+    draw_dots(axes, *sent, "new segment", 3, marker="o", ms=2.3 * small, mfc=DARK, mew=0)
     again = ("rexmit", "window_probe")
     repeated = room.dots(one.times(*again), one.values(*again))
-    _dots(
+    draw_dots(
         axes,
         *repeated,
         "retransmission",
@@ -309,11 +246,11 @@ def _time_sequence(axes: Axes, one: History, room: _Room) -> None:
         mew=0.9,
     )
     lost = room.dots(*one.lost_segments()[:2])
-    _dots(axes, *lost, "lost", 5, marker="x", ms=3.4 * math.sqrt(small), mec="black", mew=0.8)
+    draw_dots(axes, *lost, "lost", 5, marker="x", ms=3.4 * math.sqrt(small), mec="black", mew=0.8)
     axes.grid(True, axis="x")
 
 
-def _named_events(axes: Axes, one: History, room: _Room, segments: tuple[int, int] | None) -> None:
+def _named_events(axes: Axes, one: History, room: Room, segments: tuple[int, int] | None) -> None:
     """Write timeouts and fast retransmits beside their segments while there are few of them.
 
     The first of several that leave no room for each other has its name.
@@ -331,7 +268,7 @@ def _named_events(axes: Axes, one: History, room: _Room, segments: tuple[int, in
         names.write(at, segment, text)
 
 
-def _window_panel(axes: Axes, one: History, room: _Room) -> None:
+def _window_panel(axes: Axes, one: History, room: Room) -> None:
     """cwnd, ssthresh and what is in flight."""
     time, value = room.steps(one.flight, one.end_ns)
     axes.fill_between(
@@ -342,14 +279,18 @@ def _window_panel(axes: Axes, one: History, room: _Room) -> None:
         linewidth=0,
         label="flight (sent less acknowledged)",
         zorder=1,
-        rasterized=len(time) > _MOST_VECTORS,
+        rasterized=len(time) > MOST_VECTORS,
     )
     looks: Sequence[tuple[str, str, Any]] = (
         ("cwnd", DARK, "-"),
         ("ssthresh", LIGHT, (0, (4.0, 1.6))),
+        ("pipe (what the sender counts)", MIDDLE, (0, (1.0, 1.0))),
     )
     for order, (event, colour, line) in enumerate(looks, 2):
-        time, value = room.steps(one.steps(event), one.end_ns)
+        is_pipe = event.startswith("pipe")
+        if is_pipe and not one.hides_window:
+            continue
+        time, value = room.steps(one.pipe if is_pipe else one.steps(event), one.end_ns)
         if len(time) == 0:
             continue
         axes.plot(
@@ -360,7 +301,7 @@ def _window_panel(axes: Axes, one: History, room: _Room) -> None:
             drawstyle="steps-post",
             label=event,
             zorder=order,
-            rasterized=len(time) > _MOST_VECTORS,
+            rasterized=len(time) > MOST_VECTORS,
         )
     times = [order.time_ns / NS_PER_S for order in one.orders if room.shows(order.time_ns)]
     if times:
@@ -380,10 +321,10 @@ def _window_panel(axes: Axes, one: History, room: _Room) -> None:
         )
 
 
-def _timer_panel(axes: Axes, one: History, room: _Room) -> None:
+def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     """The retransmission timeout, the samples it comes from, and when it expired."""
     time, value = room.dots(one.times("rtt_sample"), one.values("rtt_sample"), 1.1)
-    _dots(axes, time, value, "RTT sample", 2, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
+    draw_dots(axes, time, value, "RTT sample", 2, marker=".", ms=2.6, mfc=MIDDLE, mew=0)
     rto = one.steps("rto_value")
     time, value = room.steps(rto, one.end_ns)
     axes.plot(
@@ -393,7 +334,7 @@ def _timer_panel(axes: Axes, one: History, room: _Room) -> None:
         drawstyle="steps-post",
         label="RTO",
         zorder=3,
-        rasterized=len(time) > _MOST_VECTORS,
+        rasterized=len(time) > MOST_VECTORS,
     )
     for spurious in (False, True):
         # The timer expires with the value that it had the moment before.
@@ -418,7 +359,7 @@ def _timer_panel(axes: Axes, one: History, room: _Room) -> None:
 
 def _limits(
     first: Axes,
-    room: _Room,
+    room: Room,
     sequence: Iterable[Axes],
     windows: Iterable[Axes],
     timers: Iterable[Axes],
@@ -456,12 +397,7 @@ def _limits(
         known = known[known > 0]
         axes.set_ylabel("RTO, RTT (s)")
         if known.size and known.max() > 12 * known.min():
-            from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=9))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
-            axes.yaxis.set_minor_formatter(NullFormatter())
+            plain_log(axes)
             axes.set_ylim(known.min() / 1.4, known.max() * 1.6)
         else:
             axes.set_ylim(0, 1.1 * float(known.max()) if known.size else 1.0)
@@ -470,102 +406,3 @@ def _limits(
 def _windows_of(one: History) -> Sequence[Steps]:
     """What the axis of windows is to hold: an ssthresh that was never set leaves it at the top."""
     return (one.steps("cwnd"), one.flight)
-
-
-def _levels(moments: Sequence[Moment], room: _Room) -> int:
-    """Return on how many levels names of moments stand."""
-    if sum(one.kind == "make" and room.shows(one.time_ns) for one in moments) > MOST_MARKS:
-        return 1
-    return 1 + max((level for _, level in room.labels(moments)), default=-1)
-
-
-def _many_moments(axes: Axes, makes: Sequence[float], room: _Room, *, named: bool) -> None:
-    """Mark a time with more handoffs and changes than lines could tell apart."""
-    first, last = min(makes), max(makes)
-    words = f"{len(makes)} handoffs or changes"
-    axes.axvspan(first, last, facecolor="0.94", edgecolor="none", zorder=0, label=words)
-    if named:
-        axes.annotate(
-            words,
-            ((max(first, room.window[0]) + min(last, room.window[1])) / 2, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 5),
-            textcoords="offset points",
-            fontsize=LABEL_PT,
-            color="0.25",
-            ha="center",
-            va="bottom",
-            annotation_clip=False,
-        )
-
-
-def _moments(axes: Axes, moments: Sequence[Moment], room: _Room, *, named: bool) -> None:
-    """Mark times without a link, links that come into use, and notices."""
-    broken: float | None = None
-    start, end = room.window
-    makes = [one.time_ns / NS_PER_S for one in moments if one.kind == "make"]
-    within = [at for at in makes if start <= at < end]
-    if len(within) > MOST_MARKS:
-        _many_moments(axes, within, room, named=named)
-        return
-    thin = len(within) > 15
-    spans = []
-    for one in moments:
-        at = one.time_ns / NS_PER_S
-        if one.kind == "break" and broken is None:
-            broken = at
-        elif one.kind == "make" and broken is not None:
-            spans.append((broken, at))
-            broken = None
-    if broken is not None:
-        spans.append((broken, end))
-    shown = [(a, b) for a, b in spans if b > start and a < end and b > a]
-    for number, (a, b) in enumerate(shown):
-        axes.axvspan(
-            max(a, start),
-            min(b, end),
-            facecolor="#f2e3c8",
-            edgecolor="none",
-            zorder=0,
-            label="no link" if number == 0 else None,
-        )
-    for number, at in enumerate(within):
-        axes.axvline(
-            at,
-            color="0.25",
-            linewidth=0.4 if thin else 0.8,
-            linestyle=(0, (5, 2)),
-            zorder=1.5,
-            label="link in use" if number == 0 else None,
-        )
-    if not named:
-        return
-    for one, level in room.labels(moments):
-        axes.annotate(
-            one.label,
-            (one.time_ns / NS_PER_S, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 5 + 8 * level),
-            textcoords="offset points",
-            fontsize=LABEL_PT,
-            color="0.25",
-            ha="center",
-            va="bottom",
-            annotation_clip=False,
-        )
-    told = [one.time_ns / NS_PER_S for one in moments if one.kind == "notice"]
-    told = [at for at in told if start <= at < end]
-    if told:
-        axes.plot(
-            told,
-            [1.0] * len(told),
-            transform=axes.get_xaxis_transform(),
-            linestyle="none",
-            marker="*",
-            ms=3 if thin else 5,
-            mfc="0.25",
-            mew=0,
-            label="notice",
-            clip_on=False,
-            zorder=6,
-        )

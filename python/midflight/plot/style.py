@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,19 +21,23 @@ __all__ = [
     "COLUMN_IN",
     "DARK",
     "FILLS",
+    "FONTS",
     "FORMATS",
     "LIGHT",
     "LOOKS",
     "MIDDLE",
     "PAGE_IN",
     "SERIES",
+    "STYLES",
     "Drawing",
     "Fill",
     "Look",
     "Size",
     "arrange",
     "check_format",
+    "chosen_style",
     "figure_bytes",
+    "is_paper",
     "legend",
     "save",
     "size_in",
@@ -53,7 +58,6 @@ _WIDTHS = {"single": COLUMN_IN, "double": PAGE_IN}
 _LEAST_IN, _MOST_IN = 1.5, 40.0
 
 _STYLE: Any = {
-    "font.family": "DejaVu Sans",
     "font.size": 7.5,
     "axes.labelsize": 7.5,
     "axes.titlesize": 7.5,
@@ -94,10 +98,68 @@ _STYLE: Any = {
 }
 
 
+#: How figures look: as on a screen and in a report, or as in a paper: letters with serifs, the
+#: width of a column, and a frame all around.
+STYLES = ("plain", "paper")
+
+_PAPER: Any = {
+    "axes.spines.top": True,
+    "axes.spines.right": True,
+    "axes.grid": False,
+    "xtick.direction": "in",
+    "ytick.direction": "in",
+    "xtick.top": True,
+    "ytick.right": True,
+}
+
+#: The letters of a figure, all from files that come with matplotlib. Those of "latex" are Computer
+#: Modern, as LaTeX has them; what they lack is taken from the next.
+FONTS: Mapping[str, Any] = {
+    "sans": {"font.family": ["DejaVu Sans"]},
+    "serif": {"font.family": ["STIXGeneral", "DejaVu Serif"], "mathtext.fontset": "stix"},
+    "latex": {
+        "font.family": ["cmr10", "STIXGeneral", "DejaVu Serif"],
+        "mathtext.fontset": "cm",
+        "axes.formatter.use_mathtext": True,
+    },
+}
+
+_CHOSEN: ContextVar[tuple[str, str]] = ContextVar("chosen", default=("plain", "sans"))
+
+
+@contextmanager
+def chosen_style(name: str | None = None, font: str | None = None) -> Iterator[None]:
+    """Draw the figures of this context in one of `STYLES`, with the letters of one of `FONTS`.
+
+    Without a font a paper has "serif". Raises `MidflightError` for a name that is none of them.
+    """
+    for option, value, known in (("--style", name, STYLES), ("--font", font, FONTS)):
+        if value is not None and value not in known:
+            accepted = ", ".join(known)
+            raise refusal(
+                f'{option}: "{value}" is none of {accepted}',
+                name=option,
+                value=value,
+                accepted=accepted,
+            )
+    name = name or "plain"
+    token = _CHOSEN.set((name, font or ("serif" if name == "paper" else "sans")))
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def is_paper() -> bool:
+    """Whether figures are drawn as for a paper."""
+    return _CHOSEN.get()[0] == "paper"
+
+
 def style() -> AbstractContextManager[None]:
     import matplotlib as mpl
 
-    return mpl.rc_context(_STYLE)
+    name, font = _CHOSEN.get()
+    return mpl.rc_context({**_STYLE, **(_PAPER if name == "paper" else {}), **FONTS[font]})
 
 
 @dataclass(frozen=True)
@@ -167,13 +229,17 @@ FILLS: Sequence[Fill] = (
 )
 
 
-@cache
 def text_width(text: str, size_pt: float) -> float:
     """The width of the widest line of a text in points."""
+    return _text_width(text, size_pt, _CHOSEN.get()[1])
+
+
+@cache
+def _text_width(text: str, size_pt: float, name: str) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
-    font = FontProperties(family=_STYLE["font.family"])
+    font = FontProperties(family=FONTS[name]["font.family"])
     lines = [line for line in text.split("\n") if line.strip()]
     widths = [TextPath((0, 0), line, size=size_pt, prop=font).get_extents().x1 for line in lines]
     return float(max(widths, default=0.0))
@@ -195,11 +261,14 @@ def wrapped(text: str, size_pt: float, width_pt: float) -> str:
 
 
 def size_in(size: Size | None, usual: tuple[float, float]) -> tuple[float, float]:
-    """Width and height of a figure in inches; what `size` leaves open is as `usual`.
+    """Width and height of a figure in inches; what `size` leaves open is as `usual`, and in a paper
+    no wider than a column.
 
     Raises `MidflightError` for what is no size.
     """
 
+    if is_paper():
+        usual = (min(usual[0], COLUMN_IN), usual[1])
     if size is None:
         return usual
     words: Sequence[Any]
@@ -286,6 +355,7 @@ FORMATS: Mapping[str, Mapping[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".pgf": {},
 }
 
 
@@ -312,6 +382,10 @@ def figure_bytes(figure: Figure, suffix: str) -> bytes:
         for axes in figure.axes:
             left, low, width, height = (round(one, 9) for one in axes.get_position().bounds)
             axes.set_position((left, low, width, height))
+        if suffix == ".pgf":
+            from midflight.plot.pgf import pgf_bytes
+
+            return pgf_bytes(figure)
         metadata: Any = FORMATS[suffix]
         figure.savefig(file, format=suffix[1:], metadata=metadata)
     return file.getvalue()

@@ -2,22 +2,31 @@
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use midflight_bench::{
-    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan,
+    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan, scheduled,
+    ten_hours,
 };
-use midflight_sim::Digest;
+use midflight_sim::{Digest, LinkSchedule};
 use midflight_study::StudyError;
 
 /// Its name, what it is counted in, and how to run it once.
 type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 
-const WORKLOADS: [Workload; 16] = [
+/// Made once, however often the workload runs.
+static TEN_HOURS: LazyLock<LinkSchedule> =
+    LazyLock::new(|| ten_hours().unwrap_or_else(|e| unreachable!("{e}")));
+
+const WORKLOADS: [Workload; 17] = [
     ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
     ("bulk-undigested", "packets", || {
         run(bottleneck::<()>(1)?, 60)
     }),
     ("bulk-rfc", "packets", || run(bulk_rfc::<Digest>()?, 60)),
+    ("bulk-scheduled", "packets", || {
+        run(scheduled::<Digest>(&TEN_HOURS)?, 60)
+    }),
     // Queues of one bandwidth-delay product, and of a tenth of it.
     ("loss-burst", "packets", || {
         run(loss_burst::<Digest>(1000, 8333)?, 10)

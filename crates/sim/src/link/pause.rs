@@ -4,11 +4,8 @@ use super::{Link, Transit};
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::WorldError;
-use crate::moment::{Moment, Ns2Time, Scheduled};
+use crate::moment::{FineTime, Moment, Scheduled};
 use crate::packet::Packet;
-
-/// What no rounding takes away, in seconds.
-const BEHIND: f64 = 1e-9;
 
 impl Link {
     /// What forbids to change the link of this name without a pause, if anything does.
@@ -46,12 +43,13 @@ impl Link {
 
     /// Holds from `now` on what is on its way to the far end, late packets with
     /// the others in the order in which they would have arrived.
-    pub(crate) fn pause(&mut self, now: Ns2Time, late: &[Announcement]) {
+    pub(crate) fn pause(&mut self, now: FineTime, late: &[Announcement]) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
+        let clock = self.clock;
         let key = |t: &Transit| Key {
-            due: t.passage.arrive.moment(),
+            due: clock.moment(t.passage.arrive),
             scheduled: t.passage.start,
         };
         let mut due: Vec<(Key, Packet)> = self.ring.iter().map(|t| (key(t), t.packet)).collect();
@@ -74,12 +72,22 @@ impl Link {
             .extend(due.into_iter().map(|(_, packet)| packet));
         special.swapping = false;
         if let Some((_, delay)) = special.holds_back.take() {
-            self.delay_seconds = delay;
+            self.fine_delay = delay;
         }
         special.paused = true;
         self.closed = true;
         self.ring.clear();
         self.entries.clear();
+    }
+
+    /// With a schedule the next packet arrives after the last one that is left on the link.
+    fn follow_the_last(&mut self) {
+        let last = self.ring.last().map(|transit| transit.passage.arrive);
+        if let Some(following) = self.following.as_deref_mut() {
+            following.look_again();
+            let free_at = self.free_at;
+            self.fine_delay = last.map_or(0.0, |last| last.minus(free_at));
+        }
     }
 
     /// Sends what was held, as if handed to it at `now` while it is idle.
@@ -100,13 +108,14 @@ impl Link {
         if let Some(setting) = setting.and_then(|setting| special.enter(setting, now.at)) {
             self.tune(setting.rate, setting.delay, setting.limit);
         }
-        self.free_at = now.shadow;
+        self.free_at = now.fine;
+        self.follow_the_last();
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for packet in held.drain(..) {
             if self.down {
                 lose(packet);
-            } else if let Some(passage) = self.offer(now.shadow, scheduled, packet.bytes) {
-                self.carry(now.shadow, passage, packet);
+            } else if let Some(passage) = self.offer(now.fine, scheduled, packet.bytes) {
+                self.carry(now.fine, passage, packet);
             }
         }
         self.room = room;
@@ -127,7 +136,7 @@ impl Link {
             return;
         };
         // As before a pause: a transmission that would start at this very instant has not.
-        let has_begun = |t: &&Transit| t.passage.start.at < now.shadow;
+        let has_begun = |t: &&Transit| t.passage.start.at < now.fine;
         let begun = self.ring.iter().take_while(has_begun).count();
         let waiting = self.unsent(begun);
         if let Some((first, _)) = waiting.first() {
@@ -139,15 +148,15 @@ impl Link {
         let last = begun.checked_sub(1).and_then(|last| self.ring.get(last));
         let last = last.map(|transit| transit.passage.arrive);
         if let Some(special) = self.special.as_deref_mut() {
-            special.holds_back = last.map(|last| (last, self.delay_seconds));
+            special.holds_back = last.map(|last| (last, self.fine_delay));
             self.closed = self.down || special.is_closed();
         }
-        self.send_anew(now.shadow, waiting);
+        self.send_anew(now.fine, waiting);
     }
 
     /// Takes the packets behind the first `begun` off the link, each with when it entered, where
     /// that is known.
-    fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<Ns2Time>)> {
+    fn unsent(&mut self, begun: usize) -> Vec<(Transit, Option<FineTime>)> {
         let entries = self.entries.iter().copied().map(Some);
         let entries = entries.chain(std::iter::repeat(None));
         let unsent = self.ring.iter().copied().zip(entries).skip(begun);
@@ -158,7 +167,7 @@ impl Link {
     }
 
     /// Queues packets that [`Self::unsent`] took off again at `now`. They had room before.
-    fn send_anew(&mut self, now: Ns2Time, packets: Vec<(Transit, Option<Ns2Time>)>) {
+    fn send_anew(&mut self, now: FineTime, packets: Vec<(Transit, Option<FineTime>)>) {
         let room = std::mem::replace(&mut self.room, usize::MAX);
         for (transit, enter) in packets {
             let bytes = transit.packet.bytes;
@@ -175,7 +184,7 @@ impl Link {
     /// move up: a transmission that is cut short leaves the transmitter free.
     pub(crate) fn purge(
         &mut self,
-        now: Ns2Time,
+        now: FineTime,
         mut is_gone: impl FnMut(&Packet) -> bool,
     ) -> Vec<Packet> {
         let mut gone = Vec::new();
@@ -233,6 +242,7 @@ impl Link {
             self.newest_entry = self.newest_entry.min(now);
         }
         self.hold_back_behind_the_rest();
+        self.follow_the_last();
         self.send_anew(now, waiting);
         gone
     }
@@ -250,30 +260,31 @@ impl Link {
         if let Some(last) = last {
             special.holds_back = Some((last, delay));
         } else {
-            self.delay_seconds = delay;
+            self.fine_delay = delay;
         }
         self.closed = self.down || special.is_closed();
     }
 
     /// After a change to less delay: a packet that enters at `enter` arrives behind
     /// those that were on their way.
-    pub(super) fn hold_back(&mut self, enter: Ns2Time, bytes: u32) {
+    pub(super) fn hold_back(&mut self, enter: FineTime, bytes: u32) {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
         let Some((last, delay)) = special.holds_back else {
             return;
         };
+        let behind = self.clock.nanosecond();
         let start = self.free_at.max(enter);
-        if last.seconds_after(start) + BEHIND <= delay {
+        if last.minus(start) + behind <= delay {
             // Not even the smallest packet would overtake.
-            self.delay_seconds = delay;
+            self.fine_delay = delay;
             special.holds_back = None;
             self.closed = self.down || special.is_closed();
             return;
         }
-        let sent = start.plus(8.0 * f64::from(bytes) / self.bps);
-        self.delay_seconds = delay.max(last.seconds_after(sent) + BEHIND);
-        special.holds_back = Some((sent.plus(self.delay_seconds), delay));
+        let sent = start.plus(self.clock.transmission(bytes, self.rate));
+        self.fine_delay = delay.max(last.minus(sent) + behind);
+        special.holds_back = Some((sent.plus(self.fine_delay), delay));
     }
 }

@@ -7,7 +7,7 @@ use crate::agenda::Key;
 use crate::cross::{ActiveCrossTraffic, CrossTraffic};
 use crate::event::Observer;
 use crate::link::{LinkConfig, LinkId};
-use crate::moment::Scheduled;
+use crate::moment::{Clock, Scheduled};
 use crate::packet::Packet;
 
 /// The cross traffic that belongs to a link's parameters at the start, or to a setting.
@@ -56,10 +56,14 @@ impl<O: Observer> World<O> {
     }
 
     fn sync_cross(&mut self, number: usize) {
-        let scheduled = Scheduled::alone(self.moment.shadow);
+        let scheduled = Scheduled::alone(self.moment.fine);
         let key = match &self.cross[number].crossing {
             Some(crossing) => Key {
-                due: crossing.due,
+                due: match self.clock {
+                    Clock::Seconds => crossing.due,
+                    // Others act at whole nanoseconds, too.
+                    Clock::Picoseconds => self.clock.written(crossing.due.at),
+                },
                 scheduled,
             },
             None => Key::NEVER,

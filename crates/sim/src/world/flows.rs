@@ -120,8 +120,8 @@ impl<O: Observer> World<O> {
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
     #[cold]
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
-        if packet.stack_end().is_some() {
-            self.deliver_datagram(packet);
+        if packet.is_of_stack() {
+            self.deliver_datagram(packet, link);
         } else if !packet.is_of_others() {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted, &segment, link);

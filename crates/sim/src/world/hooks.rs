@@ -9,7 +9,7 @@ use crate::config::NodeId;
 use crate::event::{Carried, Observer};
 use crate::hook::{Emitted, Hook, HookedPacket, Verdict};
 use crate::link::LinkId;
-use crate::moment::{Moment, Scheduled};
+use crate::moment::Scheduled;
 use crate::packet::Packet;
 
 /// A hook and its node.
@@ -67,8 +67,8 @@ impl<O: Observer> World<O> {
     pub(super) fn sync_hook(&mut self, number: u16) {
         let due = self.hooks[usize::from(number)].hook.next_timeout();
         let key = due.map_or(Key::NEVER, |due| Key {
-            due: Moment::written(due).max(self.moment),
-            scheduled: Scheduled::alone(self.moment.shadow),
+            due: self.clock.written(due).max(self.moment),
+            scheduled: Scheduled::alone(self.moment.fine),
         });
         let source = self.first_hook() + usize::from(number);
         self.agenda.set_other(source, key);
@@ -78,7 +78,7 @@ impl<O: Observer> World<O> {
     fn emit(&mut self, number: u16, emitted: Vec<Emitted>) {
         let key = Key {
             due: self.moment,
-            scheduled: Scheduled::alone(self.moment.shadow),
+            scheduled: Scheduled::alone(self.moment.fine),
         };
         for Emitted { flow, to, what } in emitted {
             let packet = match &what {

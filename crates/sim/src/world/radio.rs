@@ -102,16 +102,20 @@ impl<O: Observer> World<O> {
         let (wait, what) = match fate {
             Fate::OnTime => {
                 if followed {
-                    let (due, scheduled) = (arrive.moment(), start);
+                    let (due, scheduled) = (self.clock.moment(arrive), start);
                     let key = Key { due, scheduled };
                     self.announcements.release_swapped(id, key);
                     self.sync_announcements();
                 }
                 return true;
             }
-            Fate::Lost => {
+            Fate::Lost | Fate::Broken => {
                 self.set_aside(link);
-                self.lose(transit.packet, id, DropCause::Radio);
+                let cause = match fate {
+                    Fate::Broken => DropCause::Break,
+                    _ => DropCause::Radio,
+                };
+                self.lose(transit.packet, id, cause);
                 return false;
             }
             Fate::Late(delay) => (delay, What::Late),
@@ -124,7 +128,7 @@ impl<O: Observer> World<O> {
             by: start.at,
             before: start.by,
         };
-        let due = arrive.plus(wait.as_nanos() as f64 / 1e9).moment();
+        let due = self.clock.moment(arrive.plus(self.clock.span(wait)));
         self.announce(Announcement {
             key: Key { due, scheduled },
             link: id,
@@ -139,7 +143,7 @@ impl<O: Observer> World<O> {
         if let Some(Transit { at, passage, .. }) = self.links[link].take() {
             self.moment = Moment {
                 at,
-                shadow: passage.arrive,
+                fine: passage.arrive,
             };
             self.scheduled = passage.start;
         }
@@ -152,7 +156,7 @@ impl<O: Observer> World<O> {
             return;
         }
         let late = self.announcements.take_back(link);
-        self.links[link.index()].pause(self.moment.shadow, &late);
+        self.links[link.index()].pause(self.moment.fine, &late);
         self.sync_link(link.index());
         self.sync_announcements();
     }
@@ -176,7 +180,7 @@ impl<O: Observer> World<O> {
             }
         }
         let l = &mut self.links[link.index()];
-        let gone = l.purge(self.moment.shadow, is_gone);
+        let gone = l.purge(self.moment.fine, is_gone);
         if l.onward == NextHop::Routed {
             self.awaiting_route -= gone.len();
         }

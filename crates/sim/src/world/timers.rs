@@ -6,7 +6,7 @@ use super::{SenderLog, World, FIRST_SELDOM_AWAITED};
 use crate::agenda::Key;
 use crate::config::FlowId;
 use crate::event::Observer;
-use crate::moment::{Moment, Scheduled};
+use crate::moment::{Clock, Moment, Scheduled};
 
 /// Places of a flow's timers.
 pub(super) const SENDER: usize = 0;
@@ -35,8 +35,19 @@ impl<O: Observer> World<O> {
         FIRST_SELDOM_AWAITED + self.seldom_awaited.len()
     }
 
+    /// The end of a flow acts now. In the lab that is at a whole nanosecond, and what it sends comes to a link
+    /// before anything that was decided during the run (`known` in `lab/kernel/midflight.c`).
+    #[inline(always)]
+    pub(super) fn reach_end(&mut self) {
+        if self.clock == Clock::Picoseconds {
+            self.moment = self.clock.written(self.moment.at);
+            self.scheduled = Scheduled::START;
+        }
+    }
+
     /// The timer of a sender (even) or a receiver (odd) is due, or was.
     pub(super) fn timer(&mut self, timer: usize) {
+        self.reach_end();
         let flow = FlowId((timer / 2) as u32);
         self.flows[timer / 2].timers[timer % 2].planned = Instant::NEVER;
         if timer % 2 == SENDER {
@@ -84,11 +95,11 @@ impl<O: Observer> World<O> {
     fn plan_timer(&mut self, flow: FlowId, which: usize) {
         let source = self.first_timer() + 2 * flow.index() + which;
         let timer = &mut self.flows[flow.index()].timers[which];
-        let due = timer.armed.after_timer(timer.deadline);
+        let due = self.clock.after_timer(timer.armed, timer.deadline);
         let none = timer.planned == Instant::NEVER;
         if none || due <= self.agenda.other(source).due {
             timer.planned = timer.deadline;
-            let scheduled = Scheduled::alone(timer.armed.shadow);
+            let scheduled = Scheduled::alone(timer.armed.fine);
             self.agenda.set_other(source, Key { due, scheduled });
         }
     }

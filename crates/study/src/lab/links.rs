@@ -6,15 +6,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_sim::{
-    Action, DropCause, Event, FlowId, NodeId, Observer, Payload, Stack, StackConfig, World,
-    WorldConfig,
+    Action, Clock, DropCause, Event, FlowId, NodeId, Observer, Outgoing, Payload, Stack,
+    StackConfig, World, WorldConfig,
 };
 use midflight_units::{Duration, Instant};
+use midflight_wire::Header;
 
 use super::record::{records, RecordEvent};
+use super::replay::{direction, Direction, NO_THRESHOLD};
 use super::{is_of_links, LabError};
 use crate::error::StudyError;
 use crate::setup::{flow_id, Setup, Step};
+use crate::watch::{GoOn, Sampler, Samples, SenderSample, Tapping};
 
 /// Instants of guest and simulator are the same up to this: both round to nanoseconds, from picoseconds
 /// and from doubles.
@@ -102,10 +105,11 @@ impl Stack for Playback {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
         self.0.front().filter(|&&(at, _)| at <= now)?;
         let (_, bytes) = self.0.pop_front()?;
-        Some(vec![0; bytes as usize].into())
+        let bytes: Box<[u8]> = vec![0; bytes as usize].into();
+        Some(bytes.into())
     }
 
     // The timeline opens it anew at each instant: then the links know of a packet as early as the driver says.
@@ -210,16 +214,12 @@ fn sent(setup: &Setup, record: &[u8]) -> Result<Sent, LabError> {
     Ok(sent)
 }
 
-/// Sends what a guest's devices sent over the simulator's links, and compares what becomes of it.
-///
-/// # Errors
-/// [`LabError::Record`]; [`LabError::Study`] for a world that cannot be.
-pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> {
-    let Sent {
-        pairs,
-        packets,
-        end,
-    } = sent(setup, record)?;
+/// The links of a setup, over which what a guest's devices sent is to be sent again.
+fn world_of<O: Observer>(
+    setup: &Setup,
+    pairs: BTreeMap<(u16, u16), (usize, Packets)>,
+    observer: O,
+) -> Result<World<O>, LabError> {
     let mut stacks: Vec<_> = pairs.into_iter().collect();
     stacks.sort_by_key(|(_, (number, _))| *number);
     let sends = stacks.iter().map(|(_, (_, packets))| packets);
@@ -235,9 +235,12 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
             Box::new(Playback(packets)),
             Box::new(Playback(VecDeque::new())),
         ],
+        addresses: Vec::new(),
+        data: None,
     };
     let network = &setup.network;
     let config = WorldConfig {
+        clock: Clock::Picoseconds,
         nodes: network.nodes,
         links: network.links.clone(),
         routes: &network.routes,
@@ -246,7 +249,7 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
         stacks: stacks.into_iter().map(stack).collect(),
         hooks: Vec::new(),
     };
-    let mut world = World::new(config, Fates::default()).map_err(StudyError::from)?;
+    let mut world = World::new(config, observer).map_err(StudyError::from)?;
     for (at, step) in setup.timeline.iter() {
         if let Step::Act(action) = step {
             if is_of_links(action) {
@@ -259,7 +262,90 @@ pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> 
         world.schedule(at, open).map_err(StudyError::from)?;
     }
     world.hold_routes_until(Instant::NEVER);
+    Ok(world)
+}
+
+/// What links and senders were at intervals in a run that a kernel made: the links are the simulator's,
+/// over which the packets are sent again, and a sender is what it told of itself with each packet.
+///
+/// # Errors
+/// [`LabError::Record`]; [`LabError::Study`] as for [`crate::samples`].
+pub fn replay_samples(
+    setup: &Setup,
+    record: &[u8],
+    every: Option<Duration>,
+    go_on: GoOn<'_>,
+) -> Result<Samples, LabError> {
+    let Sent { pairs, end, .. } = sent(setup, record)?;
+    let end = end.min(setup.end);
+    let mut sampler = Sampler::new(setup, every, go_on)?;
+    let mut world = world_of(setup, pairs, Tapping)?;
+    loop {
+        let next = world.next_event();
+        sampler.look(&world, next.at().min(end))?;
+        if next.at() >= end {
+            break;
+        }
+        world.process(next).map_err(StudyError::from)?;
+        sampler.ask()?;
+    }
+    let mut found = sampler.into_samples();
+    found.senders = kernel_senders(setup, record)?;
+    Ok(found)
+}
+
+/// What the kernel's senders told with each packet.
+fn kernel_senders(setup: &Setup, record: &[u8]) -> Result<Vec<SenderSample>, LabError> {
+    let mut found = Vec::new();
+    for record in records(record) {
+        let record = record?;
+        let RecordEvent::Sent {
+            state: Some(state),
+            headers,
+            ..
+        } = record.event
+        else {
+            continue;
+        };
+        let Ok((header, _)) = Header::decode_headers(headers) else {
+            continue;
+        };
+        let Some((flow, Direction::Data)) = direction(setup, record.place, &header) else {
+            continue;
+        };
+        let left = state.sacked_out.saturating_add(state.lost_out);
+        let pipe = state.packets_out.saturating_sub(left) + state.retrans_out;
+        let micros = |time: u32| Duration::from_micros(time.into());
+        found.push(SenderSample {
+            at: record.at,
+            flow,
+            cwnd: state.cwnd.into(),
+            ssthresh: match state.ssthresh {
+                NO_THRESHOLD => f64::INFINITY,
+                set => set.into(),
+            },
+            pipe: pipe.into(),
+            flight: state.packets_out.into(),
+            srtt: (state.srtt_us > 0).then(|| micros(state.srtt_us)),
+            rto: micros(state.rto_us),
+        });
+    }
+    Ok(found)
+}
+
+/// Sends what a guest's devices sent over the simulator's links, and compares what becomes of it.
+///
+/// # Errors
+/// [`LabError::Record`]; [`LabError::Study`] for a world that cannot be.
+pub fn check_links(setup: &Setup, record: &[u8]) -> Result<LinkCheck, LabError> {
+    let Sent {
+        pairs,
+        packets,
+        end,
+    } = sent(setup, record)?;
+    let mut world = world_of(setup, pairs, Fates::default())?;
     world.run_before(setup.end).map_err(StudyError::from)?;
+    let network = &setup.network;
     let fates = world.into_observer().0;
     let is_queue_loss = |fate: &&(Instant, DropCause, Option<usize>)| {
         fate.2.is_some() && fate.1 == DropCause::Queue

@@ -17,7 +17,7 @@ mod script;
 mod sender;
 
 pub use self::emulator::{Delivery, Emulator};
-pub use self::links::{check_links, LinkCheck};
+pub use self::links::{check_links, replay_samples, LinkCheck};
 pub use self::packets::record_captures;
 pub use self::record::{records, KernelState, Record, RecordEvent};
 pub use self::replay::{replay_events, replay_flows, replay_trace, segment_bytes, Recorded};

@@ -26,7 +26,7 @@ use crate::watch::{Causes, Explained, Keep, Observed, Recorder, RunObserver, Tra
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
 /// A slow-start threshold that is not set (`TCP_INFINITE_SSTHRESH`).
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
+pub(super) const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Which way a packet of a flow goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -530,6 +530,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
             sent,
             link,
             cause,
+            datagram: None,
         };
         match self.underway.remove(&record.packet) {
             Some(Underway::Data {

@@ -50,6 +50,7 @@ pub(crate) fn network(
         name: "bottleneck".into(),
         links: vec![link_id(0), link_id(3)],
         watched_only: true,
+        access: [link_id(0), link_id(1)],
     };
     Network {
         nodes: NODES,

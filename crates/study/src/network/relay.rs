@@ -88,6 +88,7 @@ impl Relay<'_> {
             name: LINK_NAMES[usize::from(RADIO)].into(),
             links: [RADIO, WIRED_BACK].map(link_id).to_vec(),
             watched_only: true,
+            access: radio_links(),
         };
         Network {
             nodes: NODES,

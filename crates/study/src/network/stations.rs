@@ -73,6 +73,7 @@ pub(crate) fn place_of(station: u8) -> Place {
             .map(|kind| of_station(station, kind))
             .to_vec(),
         watched_only: false,
+        access: [WIRELESS, WIRELESS_BACK].map(|kind| of_station(station, kind)),
     }
 }
 

@@ -1,10 +1,12 @@
-//! Runs that are watched: every event of a flow, with its causes or as packets, and two runs side by side.
+//! Runs that are watched: every event of a flow, with its causes or as packets, links and senders at
+//! intervals, and two runs side by side.
 //! Each takes a setup of any question. The run ends where it ends when it is measured, with the same digest.
 
 mod capture;
 mod causes;
 mod compare;
 mod explain;
+mod samples;
 mod trace;
 
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(crate) use self::causes::Causes;
 pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
 pub use self::compare::{compare, Compared, Divergence};
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
+pub use self::samples::{samples, LinkSample, Samples, SenderSample};
+pub(crate) use self::samples::{Sampler, Tapping};
 pub(crate) use self::trace::Recorder;
 pub use self::trace::{trace, Lost, Ordered, TraceRow};
 use crate::error::StudyError;

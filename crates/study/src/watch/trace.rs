@@ -38,6 +38,10 @@ pub struct TraceRow {
     pub link: Option<Arc<str>>,
     /// What was lost, and why.
     pub lost: Option<Lost>,
+    /// When this copy of a segment was sent; of an ACK, the segment that caused it.
+    pub sent: Option<Instant>,
+    /// Size of a packet on the wire.
+    pub bytes: Option<u32>,
 }
 
 /// A loss.
@@ -222,6 +226,8 @@ impl Recorder {
             entered: None,
             link: None,
             lost: None,
+            sent: None,
+            bytes: None,
         });
         self.rows.last_mut()
     }
@@ -302,19 +308,25 @@ impl Observer for Recorder {
                     true => "rexmit",
                     false => "send",
                 };
-                self.push(now, name, s.seq as f64, place(s));
+                if let Some(row) = self.list(now, name, s.seq as f64, place(s)) {
+                    (row.sent, row.bytes) = (Some(s.sent), Some(s.bytes));
+                }
             }
             Event::AckArrived(a) => {
-                self.push(now, "ack", a.ack as f64 - 1.0, said(a));
+                if let Some(row) = self.list(now, "ack", a.ack as f64 - 1.0, said(a)) {
+                    (row.sent, row.bytes) = (Some(a.cause_sent), Some(a.bytes()));
+                }
             }
             Event::Arrived { segment, link, .. } => {
                 let link = self.links.of(*link);
                 if let Some(row) = self.list(now, "rcv", segment.seq as f64, &*link) {
                     row.link = Some(link);
+                    (row.sent, row.bytes) = (Some(segment.sent), Some(segment.bytes));
                 }
             }
             Event::Dropped {
                 payload,
+                sent,
                 link,
                 cause,
                 ..
@@ -329,6 +341,7 @@ impl Observer for Recorder {
                 if let Some(row) = self.list(now, "drop", number, text) {
                     row.link = Some(link);
                     row.lost = Some(Lost { packet, cause });
+                    row.sent = Some(*sent);
                 }
             }
             Event::Break => self.push(now, "break", 0.0, ""),
@@ -338,6 +351,9 @@ impl Observer for Recorder {
                 segment,
                 arrived: false,
             } => self.push(now, "empty_ack", segment.seq as f64, ""),
+            Event::Transport(event) => {
+                self.push(now, event.name(), event.value() as f64, event.detail());
+            }
             Event::AckSent(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }

@@ -268,6 +268,9 @@ pub struct Profile {
     /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss
     /// model sits between the node and that queue.
     pub spares_uplink: bool,
+    /// Links count whole picoseconds, and the ends of flows act at whole nanoseconds, as in the lab with
+    /// kernels; otherwise both have IEEE doubles of seconds, as in ns-2.
+    pub counts_picoseconds: bool,
 }
 /// A setting or profile that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

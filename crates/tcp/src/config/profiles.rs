@@ -73,6 +73,7 @@ pub(super) const NS2: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: true,
+    counts_picoseconds: false,
 };
 
 /// Today's standards.
@@ -132,6 +133,7 @@ pub(super) const RFC: Profile = Profile {
         estimator: EstimatorConfig::DEFAULT,
     },
     spares_uplink: false,
+    counts_picoseconds: false,
 };
 
 const LINUX_CLOCK: Jiffies = Jiffies {
@@ -174,6 +176,7 @@ pub(super) const LINUX: Profile = Profile {
         ..RFC.receiver
     },
     spares_uplink: false,
+    counts_picoseconds: true,
 };
 
 /// All profiles.

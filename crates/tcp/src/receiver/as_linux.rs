@@ -7,10 +7,10 @@ use super::linux::{Data, Held, Place};
 use super::{block, Receiver};
 use crate::segment::{
     Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
+    SYN_OPTIONS,
 };
 
-/// Bytes that a SYN's options take beside timestamps, and the padding and head of the SACK option.
-const SYN_OPTIONS: u8 = 8;
+/// Bytes that the padding and head of the SACK option take.
 const SACK_HEAD: u8 = 4;
 
 impl Receiver {
@@ -48,8 +48,8 @@ impl Receiver {
             self.next = self.next.max(1);
             self.highest = self.highest.max(1);
             self.last_cause = segment.sent;
-            self.linux.as_deref_mut()?.acks.on_syn(now);
-            return Some(self.acknowledge_as_linux());
+            let is_answered = self.linux.as_deref_mut()?.acks.on_syn(now);
+            return is_answered.then(|| self.acknowledge_as_linux());
         }
         acks.establish(now);
         if !segment.has_data() {

@@ -9,6 +9,7 @@ use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::memory::{self, Unread, Waiting};
+use super::request::Request;
 use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
@@ -115,6 +116,7 @@ pub(super) struct LinuxAcks {
     srtt_x8: u64,
     syn_acked: Option<Instant>,
     syn_acks: u32,
+    request: Option<Request>,
     established: bool,
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
@@ -164,6 +166,7 @@ impl LinuxAcks {
             srtt_x8: 0,
             syn_acked: None,
             syn_acks: 0,
+            request: None,
             established: false,
             rtt_x8: 0,
             rtt_from: None,
@@ -195,16 +198,25 @@ impl LinuxAcks {
 
     // ---- handshake ------------------------------------------------------
 
-    /// A SYN has arrived (tcp_select_initial_window()).
-    pub(super) fn on_syn(&mut self, now: Instant) {
+    /// A SYN has arrived (tcp_select_initial_window()); whether it is answered (tcp_check_req()).
+    pub(super) fn on_syn(&mut self, now: Instant) -> bool {
         if self.established {
-            return;
+            return true;
+        }
+        if let Some(request) = &mut self.request {
+            if !request.answers(self.clock, now) {
+                return false;
+            }
+        } else if self.unit > 1 {
+            // In an endpoint the sender sends the SYN-ACK, and again.
+            self.request = Some(Request::new(self.clock, now));
         }
         let space = self.to_window(self.buffer).min(FIRST_WINDOW);
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
         self.syn_acked = Some(now);
+        true
     }
 
     pub(super) fn is_established(&self) -> bool {
@@ -216,6 +228,7 @@ impl LinuxAcks {
         if std::mem::replace(&mut self.established, true) {
             return;
         }
+        self.request = None;
         if let (Some(sent), 1) = (self.syn_acked, self.syn_acks) {
             self.srtt_x8 = (micros(sent, now) * 8).max(1);
         }
@@ -590,6 +603,9 @@ impl LinuxAcks {
 
     /// When something is to be sent, and when that was decided.
     pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        if let Some(request) = &self.request {
+            return Some(request.timer());
+        }
         let delayed = self.timer.map(|(_, due, set)| (due, set));
         match (delayed, self.compressed_at) {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
@@ -597,8 +613,15 @@ impl LinuxAcks {
         }
     }
 
-    /// Whether an ACK leaves as a timer has expired (tcp_delack_timer_handler(), tcp_compressed_ack_kick()).
+    /// Whether an ACK leaves as a timer has expired (reqsk_timer_handler(), tcp_delack_timer_handler(),
+    /// tcp_compressed_ack_kick()).
     pub(super) fn on_timer(&mut self, now: Instant) -> bool {
+        if let Some(request) = self.request.filter(|request| request.timer().0 <= now) {
+            self.request = request.time_out(self.clock, now);
+            self.syn_acks += u32::from(self.request.is_some());
+            self.refresh(now);
+            return self.request.is_some();
+        }
         if self.compressed_at.is_some_and(|(due, _)| due <= now) {
             self.compressed_at = None;
             return self.compressed > 0;

@@ -52,13 +52,13 @@ impl Core {
     }
 
     /// Takes an ACK's timestamp and window (tcp_may_update_window()). Returns false for an ACK that is to be
-    /// discarded because newer ones have overtaken it.
+    /// discarded because newer ones have overtaken it, or as a second SYN-ACK (tcp_send_challenge_ack()).
     #[cold]
     pub(super) fn take_peer(&mut self, ack: &Ack, window: NonZeroU32) -> bool {
         let una = self.books.una();
         let is_news = ack.ack > una || ack.ack == una && window.get() > self.peer.window;
-        if self.is_overtaken(ack, is_news) {
-            self.answer_overtaken();
+        if self.is_overtaken(ack, is_news) || una > 0 && ack.is_syn() {
+            self.answer_discarded();
             return false;
         }
         let peer = &mut self.peer;
@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// It is answered by an ACK, twice a second at most (tcp_oow_rate_limited()).
-    fn answer_overtaken(&mut self) {
+    fn answer_discarded(&mut self) {
         let clock = self.config.rto.clock;
         let tick = clock.count(self.now);
         let limit = clock.per_second() / 2;

@@ -1,0 +1,159 @@
+//! Delivery opportunities at given instants, again and again: what Mahimahi's `mm-link` makes of a file.
+//!
+//! Each opportunity carries so many bytes of what waits, in order: the end of a packet, several packets,
+//! or the begin of one. What it does not use is lost, and a packet that comes at the instant of an
+//! opportunity does not get it (`LinkQueue::rationalize` of Mahimahi runs before a packet is queued).
+
+use midflight_units::Duration;
+
+use super::curve::NEVER;
+use super::ScheduleError;
+
+/// Less than any two instants are apart, and more than a clock rounds, in seconds.
+const ROUNDED: f64 = 1e-10;
+
+/// When a link may send, and how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opportunities {
+    /// Seconds from the begin of a period, not descending.
+    times: Box<[f64]>,
+    bytes: u32,
+    period: f64,
+}
+
+/// What was used of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Used {
+    /// Number of the period, and the next opportunity in it.
+    cycle: f64,
+    next: usize,
+    /// The transmission before was over at this instant, and left so many bytes of its opportunity.
+    over: f64,
+    left: u32,
+}
+
+impl Opportunities {
+    /// Opportunities of so many bytes at these instants of each period.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] if there are none, if they are not in the order of time, or not in the period.
+    pub fn new(times: &[Duration], bytes: u32, period: Duration) -> Result<Self, ScheduleError> {
+        if times.is_empty() || bytes == 0 || period == Duration::ZERO {
+            return Err(ScheduleError::NoOpportunity);
+        }
+        if let Some(place) = times.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(ScheduleError::Order { point: place + 1 });
+        }
+        if times.last().is_some_and(|last| *last > period) {
+            return Err(ScheduleError::Period);
+        }
+        let seconds = |time: Duration| time.as_nanos() as f64 / 1e9;
+        Ok(Self {
+            times: times.iter().copied().map(seconds).collect(),
+            bytes,
+            period: seconds(period),
+        })
+    }
+
+    /// Bits per second on the average.
+    pub fn mean_bps(&self) -> f64 {
+        8.0 * f64::from(self.bytes) * self.times.len() as f64 / self.period
+    }
+
+    /// Seconds of a period.
+    pub fn period(&self) -> f64 {
+        self.period
+    }
+
+    /// Bytes of each.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The instants up to one, in seconds, through all periods.
+    pub fn times(&self, until: f64) -> impl Iterator<Item = f64> + '_ {
+        let mut used = Used::default();
+        std::iter::from_fn(move || {
+            let at = self.next(&used);
+            self.take(&mut used);
+            (at <= until).then_some(at)
+        })
+    }
+
+    /// Everything that they are made of.
+    pub(super) fn fold(&self, add: &mut impl FnMut(u64)) {
+        add(u64::from(self.bytes));
+        add(self.period.to_bits());
+        self.times.iter().for_each(|time| add(time.to_bits()));
+    }
+
+    fn next(&self, used: &Used) -> f64 {
+        used.cycle * self.period + self.times[used.next]
+    }
+
+    fn take(&self, used: &mut Used) {
+        used.next += 1;
+        if used.next == self.times.len() {
+            (used.next, used.cycle) = (0, used.cycle + 1.0);
+        }
+    }
+
+    /// Goes to the first opportunity after an instant.
+    fn seek(&self, used: &mut Used, at: f64) {
+        let mut cycle = (at / self.period).floor();
+        if cycle * self.period > at {
+            cycle -= 1.0;
+        }
+        // One may be at the very end of the period before.
+        cycle = (cycle - 1.0).max(0.0);
+        (used.cycle, used.next) = (cycle, 0);
+        loop {
+            let begin = used.cycle * self.period;
+            let after = self.times.partition_point(|time| begin + time <= at);
+            if after < self.times.len() {
+                used.next = after;
+                return;
+            }
+            used.cycle += 1.0;
+        }
+    }
+
+    /// When a packet goes out that comes to the transmitter at `at`, where it has waited for the end of
+    /// the one before or not: when its first byte does, and its last.
+    pub(super) fn serve(&self, used: &mut Used, at: f64, waited: bool, bytes: u32) -> (f64, f64) {
+        // Of a clock that rounds them.
+        let follows = waited && (used.over - at).abs() < ROUNDED;
+        let after = at + ROUNDED;
+        if !follows {
+            used.left = 0;
+            // Mostly the next one is it.
+            let begin = used.cycle * self.period;
+            let before = used
+                .next
+                .checked_sub(1)
+                .map(|last| begin + self.times[last]);
+            if self.next(used) <= after || before.is_none_or(|before| before > after) {
+                self.seek(used, after);
+            }
+        }
+        let mut first = (used.left > 0).then_some(at);
+        let mut last = at;
+        let mut to_send = bytes;
+        while to_send > 0 {
+            if used.left == 0 {
+                last = self.next(used);
+                if last >= NEVER {
+                    break;
+                }
+                self.take(used);
+                used.left = self.bytes;
+                first.get_or_insert(last);
+            }
+            let sent = to_send.min(used.left);
+            used.left -= sent;
+            to_send -= sent;
+        }
+        used.over = last;
+        (first.unwrap_or(last), last)
+    }
+}

@@ -1,0 +1,283 @@
+//! The links and the senders of a run, looked at at equal intervals: queues, rates, windows and what is in
+//! flight over time.
+//!
+//! A queue between two samples is not lost: its least and its greatest length are those of eight looks in
+//! each interval. Without an interval of the reader's choice a run has between 4,096 and twice as many
+//! samples, whatever its length (but for very short ones): when there are more, each two become one.
+
+use std::sync::Arc;
+
+use midflight_sim::{Event, FlowId, LinkId, LinkState, Observer, World};
+use midflight_tcp::Sender;
+use midflight_units::{Duration, Instant};
+
+use super::{GoOn, LinkNames, Playback, RunObserver, EVENTS_AT_A_TIME};
+use crate::error::StudyError;
+use crate::setup::{link_id, Setup};
+
+/// Looks at the queues in each interval.
+const LOOKS: u64 = 8;
+/// The interval to begin with, where none is asked for; it doubles.
+const SHORTEST: Duration = Duration::from_micros(125);
+/// Samples of a run, and up to twice as many, where no interval is asked for.
+const FEWEST: usize = 4096;
+/// Most rows of each table.
+const MOST_ROWS: usize = 20_000_000;
+
+/// A link at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSample {
+    /// When.
+    pub at: Instant,
+    /// Its name.
+    pub link: Arc<str>,
+    /// Its number.
+    pub number: usize,
+    /// What it was.
+    pub state: LinkState,
+    /// The fewest packets at it since the sample before.
+    pub least: u64,
+    /// The most packets at it since the sample before.
+    pub most: u64,
+}
+
+/// A sender at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderSample {
+    /// When.
+    pub at: Instant,
+    /// Number of its flow.
+    pub flow: usize,
+    /// Congestion window in segments.
+    pub cwnd: f64,
+    /// Slow-start threshold in segments; infinite if the kernel has set none.
+    pub ssthresh: f64,
+    /// Segments that the sender takes to be in the network.
+    pub pipe: u64,
+    /// Segments sent and not acknowledged.
+    pub flight: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+}
+
+impl SenderSample {
+    /// None of a sender that has sent nothing.
+    fn of(at: Instant, flow: usize, sender: &Sender) -> Option<Self> {
+        let view = sender.view();
+        (view.snd_max > 0).then(|| Self {
+            at,
+            flow,
+            cwnd: view.cwnd,
+            ssthresh: view.ssthresh,
+            pipe: view.pipe,
+            flight: view.flight_size(),
+            srtt: view.srtt,
+            rto: view.rto,
+        })
+    }
+}
+
+/// What was seen of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// The links, all of them at each instant.
+    pub links: Vec<LinkSample>,
+    /// The senders that have sent something, at each instant.
+    pub senders: Vec<SenderSample>,
+}
+
+/// Watches nothing, but packets enter no link ahead of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tapping;
+
+impl Observer for Tapping {
+    fn taps(&self, _link: LinkId) -> bool {
+        true
+    }
+
+    fn record(&mut self, _now: Instant, _flow: FlowId, _event: &Event<'_>) {}
+}
+
+impl RunObserver for Tapping {
+    fn check_length(&self, _end: Instant) -> Result<(), StudyError> {
+        // The sampler does.
+        Ok(())
+    }
+}
+
+/// Takes samples of a world in which all links are tapped.
+pub(crate) struct Sampler<'a> {
+    names: LinkNames,
+    links: u16,
+    every: Duration,
+    /// The interval was asked for.
+    is_fixed: bool,
+    /// The next look, and its number in its interval.
+    due: Instant,
+    look: u64,
+    /// Least and greatest length of each queue in this interval.
+    range: Vec<(u64, u64)>,
+    found: Samples,
+    end: Instant,
+    go_on: GoOn<'a>,
+    left: usize,
+}
+
+impl<'a> Sampler<'a> {
+    /// A sampler of the links of a setup.
+    ///
+    /// # Errors
+    /// [`StudyError::Range`] for an interval that cannot be divided.
+    pub(crate) fn new(
+        setup: &Setup,
+        every: Option<Duration>,
+        go_on: GoOn<'a>,
+    ) -> Result<Self, StudyError> {
+        if let Some(one) = every.filter(|one| one.as_nanos() < LOOKS) {
+            return Err(StudyError::Range {
+                what: "the interval of samples",
+                value: format!("{} ns", one.as_nanos()),
+                accepted: "8 ns or more",
+            });
+        }
+        let links = setup.network.links.len() as u16;
+        Ok(Self {
+            names: LinkNames::new(setup),
+            links,
+            every: every.unwrap_or(SHORTEST),
+            is_fixed: every.is_some(),
+            due: Instant::ZERO,
+            look: LOOKS,
+            range: vec![(u64::MAX, 0); usize::from(links)],
+            found: Samples::default(),
+            end: setup.end,
+            go_on,
+            left: EVENTS_AT_A_TIME,
+        })
+    }
+
+    /// Looks at the world at each instant that is due up to `until`, before which nothing happens.
+    ///
+    /// # Errors
+    /// [`StudyError::TooLong`]; [`StudyError::Interrupted`] when told to stop.
+    pub(crate) fn look<O: Observer>(
+        &mut self,
+        world: &World<O>,
+        until: Instant,
+    ) -> Result<(), StudyError> {
+        while self.due <= until {
+            let at = self.due;
+            let is_sample = self.look == LOOKS;
+            for number in 0..self.links {
+                let link = link_id(number);
+                let state = world.link_state(link, at);
+                let range = &mut self.range[link.index()];
+                *range = (range.0.min(state.packets), range.1.max(state.packets));
+                if is_sample {
+                    let (least, most) = std::mem::replace(range, (u64::MAX, 0));
+                    self.found.links.push(LinkSample {
+                        at,
+                        link: self.names.of(link),
+                        number: link.index(),
+                        state,
+                        least,
+                        most,
+                    });
+                }
+            }
+            if is_sample {
+                self.look = 0;
+                let senders = world.ends().senders().enumerate();
+                let rows = senders.filter_map(|(flow, one)| SenderSample::of(at, flow, one));
+                self.found.senders.extend(rows);
+                self.check()?;
+            }
+            self.look += 1;
+            // What does not divide the interval shows in the last look of it.
+            let step = Duration::from_nanos(self.every.as_nanos() / LOOKS);
+            let rest = Duration::from_nanos(self.every.as_nanos() % LOOKS);
+            self.due += step;
+            if self.look == LOOKS {
+                self.due += rest;
+            }
+            self.ask()?;
+        }
+        Ok(())
+    }
+
+    /// Asks now and then whether to go on.
+    ///
+    /// # Errors
+    /// [`StudyError::Interrupted`] when told to stop.
+    pub(crate) fn ask(&mut self) -> Result<(), StudyError> {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = EVENTS_AT_A_TIME;
+            if !(self.go_on)() {
+                return Err(StudyError::Interrupted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one sample of each two when there are too many.
+    fn check(&mut self) -> Result<(), StudyError> {
+        let found = &mut self.found;
+        let (what, most, end) = ("samples", MOST_ROWS, self.end);
+        if self.is_fixed {
+            if found.links.len().max(found.senders.len()) > most {
+                return Err(StudyError::TooLong { what, most, end });
+            }
+            return Ok(());
+        }
+        let links = usize::from(self.links).max(1);
+        if found.links.len() / links <= 2 * FEWEST {
+            return Ok(());
+        }
+        self.every = self.every * 2;
+        let every = self.every.as_nanos();
+        let is_kept = |at: Instant| at.as_nanos().is_multiple_of(every);
+        // A sample that goes leaves its range to the one behind it.
+        for place in 0..found.links.len() - links {
+            if !is_kept(found.links[place].at) {
+                let (least, most) = (found.links[place].least, found.links[place].most);
+                let next = &mut found.links[place + links];
+                (next.least, next.most) = (next.least.min(least), next.most.max(most));
+            }
+        }
+        found.links.retain(|row| is_kept(row.at));
+        found.senders.retain(|row| is_kept(row.at));
+        Ok(())
+    }
+
+    /// What was seen.
+    pub(crate) fn into_samples(self) -> Samples {
+        self.found
+    }
+}
+
+/// The links and senders of a run at equal intervals, and the digest of the run. Without an interval
+/// there are between 4,096 and twice as many samples, but of runs of less than half a second fewer.
+/// `go_on` is as for [`super::trace`].
+///
+/// # Errors
+/// [`StudyError::Range`] for an interval below 8 ns; [`StudyError::TooLong`] when there is too much;
+/// [`StudyError::Interrupted`] when told to stop.
+pub fn samples(
+    setup: &Setup,
+    every: Option<Duration>,
+    go_on: GoOn<'_>,
+) -> Result<(Samples, String), StudyError> {
+    let mut sampler = Sampler::new(setup, every, go_on)?;
+    let mut playing = Playback::new(setup, Tapping)?;
+    while let Some(next) = playing.next() {
+        sampler.look(&playing.world, next.at())?;
+        playing.process(next)?;
+        sampler.ask()?;
+    }
+    sampler.look(&playing.world, playing.now)?;
+    let (digest, _) = playing.world.into_observer();
+    Ok((sampler.into_samples(), digest.to_string()))
+}

@@ -1,0 +1,98 @@
+//! A connection whose SYN-ACK no ACK has answered (`struct request_sock`): the receiver of Linux sends the
+//! SYN-ACK again when its timer rings (reqsk_timer_handler()) and when the SYN comes again (tcp_check_req()).
+
+use midflight_control::jiffies::Jiffies;
+use midflight_units::{Duration, Instant};
+
+/// The first timeout (TCP_TIMEOUT_INIT), and how often it is sent again (net.ipv4.tcp_synack_retries).
+const TIMEOUT: Duration = Duration::from_secs(1);
+const TIMEOUTS: u32 = 5;
+
+/// The state of such a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    timeouts: u32,
+    /// When the SYN-ACK leaves again, and when that was set.
+    timer: (Instant, Instant),
+    /// The tick of the last SYN that was answered beside the first (last_oow_ack_time).
+    answered: Option<u64>,
+}
+
+impl Request {
+    /// That of a SYN that has just arrived.
+    pub(super) fn new(clock: Jiffies, now: Instant) -> Self {
+        Self::after(clock, now, 0, None)
+    }
+
+    /// reqsk_timeout().
+    fn after(clock: Jiffies, now: Instant, timeouts: u32, answered: Option<u64>) -> Self {
+        let due = clock.rings(now, TIMEOUT * 2_u64.pow(timeouts));
+        Self {
+            timeouts,
+            timer: (due, now),
+            answered,
+        }
+    }
+
+    /// When the SYN-ACK leaves again, or the connection is given up, and when that was set.
+    pub(super) fn timer(&self) -> (Instant, Instant) {
+        self.timer
+    }
+
+    /// The SYN has come again: whether it is answered, twice a second at most (tcp_oow_rate_limited()).
+    pub(super) fn answers(&mut self, clock: Jiffies, now: Instant) -> bool {
+        let tick = clock.count(now);
+        let limit = clock.per_second() / 2;
+        if self.answered.is_some_and(|last| tick < last + limit) {
+            return false;
+        }
+        *self = Self::after(clock, now, self.timeouts, Some(tick));
+        true
+    }
+
+    /// The timer rings: the SYN-ACK leaves again, unless the connection is given up.
+    pub(super) fn time_out(self, clock: Jiffies, now: Instant) -> Option<Self> {
+        let goes_on = self.timeouts < TIMEOUTS;
+        goes_on.then(|| Self::after(clock, now, self.timeouts + 1, self.answered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Jiffies = Jiffies {
+        hz: 250,
+        phase: Duration::ZERO,
+    };
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(1_000_000 * ms)
+    }
+
+    /// By hand: 250 ticks ahead is a bucket of 8 ticks, 32 ms; from 504 ticks on, 64 ticks, 256 ms; from 4032 on, 512.
+    #[test]
+    fn it_leaves_five_times_more_each_time_after_twice_the_time() {
+        let mut request = Request::new(CLOCK, at(100));
+        let mut rings = Vec::new();
+        loop {
+            let now = request.timer().0;
+            rings.push(now);
+            match request.time_out(CLOCK, now) {
+                Some(next) => request = next,
+                None => break,
+            }
+        }
+        let after = [1_120, 3_136, 7_168, 15_360, 31_488, 65_536].map(at);
+        assert_eq!(rings, after);
+    }
+
+    #[test]
+    fn a_syn_that_comes_again_is_answered_twice_a_second_and_sets_the_timer() {
+        let mut request = Request::new(CLOCK, at(0));
+        assert!(request.answers(CLOCK, at(400)));
+        assert!(!request.answers(CLOCK, at(896)));
+        assert_eq!(request.timer(), (at(1_408), at(400)));
+        assert!(request.answers(CLOCK, at(900)));
+    }
+}

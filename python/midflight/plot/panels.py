@@ -1,0 +1,329 @@
+"""Panels over time, one above the other: throughput, queues, delays, windows of several flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from midflight.plot.history import NS_PER_S, RunSource, time_shown
+from midflight.plot.room import HEAD, MOST_MARKS, MOST_VECTORS, Room, draw_dots, plain_log
+from midflight.plot.style import (
+    LIGHT,
+    PAGE_IN,
+    SERIES,
+    Look,
+    Size,
+    arrange,
+    check_format,
+    chosen_style,
+    figure_bytes,
+    legend,
+    size_in,
+    style,
+    text_width,
+    wrapped,
+    write_csv,
+)
+from midflight.plot.watched import (
+    Curve,
+    Panel,
+    Stretch,
+    WatchedRun,
+    longest,
+    panels_of,
+    watch,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from midflight.policy import Policies
+
+__all__ = ["HEAD", "over_time_figure", "panel_rows", "plot_over_time", "shown_panels"]
+
+#: Heights in inches: of a panel, of the band of links, and of what stands around them.
+_PANEL_IN, _BAND_IN, _AROUND_IN = 1.25, 0.14, 0.85
+_MARKERS = 7
+#: Fills of links in the band; neighbours differ.
+_LINK_FILLS = ("0.86", "0.72", "0.93", "0.79")
+
+#: Rates so far apart need a logarithmic axis.
+_WIDE = 12
+
+
+def plot_over_time(
+    source: RunSource,
+    path: str | Path,
+    kinds: Sequence[str] = ("throughput", "queue"),
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    from_s: float | None = None,
+    until_s: float | None = None,
+    interval_s: float | None = None,
+    title: str | None = None,
+    size: Size | None = None,
+    look: str | None = None,
+    font: str | None = None,
+    csv: str | Path | None = None,
+) -> Path:
+    """Draw panels over time of a run's flows into a .png, .svg, .pdf or .pgf file; return its path.
+
+    `kinds` are "throughput" (of what arrives at the receiver, with headers), "queue" (packets at
+    the access links, the one in transmission included), "delay" (one way), "rtt" (samples of the
+    sender), "cwnd", "pipe" (segments that the sender takes to be in the network) and "sequence".
+    `flows` are names of flows (default: all; with several `schemes` the first, whose scheme they
+    replace). A throughput is a mean of `interval_s` seconds, by default about a 90th of the time
+    that is shown. `look` is "plain" or "paper", `font` "sans", "serif" or "latex". `csv` is a file
+    for all that is drawn. The other arguments are those of `plot_run`.
+
+    Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
+    """
+    path = Path(path)
+    suffix = check_format(path)
+    found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
+    window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
+    with chosen_style(look, font):
+        figure = over_time_figure(found, panels, window, title=title, size=size)
+        data = figure_bytes(figure, suffix)
+    path.write_bytes(data)
+    if csv is not None:
+        write_csv(Path(csv), HEAD, panel_rows(panels))
+    return path
+
+
+def shown_panels(
+    runs: Sequence[WatchedRun],
+    kinds: Sequence[str],
+    from_s: float | None = None,
+    until_s: float | None = None,
+    interval_s: float | None = None,
+) -> tuple[tuple[float, float], list[Panel]]:
+    """Return the time that is shown, in seconds, and the panels of these kinds."""
+    window = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
+    return window, panels_of(runs, kinds, window, interval_s)
+
+
+def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
+    """Yield what is drawn as rows with the columns of `HEAD`; "" is for what there is not."""
+    for panel in panels:
+        for one in panel.curves:
+            words = (panel.kind, panel.unit, one.label, one.flow, one.scheme, one.link)
+            none = [""] * len(one.time_s)
+            low = none if one.low is None else one.low.tolist()
+            high = none if one.high is None else one.high.tolist()
+            each = zip(one.time_s.tolist(), one.value.tolist(), low, high, strict=True)
+            yield from ((*words, *row) for row in each if row[1] == row[1])
+
+
+def over_time_figure(
+    runs: Sequence[WatchedRun],
+    panels: Sequence[Panel],
+    window: tuple[float, float],
+    *,
+    title: str | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return the figure of `plot_over_time`."""
+    stretches = longest(runs).stretches
+    has_band = any(one.link for one in stretches)
+    heights = [_BAND_IN] * has_band + [_PANEL_IN] * len(panels)
+    width, height = size_in(size, (PAGE_IN, sum(heights) + _AROUND_IN))
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        # The band is as high as its letters, however high the figure is.
+        rest = (height - _AROUND_IN - _BAND_IN * has_band) / len(panels)
+        ratios = [_BAND_IN] * has_band + [max(0.2, rest)] * len(panels)
+        grid = figure.subplots(
+            len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
+        )[:, 0]
+        grid[0].set_xlim(*window)
+        room = Room(max(0.5, width - 0.65), window)
+        if has_band:
+            _band(grid[0], stretches, room)
+        entries: dict[str, Any] = {}
+        for axes, panel in zip(grid[has_band:], panels, strict=True):
+            several = len({one.look for one in panel.curves if one.look is not None}) > 1
+            for number, one in enumerate(panel.curves):
+                _draw(axes, one, room, number, several=several)
+            _outages(axes, stretches, room)
+            axes.set_ylabel(panel.what)
+            _scale_of(axes, panel)
+            handles, labels = axes.get_legend_handles_labels()
+            for handle, label in zip(handles, labels, strict=True):
+                entries.setdefault(label, handle)
+        grid[-1].set_xlabel("Time (s)")
+        figure.align_ylabels(grid[has_band:])
+        if title:
+            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72), parse_math=False)
+        legend(figure, entries, loc="outside lower center", most=6)
+        arrange(figure)
+    return figure
+
+
+def _look_of(one: Curve) -> Look:
+    return SERIES[one.look if one.look is not None else 4]
+
+
+def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> None:
+    """Draw a curve; where there are several lines each has markers at other places."""
+    time, value = one.time_s, one.value
+    if len(time) == 0:
+        return
+    look = _look_of(one)
+    if one.draw == "area":
+        axes.fill_between(
+            time, value, step="post", color="0.87", linewidth=0, label=one.label, zorder=1
+        )
+        return
+    if one.draw in ("retransmissions", "losses"):
+        again = one.draw == "retransmissions"
+        how: Any = (
+            {"marker": "^", "ms": 3.6, "mfc": "white", "mec": look.colour if several else LIGHT}
+            if again
+            else {"marker": "x", "ms": 3.2, "mec": look.colour if several else "black"}
+        )
+        draw_dots(axes, *_thinned(room, one), "" if several else one.label, 6, mew=0.8, **how)
+        if several:
+            # Those of each line have its colour; in the legend they have none.
+            how |= {"mec": "0.3", "ls": "none", "mew": 0.8, "label": one.label}
+            axes.plot([], [], **how)
+        return
+    if one.draw == "dots":
+        draw_dots(
+            axes, *_thinned(room, one), one.label, 3, marker=".", ms=2.6, mfc=look.colour, mew=0
+        )
+        return
+    if one.low is not None and one.high is not None:
+        axes.fill_between(
+            time,
+            one.low,
+            one.high,
+            color=look.colour,
+            alpha=0.22 if not several else 0.14,
+            linewidth=0,
+            zorder=2,
+            rasterized=len(time) > MOST_VECTORS,
+        )
+    markers: dict[str, Any] = {}
+    if several and not (one.draw == "queue" and one.flow == "" and one.label != one.scheme):
+        every = (room.window[1] - room.window[0]) / _MARKERS
+        places = room.window[0] + every * (np.arange(_MARKERS) + (0.25 + 0.5 * (number % 2)))
+        places = places + every * 0.09 * number
+        inside = (places >= time[0]) & (places <= time[-1])
+        at = np.unique(np.searchsorted(time, places[inside], side="right") - 1)
+        markers = {
+            "marker": look.marker,
+            "markevery": [int(place) for place in at],
+            "markersize": 0.8 * look.size,
+            "markerfacecolor": look.colour if look.filled else "white",
+            "markeredgecolor": look.colour,
+            "markeredgewidth": 0.8,
+        }
+    axes.plot(
+        time,
+        value,
+        color=look.colour,
+        # Over the teeth of a queue dashes cannot be seen.
+        linestyle="-" if one.draw == "queue" else look.line,
+        linewidth=0.8 if one.draw == "queue" else 1.1,
+        drawstyle="steps-post" if one.draw == "steps" else "default",
+        label=one.label,
+        zorder=3 + 0.1 * number,
+        rasterized=len(time) > 3 * MOST_VECTORS,
+        **markers,
+    )
+
+
+def _thinned(room: Room, one: Curve) -> tuple[Any, Any]:
+    """Dots that are seen; those that would cover each other once."""
+    return room.dots((one.time_s * NS_PER_S).astype(np.int64), one.value, _PANEL_IN)
+
+
+def _scale_of(axes: Axes, panel: Panel) -> None:
+    """The axis of values begins at zero, and ends with what counts: a window that was never limited
+    has a threshold far above it, a path that is faster than its flows a rate.
+    """
+    lines = [one for one in panel.curves if one.draw != "area" and one.label != "ssthresh"]
+    behind = [one for one in panel.curves if one.draw == "area"]
+
+    def top(curves: Sequence[Curve]) -> float:
+        ends = [one.value if one.high is None else one.high for one in curves]
+        known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
+        return max(known, default=0.0)
+
+    most = top(lines)
+    if behind and (most == 0 or top(behind) <= 2.5 * most):
+        most = max(most, top(behind))
+    if panel.kind == "sequence":
+        low = min((float(one.value.min()) for one in lines if len(one.value)), default=0.0)
+        axes.set_ylim(low - 0.04 * (most - low or 1.0), most + 0.04 * (most - low or 1.0))
+        return
+    least = _least_rate(behind) if panel.kind == "throughput" else None
+    if least is not None:
+        # Beside a fast link a slow one would be nothing.
+        plain_log(axes)
+        axes.set_ylim(least / 10, 1.3 * most)
+        axes.set_ylabel(panel.what.replace("(", "(log; ", 1))
+        return
+    axes.set_ylim(0, 1.08 * most or 1.0)
+
+
+def _least_rate(behind: Sequence[Curve]) -> float | None:
+    """The least rate of a path that is for a good part of the time far slower than at its best."""
+    for one in behind:
+        lasts, rates = np.diff(one.time_s), one.value[:-1]
+        there = rates > 0
+        lasts, rates = lasts[there], rates[there]
+        if len(rates) and lasts[rates * _WIDE < rates.max()].sum() > 0.2 * lasts.sum():
+            return float(rates.min())
+    return None
+
+
+def _outages(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
+    """Shade the times without a link, and mark handoffs quietly while there are few."""
+    if len(stretches) > MOST_MARKS:
+        return
+    start, end = room.window
+    for number, one in enumerate(stretches):
+        a, b = one.from_ns / NS_PER_S, one.until_ns / NS_PER_S
+        if b <= start or a >= end:
+            continue
+        if not one.link:
+            axes.axvspan(
+                max(a, start), min(b, end), facecolor="#f2e3c8", edgecolor="none", zorder=0
+            )
+        elif number and a > start:
+            axes.axvline(a, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=1.5)
+
+
+def _band(axes: Axes, stretches: Sequence[Stretch], room: Room) -> None:
+    """The links in use, one after the other, with their names where there is room."""
+    start, end = room.window
+    point = room.width_in * 72 / (end - start)
+    names = list(dict.fromkeys(one.link for one in stretches if one.link))
+    axes.set_ylim(0, 1)
+    for one in stretches:
+        a, b = max(one.from_ns / NS_PER_S, start), min(one.until_ns / NS_PER_S, end)
+        if b <= a:
+            continue
+        fill = _LINK_FILLS[names.index(one.link) % len(_LINK_FILLS)] if one.link else "#f2e3c8"
+        axes.axvspan(a, b, facecolor=fill, edgecolor="none", zorder=0)
+        text = one.link or "no link"
+        if text_width(text, 6.5) + 4 <= (b - a) * point:
+            axes.text(
+                (a + b) / 2, 0.44, text, ha="center", va="center", fontsize=6.5, parse_math=False
+            )
+    axes.set_yticks([])
+    axes.tick_params(axis="x", length=0, labelbottom=False, which="both")
+    axes.grid(False)
+    for side in axes.spines.values():
+        side.set_visible(False)

@@ -1,0 +1,257 @@
+"""What panels of a run over time share: what they have room for, and the marks of what happens to
+the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.history import NS_PER_S, Moment, Steps
+from midflight.plot.labels import LABEL_PT
+from midflight.plot.style import text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "HEAD",
+    "MOST_MARKS",
+    "MOST_VECTORS",
+    "Room",
+    "draw_dots",
+    "draw_moments",
+    "extremes",
+    "label_levels",
+    "plain_log",
+]
+
+#: Dots are told apart on a grid of so many to the inch, a little finer than the eye does in print.
+_GRID_PER_IN = 150
+#: With more dots than this a panel's dots become an image within the figure.
+MOST_VECTORS = 3000
+#: Handoffs and changes that are marked one by one.
+MOST_MARKS = 60
+
+#: The columns of tables of what is drawn over time.
+HEAD = ("kind", "unit", "line", "flow", "scheme", "link", "time_s", "value", "low", "high")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a panel has room for: its width in inches, and the time that it shows in seconds."""
+
+    width_in: float
+    window: tuple[float, float]
+
+    @property
+    def columns(self) -> int:
+        return max(1, int(self.width_in * _GRID_PER_IN))
+
+    def seen(self, time_ns: NDArray[np.int64]) -> slice:
+        """The places of ascending times that are shown."""
+        start, end = (one * NS_PER_S for one in self.window)
+        low, high = np.searchsorted(time_ns, [start, end], side="left")
+        return slice(int(low), int(high))
+
+    def dots(
+        self, time_ns: NDArray[np.int64], value: NDArray[np.float64], height_in: float = 2.6
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The dots to be drawn, in seconds: one of those that would cover each other."""
+        seen = self.seen(time_ns)
+        time, value = time_ns[seen] / NS_PER_S, value[seen]
+        if len(time) <= MOST_VECTORS:
+            return time, value
+        start, end = self.window
+        low, high = float(value.min()), float(value.max())
+        column = ((time - start) / (end - start) * self.columns).astype(np.int64)
+        lines = int(height_in * _GRID_PER_IN)
+        line = ((value - low) / max(high - low, 1e-9) * lines).astype(np.int64)
+        _, first = np.unique(column * (lines + 1) + line, return_index=True)
+        first.sort()
+        return time[first], value[first]
+
+    def steps(self, steps: Steps, end_ns: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A step line in seconds, from what holds when the time shown begins to the run's end.
+
+        Of many steps in a column of the grid its first, least, greatest and last.
+        """
+        seen = self.seen(steps.time_ns)
+        start, end = self.window
+        time, value = steps.time_ns[seen] / NS_PER_S, steps.value[seen]
+        if seen.start > 0:
+            time = np.concatenate([[start], time])
+            value = np.concatenate([steps.value[seen.start - 1 : seen.start], value])
+        if len(time) == 0:
+            return time, value
+        if len(time) > 4 * self.columns:
+            column = ((time - start) / (end - start) * self.columns).astype(np.int64)
+            kept = extremes(column, value)
+            time, value = time[kept], value[kept]
+        last = min(end, max(time[-1], end_ns / NS_PER_S))
+        return np.append(time, last), np.append(value, value[-1])
+
+    def labels(self, moments: Iterable[Moment]) -> list[tuple[Moment, int]]:
+        """The moments whose names there is room for, with the level that they stand on.
+
+        What a link is in use for comes before what is lost.
+        """
+        taken: list[list[tuple[float, float]]] = [[], []]
+        found = []
+        point = self.width_in * 72 / (self.window[1] - self.window[0])
+        shown = [one for one in moments if self.shows(one.time_ns)]
+        for kind in ("make", "break"):
+            for one in shown:
+                if one.kind != kind:
+                    continue
+                middle = (one.time_ns / NS_PER_S - self.window[0]) * point
+                half = text_width(one.label, LABEL_PT) / 2 + 2
+                if middle - half < -20 or middle + half > self.width_in * 72 + 20:
+                    continue
+                for level, places in enumerate(taken):
+                    if all(middle + half < a or middle - half > b for a, b in places):
+                        places.append((middle - half, middle + half))
+                        found.append((one, level))
+                        break
+        return found
+
+    def shows(self, time_ns: int) -> bool:
+        return self.window[0] <= time_ns / NS_PER_S < self.window[1]
+
+
+def extremes(column: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The places of the first, least, greatest and last value of each column."""
+    edges = np.flatnonzero(np.diff(column)) + 1
+    starts = np.concatenate([[0], edges])
+    ends = np.concatenate([edges, [len(column)]])
+    kept = [starts, ends - 1]
+    for order in (np.lexsort((value, column)), np.lexsort((-value, column))):
+        kept.append(order[starts])
+    return np.unique(np.concatenate(kept))
+
+
+def draw_dots(axes: Axes, time: Any, value: Any, label: str, order: float, **how: Any) -> None:
+    if len(time) == 0:
+        return
+    axes.plot(
+        time,
+        value,
+        linestyle="none",
+        label=label,
+        zorder=order,
+        rasterized=len(time) >= MOST_VECTORS,
+        **how,
+    )
+
+
+def label_levels(moments: Sequence[Moment], room: Room) -> int:
+    """Return on how many levels names of moments stand."""
+    if sum(one.kind == "make" and room.shows(one.time_ns) for one in moments) > MOST_MARKS:
+        return 1
+    return 1 + max((level for _, level in room.labels(moments)), default=-1)
+
+
+def _many_moments(axes: Axes, makes: Sequence[float], room: Room, *, named: bool) -> None:
+    """Mark a time with more handoffs and changes than lines could tell apart."""
+    first, last = min(makes), max(makes)
+    words = f"{len(makes)} handoffs or changes"
+    axes.axvspan(first, last, facecolor="0.94", edgecolor="none", zorder=0, label=words)
+    if named:
+        axes.annotate(
+            words,
+            ((max(first, room.window[0]) + min(last, room.window[1])) / 2, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 5),
+            textcoords="offset points",
+            fontsize=LABEL_PT,
+            color="0.25",
+            ha="center",
+            va="bottom",
+            annotation_clip=False,
+        )
+
+
+def draw_moments(axes: Axes, moments: Sequence[Moment], room: Room, *, named: bool) -> None:
+    """Mark times without a link, links that come into use, and notices."""
+    broken: float | None = None
+    start, end = room.window
+    makes = [one.time_ns / NS_PER_S for one in moments if one.kind == "make"]
+    within = [at for at in makes if start <= at < end]
+    if len(within) > MOST_MARKS:
+        _many_moments(axes, within, room, named=named)
+        return
+    thin = len(within) > 15
+    spans = []
+    for one in moments:
+        at = one.time_ns / NS_PER_S
+        if one.kind == "break" and broken is None:
+            broken = at
+        elif one.kind == "make" and broken is not None:
+            spans.append((broken, at))
+            broken = None
+    if broken is not None:
+        spans.append((broken, end))
+    shown = [(a, b) for a, b in spans if b > start and a < end and b > a]
+    for number, (a, b) in enumerate(shown):
+        axes.axvspan(
+            max(a, start),
+            min(b, end),
+            facecolor="#f2e3c8",
+            edgecolor="none",
+            zorder=0,
+            label="no link" if number == 0 else None,
+        )
+    for number, at in enumerate(within):
+        axes.axvline(
+            at,
+            color="0.25",
+            linewidth=0.4 if thin else 0.8,
+            linestyle=(0, (5, 2)),
+            zorder=1.5,
+            label="link in use" if number == 0 else None,
+        )
+    if not named:
+        return
+    for one, level in room.labels(moments):
+        axes.annotate(
+            one.label,
+            (one.time_ns / NS_PER_S, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 5 + 8 * level),
+            textcoords="offset points",
+            fontsize=LABEL_PT,
+            color="0.25",
+            ha="center",
+            va="bottom",
+            annotation_clip=False,
+        )
+    told = [one.time_ns / NS_PER_S for one in moments if one.kind == "notice"]
+    told = [at for at in told if start <= at < end]
+    if told:
+        axes.plot(
+            told,
+            [1.0] * len(told),
+            transform=axes.get_xaxis_transform(),
+            linestyle="none",
+            marker="*",
+            ms=3 if thin else 5,
+            mfc="0.25",
+            mew=0,
+            label="notice",
+            clip_on=False,
+            zorder=6,
+        )
+
+
+def plain_log(axes: Axes) -> None:
+    """Make the axis of values logarithmic, with plain numbers at its ticks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=9))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

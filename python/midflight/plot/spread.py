@@ -1,0 +1,583 @@
+"""Results as distributions, means and maps: how the runs of a sweep are spread.
+
+The tables, axes and units are those of `midflight.plot.axis`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from midflight.plot.axis import (
+    Columns,
+    axis_places,
+    kept_rows,
+    missing_column,
+    name_categories,
+    one_line_name,
+    ordered,
+    read_columns,
+    shown_number,
+    text_of,
+    unit_of,
+)
+from midflight.plot.names import column_name, with_unit
+from midflight.plot.quartiles import mark_endless
+from midflight.plot.style import (
+    COLUMN_IN,
+    SERIES,
+    Look,
+    Size,
+    check_format,
+    chosen_style,
+    figure_bytes,
+    legend,
+    size_in,
+    style,
+    wrapped,
+    write_csv,
+)
+from midflight.refusal import refusal
+from midflight.results import mean_ci, quantile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SPREADS", "Spread", "plot_spread", "spread_figure", "spread_of", "spread_rows"]
+
+#: The kinds of figures of results, beside the medians over an axis.
+SPREADS = ("cdf", "box", "interval", "heatmap")
+
+_USUAL_IN = (COLUMN_IN * 1.25, 2.9)
+#: With more cells there is no room for their values.
+_MOST_WRITTEN = 150
+_BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+#: Columns of a comparison that are an interval already: those of its ends, or of half its width.
+_ENDS: Mapping[str, tuple[str, str] | str] = {
+    "ratio": ("ratio_low", "ratio_high"),
+    "difference": "half_width",
+}
+
+Row: TypeAlias = Sequence[object]
+
+
+@dataclass
+class Group:
+    """The values of one line at each place of its axis, in the unit that is shown."""
+
+    label: str
+    x: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    values: list[list[float]] = field(default_factory=list)
+    #: Of a comparison: the ends of its intervals.
+    ends: list[tuple[float, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What is drawn: groups over an axis, which is of numbers or of names (`categories`)."""
+
+    kind: str
+    x_title: str
+    y_title: str
+    groups: Sequence[Group]
+    categories: Sequence[str] | None = None
+    lines_title: str = ""
+    #: Of a map: what its colours are, and the places and names of its second axis.
+    value_title: str = ""
+    rows: Sequence[str] = ()
+    #: Missing values are times of runs that did not finish, longer than every other.
+    is_time: bool = False
+
+
+def plot_spread(
+    source: str | Path | Columns,
+    path: str | Path,
+    kind: str,
+    *,
+    value: str,
+    x: str | None = None,
+    y: str | None = None,
+    by: Sequence[str] = (),
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    title: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: Size | None = None,
+    look: str | None = None,
+    font: str | None = None,
+    csv: str | Path | None = None,
+) -> Path:
+    """Draw how a measurement is spread into a .png, .svg, .pdf or .pgf file; return the file.
+
+    `kind` is "cdf" (the share of runs with at most a value, a line for each value of `by`), "box"
+    (5, 25, 50, 75 and 95 % of the values at each `x`), "interval" (means at each `x` with their
+    95 % confidence intervals) or "heatmap" (medians over `x` and `y`). `value` is the measurement.
+    A `comparison.csv` has intervals of its own, which are drawn: `value` is "ratio" or
+    "difference". The other arguments are those of `plot_axis` and `plot_over_time`.
+
+    Raises `MidflightError` for what is not accepted, `OSError` for what cannot be read or written.
+    """
+    path = Path(path)
+    suffix = check_format(path)
+    columns = source if isinstance(source, Mapping) else read_columns(source, value)
+    data = spread_of(columns, kind, value=value, x=x, y=y, by=by, where=where)
+    with chosen_style(look, font):
+        figure = spread_figure(data, title=title, xlabel=xlabel, ylabel=ylabel, size=size)
+        drawn = figure_bytes(figure, suffix)
+    path.write_bytes(drawn)
+    if csv is not None:
+        head, *rows = spread_rows(data)
+        write_csv(Path(csv), [str(one) for one in head], rows)
+    return path
+
+
+def spread_of(
+    columns: Columns,
+    kind: str,
+    *,
+    value: str,
+    x: str | None = None,
+    y: str | None = None,
+    by: Sequence[str] = (),
+    where: Mapping[str, str | Sequence[str]] | None = None,
+) -> Spread:
+    """Return what `plot_spread` draws."""
+    if kind not in SPREADS:
+        accepted = ", ".join(SPREADS)
+        raise refusal(
+            f'"{kind}" is no kind of figure of results; there are {accepted}',
+            name="kind",
+            value=kind,
+            accepted=accepted,
+        )
+    needed = {"--x": x, "--y": y} if kind == "heatmap" else {} if kind == "cdf" else {"--x": x}
+    for option, given in needed.items():
+        if given is None:
+            raise refusal(
+                f"the kind {kind} needs {option}, a column of the table",
+                name=option,
+                value=None,
+                accepted=", ".join(columns),
+            )
+    kept = {
+        name: [values] if isinstance(values, str) else list(values)
+        for name, values in (where or {}).items()
+    }
+    asked = {value: "--value", **dict.fromkeys(by, "--by"), **dict.fromkeys(kept, "--where")}
+    asked |= {name: option for option, name in needed.items() if name is not None}
+    for name, option in asked.items():
+        if name not in columns:
+            raise missing_column(option, name, columns)
+    rows = kept_rows(columns, len(columns[value]), kept)
+    if kind == "heatmap":
+        return _heatmap(columns, rows, kept, str(x), str(y), value)
+    flows = {columns["flow"][row] for row in rows} if "flow" in columns else set()
+    if not by and x != "flow" and len(flows) > 1:
+        by = ["flow"]
+    return _lines(columns, rows, kept, kind, x, value, by)
+
+
+def _lines(
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    kind: str,
+    x: str | None,
+    value: str,
+    by: Sequence[str],
+) -> Spread:
+    orders = [ordered(columns, rows, name, kept) for name in by]
+    keys: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        keys.setdefault(tuple(text_of(columns[name][row]) for name in by), []).append(row)
+    if len(keys) > len(SERIES):
+        raise refusal(
+            f"{len(keys)} lines cannot be distinguished; a figure has up to {len(SERIES)}: keep "
+            "fewer with --where, or give another --by",
+            name="--by",
+            value=by,
+            accepted=f"up to {len(SERIES)} lines",
+        )
+    title, scale = _measured(columns, rows, value)
+    ends = _ENDS.get(value) if kind == "interval" else None
+    places, categories, x_unit = {"": 0.0}, None, ""
+    if x is not None:
+        places, categories, x_unit = axis_places(ordered(columns, rows, x, kept), x)
+        if kind == "box" and categories is None:
+            # Boxes stand side by side, however far apart their numbers are.
+            texts = sorted(places, key=places.__getitem__)
+            categories = list(dict.fromkeys(f"{places[one]:g}" for one in texts))
+            places = {one: float(categories.index(f"{places[one]:g}")) for one in texts}
+    groups = []
+    for key in filter(keys.__contains__, product(*orders)):
+        alone = one_line_name(columns, rows, x or "", kept)
+        group = Group(", ".join(key) if by else alone)
+        found: dict[str, list[int]] = {}
+        for row in keys[key]:
+            found.setdefault(text_of(columns[x][row]) if x else "", []).append(row)
+        for text in sorted(found, key=places.__getitem__):
+            each = [scale * shown_number(columns[value][row], value) for row in found[text]]
+            place = places[text]
+            group.x.append(place)
+            group.names.append(text if categories is None else categories[int(place)])
+            group.values.append(each)
+            if isinstance(ends, str):
+                if ends in columns:
+                    half = scale * shown_number(columns[ends][found[text][0]], ends)
+                    group.ends.append((each[0] - half, each[0] + half))
+            elif ends is not None and ends[0] in columns:
+                low, high = (shown_number(columns[one][found[text][0]], one) for one in ends)
+                group.ends.append((scale * low, scale * high))
+            if group.ends and len(each) > 1:
+                raise refusal(
+                    f"{len(each)} comparisons are at the same place of {x}; tell them apart with "
+                    "--by or --where",
+                    name="--by",
+                    value=by,
+                    accepted="columns that tell the comparisons apart",
+                )
+        groups.append(group)
+    shares = kind == "cdf"
+    return Spread(
+        kind,
+        title if shares else with_unit(column_name(str(x)), x_unit),
+        "Share of runs" if shares else title,
+        groups,
+        categories,
+        ", ".join(column_name(name) for name in by),
+        is_time=value.endswith("_ns"),
+    )
+
+
+def _measured(columns: Columns, rows: Sequence[int], value: str) -> tuple[str, float]:
+    """What a measurement is called with its unit, and what one of it is then.
+
+    The differences of a comparison have the unit of the metric that is compared.
+    """
+    if value not in _ENDS or not {"metric", "baseline"} <= set(columns) or not rows:
+        return with_unit(column_name(value), unit_of(value)[0]), 1.0
+    metrics = {str(columns["metric"][row]) for row in rows}
+    baselines = {str(columns["baseline"][row]) for row in rows}
+    metric, baseline = (next(iter(one)) if len(one) == 1 else "" for one in (metrics, baselines))
+    words = f"{column_name(metric) if metric else column_name(value)} against {baseline}"
+    if value == "ratio":
+        return with_unit(words, "%"), 100.0
+    unit, scale = unit_of(metric)
+    return with_unit(words, unit), scale
+
+
+def _heatmap(
+    columns: Columns,
+    rows: Sequence[int],
+    kept: Mapping[str, Sequence[str]],
+    x: str,
+    y: str,
+    value: str,
+) -> Spread:
+    sides = []
+    for name in (x, y):
+        texts = ordered(columns, rows, name, kept)
+        places, categories, unit = axis_places(texts, name)
+        if categories is None:
+            texts = sorted(texts, key=places.__getitem__)
+        words = [f"{places[one]:g}" if categories is None else one for one in texts]
+        sides.append((texts, words, with_unit(column_name(name), unit)))
+    (across, x_names, x_title), (up, y_names, y_title) = sides
+    groups = []
+    for text, named in zip(up, y_names, strict=True):
+        group = Group(named)
+        mine = [row for row in rows if text_of(columns[y][row]) == text]
+        for place, one in enumerate(across):
+            cell = [
+                shown_number(columns[value][row], value)
+                for row in mine
+                if text_of(columns[x][row]) == one
+            ]
+            if cell:
+                group.x.append(float(place))
+                group.names.append(x_names[place])
+                group.values.append(cell)
+        groups.append(group)
+    title = with_unit(column_name(value), unit_of(value)[0])
+    return Spread(
+        "heatmap",
+        x_title,
+        y_title,
+        groups,
+        x_names,
+        value_title=f"{title}, medians",
+        rows=y_names,
+        is_time=value.endswith("_ns"),
+    )
+
+
+def _known(values: Sequence[float]) -> list[float]:
+    return [one for one in values if not math.isnan(one)]
+
+
+def _quantiles(data: Spread, values: Sequence[float]) -> tuple[float, ...]:
+    """Those of a box; a time that is missing is longer than every other."""
+    counted = values if data.is_time else _known(values)
+    return tuple(quantile(counted, share) for share in _BOX)
+
+
+def _interval(group: Group, place: int) -> tuple[float, float, float]:
+    """A mean and the ends of its interval; nan without one."""
+    known = _known(group.values[place])
+    if group.ends:
+        return known[0] if known else math.nan, *group.ends[place]
+    mean, half = mean_ci(known)
+    return mean, mean - half, mean + half
+
+
+def spread_rows(data: Spread) -> Iterator[Row]:
+    """Yield the head of a table of what is drawn, and its rows."""
+    if data.kind == "cdf":
+        yield ("line", data.x_title, "share", "runs")
+        for group in data.groups:
+            (values,) = group.values or [[]]
+            counted = len(values) if data.is_time else len(_known(values))
+            for place, one in enumerate(sorted(_known(values)), 1):
+                yield (group.label, one, place / counted, counted)
+        return
+    if data.kind == "heatmap":
+        yield (data.y_title, data.x_title, data.value_title, "runs")
+        for group in data.groups:
+            for name, values in zip(group.names, group.values, strict=True):
+                yield (group.label, name, _quantiles(data, values)[2], len(values))
+        return
+    head = ("p5", "p25", "median", "p75", "p95") if data.kind == "box" else ("mean", "low", "high")
+    yield ("line", data.x_title, *(f"{one} of {data.y_title}" for one in head), "runs")
+    for group in data.groups:
+        for place, values in enumerate(group.values):
+            of = _quantiles(data, values) if data.kind == "box" else _interval(group, place)
+            yield (group.label, group.names[place], *of, len(values))
+
+
+def spread_figure(
+    data: Spread,
+    *,
+    title: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return the figure of `plot_spread`."""
+    width, height = size_in(size, _USUAL_IN)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_subplot()
+        draw = {"cdf": _draw_cdf, "box": _draw_boxes, "interval": _draw_intervals}.get(data.kind)
+        if draw is None:
+            _draw_map(figure, axes, data)
+        else:
+            draw(axes, data)
+            if data.kind != "cdf" and data.categories is not None:
+                name_categories(axes, data.categories, width)
+        for put, text, room in (
+            (axes.set_xlabel, data.x_title if xlabel is None else xlabel, width - 0.6),
+            (axes.set_ylabel, data.y_title if ylabel is None else ylabel, height - 0.9),
+            (axes.set_title, title or "", width - 0.6),
+        ):
+            put(wrapped(text, 7.5, room * 72), parse_math=False)
+        handles, labels = axes.get_legend_handles_labels()
+        if labels:
+            entries = dict(zip(labels, handles, strict=True))
+            legend(figure, entries, loc="outside upper center", title=data.lines_title)
+    return figure
+
+
+def _draw_cdf(axes: Axes, data: Spread) -> None:
+    """Steps of the share of runs; a line that ends below one is of runs that did not finish."""
+    ends = [max(_known(group.values[0]), default=0.0) for group in data.groups if group.values]
+    starts = [min(_known(group.values[0]), default=0.0) for group in data.groups if group.values]
+    low, high = min(starts, default=0.0), max(ends, default=1.0)
+    margin = 0.04 * (high - low or high or 1.0)
+    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+        values = group.values[0] if group.values else []
+        known = np.sort(np.array(_known(values)))
+        counted = len(values) if data.is_time else len(known)
+        x = np.concatenate([[low - margin], known, [high + margin]])
+        share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
+            counted, 1
+        )
+        # Lines that run together have their markers at other heights.
+        heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
+        marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))
+        axes.plot(
+            x,
+            share,
+            drawstyle="steps-post",
+            label=group.label,
+            markevery=[int(one) for one in marks],
+            **_line_style(look),
+        )
+    axes.set_xlim(low - margin, high + margin)
+    axes.set_ylim(0, 1.02)
+
+
+def _line_style(look: Look) -> dict[str, Any]:
+    return {
+        "color": look.colour,
+        "linestyle": look.line,
+        "linewidth": 1.1,
+        "marker": look.marker,
+        "markersize": 0.85 * look.size,
+        "markerfacecolor": look.colour if look.filled else "white",
+        "markeredgecolor": look.colour,
+        "markeredgewidth": 0.8,
+    }
+
+
+def _step(data: Spread) -> float:
+    """The least way between two places of the axis."""
+    places = sorted({one for group in data.groups for one in group.x})
+    return min((b - a for a, b in pairwise(places)), default=1.0)
+
+
+def _dodged(data: Spread, place: int) -> float:
+    """How far the group of a number stands beside its place."""
+    groups = len(data.groups)
+    return (place - (groups - 1) / 2) * 0.8 * _step(data) / max(1, groups)
+
+
+def _draw_boxes(axes: Axes, data: Spread) -> None:
+    width = 0.62 * _step(data) / max(1, len(data.groups))
+    every = [one for group in data.groups for values in group.values for one in _known(values)]
+    top = 1.04 * max(every, default=1.0)
+    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+        x = np.array(group.x) + _dodged(data, place)
+        points = np.array([_quantiles(data, values) for values in group.values]).reshape(-1, 5)
+        shown = np.minimum(points, 1.02 * top)
+        for at, (p5, q1, median, q3, p95) in zip(x, shown, strict=True):
+            if math.isnan(median):
+                continue
+            axes.plot([at, at], [p5, q1], color=look.colour, linewidth=0.9, zorder=3)
+            axes.plot([at, at], [q3, p95], color=look.colour, linewidth=0.9, zorder=3)
+            for end in (p5, p95):
+                cap = [at - width / 4, at + width / 4]
+                axes.plot(cap, [end, end], color=look.colour, linewidth=0.9, zorder=3)
+            axes.bar(
+                at,
+                q3 - q1,
+                width,
+                q1,
+                facecolor=look.colour if look.filled else "white",
+                alpha=0.35 if look.filled else 1.0,
+                edgecolor="none",
+                zorder=3,
+            )
+            axes.bar(
+                at, q3 - q1, width, q1, facecolor="none", edgecolor=look.colour, lw=0.9, zorder=4
+            )
+            sides = [at - width / 2, at + width / 2]
+            axes.plot(sides, [median, median], color=look.colour, linewidth=1.8, zorder=5)
+        mark_endless(axes, x, points[:, 4], top, look)
+        # The markers are the legend's, and tell the groups apart in grey.
+        style_of = {**_line_style(look), "linestyle": "none"}
+        middle = np.where(np.isfinite(points[:, 2]), shown[:, 2], np.nan)
+        axes.plot(x, middle, label=group.label, zorder=6, **style_of)
+    axes.set_ylim(min(0.0, *every) if every else 0.0, top)
+
+
+def _draw_intervals(axes: Axes, data: Spread) -> None:
+    several = data.categories is None
+    has_negative = False
+    for place, (group, look) in enumerate(zip(data.groups, SERIES, strict=False)):
+        x = np.array(group.x) + _dodged(data, place) * (0.25 if several else 0.8)
+        points = np.array([_interval(group, one) for one in range(len(group.x))]).reshape(-1, 3)
+        mean, low, high = points.T
+        sure = np.isfinite(low) & np.isfinite(high)
+        has_negative |= bool((mean < 0).any() or (low < 0).any())
+        axes.errorbar(
+            x[sure],
+            mean[sure],
+            yerr=np.abs(np.vstack([mean - low, high - mean]))[:, sure],
+            fmt="none",
+            ecolor=look.colour,
+            elinewidth=0.9,
+            capsize=2.2,
+            capthick=0.9,
+            zorder=3,
+        )
+        how = _line_style(look) | ({} if several else {"linestyle": "none"})
+        axes.plot(x, mean, label=group.label, zorder=4, **how)
+    if has_negative:
+        axes.axhline(0, color="0.3", linewidth=0.8, zorder=2)
+    else:
+        axes.set_ylim(bottom=0)
+    if several:
+        _pad(axes, data)
+
+
+def _pad(axes: Axes, data: Spread) -> None:
+    places = [one for group in data.groups for one in group.x]
+    if places:
+        step = _step(data)
+        axes.set_xlim(min(places) - 0.6 * step, max(places) + 0.6 * step)
+
+
+def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
+    """Cells in colours whose lightness goes with the value; their numbers in them if they fit."""
+    from matplotlib.colors import Normalize, TwoSlopeNorm
+
+    across = len(data.categories or ())
+    cells = np.full((len(data.groups), across), np.nan)
+    for line, group in enumerate(data.groups):
+        for x, values in zip(group.x, group.values, strict=True):
+            cells[line, int(x)] = _quantiles(data, values)[2]
+    finite = cells[np.isfinite(cells)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    high = high if high > low else low + 1.0
+    both = low < 0 < high
+    norm: Any = TwoSlopeNorm(0.0, low, high) if both else Normalize(low, high)
+    colours = "PuOr_r" if both else "cividis"
+    image = axes.imshow(
+        np.where(np.isfinite(cells), cells, np.nan),
+        cmap=colours,
+        norm=norm,
+        aspect="auto",
+        origin="lower",
+        interpolation="nearest",
+    )
+    axes.grid(False)
+    for side, names in ((axes.xaxis, data.categories or ()), (axes.yaxis, data.rows)):
+        # As many names as there is room for.
+        every = max(1, math.ceil(len(names) / 14))
+        side.set_ticks(range(0, len(names), every), list(names)[::every], parse_math=False)
+    axes.tick_params(length=0)
+    if any(len(one) > 5 for one in data.categories or ()) and across > 4:
+        axes.tick_params(axis="x", rotation=30)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.06, use_gridspec=False)
+    bar.outline.set_visible(False)
+    bar.set_label(data.value_title, parse_math=False)
+    if cells.size > _MOST_WRITTEN or across > 16:
+        return
+    for (line, column), value in np.ndenumerate(cells):
+        if math.isnan(value):
+            continue
+        red, green, blue, _ = image.cmap(norm(value)) if math.isfinite(value) else (1, 1, 1, 1)
+        is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+        text = f"{value:.3g}" if math.isfinite(value) else "never"
+        axes.text(
+            column,
+            line,
+            text,
+            ha="center",
+            va="center",
+            fontsize=5.5 if across > 9 else 6.5,
+            color="white" if is_dark else "black",
+        )

@@ -1,0 +1,560 @@
+"""Runs as figures over time show them: flows, links and the way between them, kind by kind.
+
+What is here are numbers; `midflight.plot.panels` draws them, the page shows them, and `--csv`
+writes them. Nothing is taken for granted of a sender: a flow whose stack tells no window has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from midflight.plot.history import (
+    NS_PER_S,
+    History,
+    Moments,
+    RunSource,
+    setups_of,
+)
+from midflight.plot.style import SERIES
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from midflight._core import Setup, Table
+    from midflight.policy import Policies
+
+__all__ = [
+    "OVER_TIME",
+    "Curve",
+    "Panel",
+    "Stretch",
+    "WatchedRun",
+    "longest",
+    "nice",
+    "panels_of",
+    "watch",
+    "watched_runs",
+]
+
+Values = NDArray[np.float64]
+Draw = Literal["steps", "line", "queue", "dots", "area", "retransmissions", "losses"]
+
+#: The kinds of panels, in the order in which help lists them.
+OVER_TIME = ("throughput", "queue", "delay", "rtt", "cwnd", "pipe", "sequence")
+
+#: Means of a throughput in the time that is shown, about, and of a queue for each of them.
+_INTERVALS = 90
+_FINER = 4
+#: With more dots than this in a line, or with several lines, quantiles of intervals are drawn.
+_MOST_DOTS = 4000
+#: Links whose queues are shown.
+_MOST_LINKS = 4
+
+
+class Stretch(NamedTuple):
+    """A time in which packets go over a link; over none if its name is ""."""
+
+    from_ns: int
+    until_ns: int
+    link: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time, in seconds; `low` and `high` are a range around them where there is one.
+
+    `look` is the place of its look in `SERIES`, None for what is drawn in grey. A curve of steps
+    holds each value until the next.
+    """
+
+    label: str
+    draw: Draw
+    time_s: Values
+    value: Values
+    look: int | None = None
+    low: Values | None = None
+    high: Values | None = None
+    #: What tells it apart in a table.
+    flow: str = ""
+    scheme: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over time with one axis; `what` is its title with the unit."""
+
+    kind: str
+    what: str
+    unit: str
+    curves: Sequence[Curve]
+
+
+@dataclass
+class WatchedRun:
+    """One run: the flows that are shown, and links and senders at intervals."""
+
+    scheme: str
+    setup: Setup
+    flows: list[History]
+    #: What the lines of the flows are called, and the places of their looks.
+    labels: Sequence[str] = ()
+    looks: Sequence[int] = ()
+    _rows: dict[int, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def samples(self) -> tuple[Table, Table]:
+        """Links and senders at intervals."""
+        found: tuple[Table, Table] = self.setup.samples()
+        return found
+
+    def senders(self) -> Table:
+        """Senders at intervals."""
+        return self.samples[1]
+
+    @cached_property
+    def end_ns(self) -> int:
+        """When the last of the flows is done."""
+        return max(one.end_ns for one in self.flows)
+
+    @cached_property
+    def is_up(self) -> bool:
+        """Whether the data of the first flow go up."""
+        told = {one["name"]: one for one in self.setup.flows}
+        return bool(told[self.flows[0].flow]["direction"] == "up")
+
+    def sampled(self, link: int, column: str) -> Values:
+        """A column of the samples of a link by its number."""
+        table = self.samples[0]
+        if self._rows is None:
+            numbers = table.numpy("number")
+            self._rows = {int(one): np.flatnonzero(numbers == one) for one in np.unique(numbers)}
+        found: Values = table.numpy(column)[self._rows[link]].astype(np.float64)
+        return found
+
+    @cached_property
+    def access(self) -> dict[str, int]:
+        """The numbers of the access links in the direction of the flows' data, by their names."""
+        each = self.setup.access_links
+        return {one["name"]: one["up"] if self.is_up else one["down"] for one in each}
+
+    def link_of(self, name: str) -> int | None:
+        """The number of an access link that handoffs and changes call so."""
+        links = list(self.access.values())
+        if name in self.access or not name:
+            return self.access.get(name)
+        # The question of one handoff has an old and a new link, others change their only one.
+        places = {"old": 0, "new": 1}
+        place = places.get(name, 0) if len(links) > 1 else 0
+        known = name in places or len(links) == 1
+        return links[place] if known and place < len(links) else None
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """Over which access links the flows' packets go, one after the other."""
+        changes = self.setup.path_changes
+        names = [one["from_link"] for one in changes[:1]] or [self._only_link()]
+        found, since, link = [], 0, names[0]
+        for one in changes:
+            begins, ends = one["at_ns"], one["make_ns"]
+            if one["breaks"]:
+                found += [Stretch(since, begins, link), Stretch(begins, ends, "")]
+            else:
+                found.append(Stretch(since, ends, link))
+            since, link = ends, one["to_link"]
+        found.append(Stretch(since, max(since, self.end_ns), link))
+        joined: list[Stretch] = []
+        for stretch in (one for one in found if one.until_ns > one.from_ns):
+            if joined and joined[-1].link == stretch.link:
+                stretch = Stretch(joined.pop().from_ns, stretch.until_ns, stretch.link)
+            joined.append(stretch)
+        return joined if any(one.link for one in joined) else []
+
+    def _only_link(self) -> str:
+        """The link of a run without a handoff: that at which most packets were."""
+        held = {name: float(self.sampled(at, "most").sum()) for name, at in self.access.items()}
+        return max(held, key=held.__getitem__, default="")
+
+    @cached_property
+    def shown_links(self) -> dict[int, str]:
+        """The access links of the way by their numbers, with the names that they have there."""
+        found: dict[int, list[str]] = {}
+        for name in dict.fromkeys(one.link for one in self.stretches):
+            if (link := self.link_of(name)) is not None:
+                found.setdefault(link, []).append(name)
+        each = list(found.items())[:_MOST_LINKS]
+        names = {link: name for name, link in self.access.items()}
+        return {one: called[0] if len(called) == 1 else names[one] for one, called in each}
+
+
+def watch(
+    source: RunSource,
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+) -> list[WatchedRun]:
+    """Return one run, or as many as there are `schemes`, which replace that of the first flow.
+
+    `flows` are names of flows; without any all of one run are shown, and of several runs the one
+    whose scheme is replaced. Raises `MidflightError` for what is not accepted, and for more lines
+    than can be told apart.
+    """
+    found = list(watched_runs(source, flows=flows, run=run, schemes=schemes, policies=policies))
+    lines = sum(len(one.flows) for one in found)
+    if lines > len(SERIES):
+        accepted = f"1 to {len(SERIES)}"
+        raise refusal(
+            f"{lines} lines cannot be told apart; give {accepted}: choose with --flow or --scheme",
+            name="lines",
+            value=lines,
+            accepted=accepted,
+        )
+    place = 0
+    for one in found:
+        several = len(one.flows) > 1
+        labels = []
+        for history in one.flows:
+            words = [history.flow] if several else []
+            words += [history.label] if len(found) > 1 or not several else []
+            labels.append(", ".join(words))
+        one.labels, one.looks = labels, range(place, place + len(labels))
+        place += len(labels)
+    return found
+
+
+def watched_runs(
+    source: RunSource,
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    most_flows: int | None = None,
+) -> Iterator[WatchedRun]:
+    """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
+    for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
+        told = {one["name"]: one["scheme"] for one in setup.flows}
+        names = list(dict.fromkeys(flows)) or list(told)
+        if not flows and len(dict.fromkeys(schemes)) > 1:
+            names = names[:1]
+        one = WatchedRun(scheme, setup, [])
+        for name in names[:most_flows]:
+            how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
+            # The core refuses a name that is no flow's.
+            trace = setup.trace(flow=name)
+            one.flows.append(History(told[name], trace, Moments(setup), **how))
+        # Until there are names for them all.
+        one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
+        yield one
+
+
+def panels_of(
+    runs: Sequence[WatchedRun],
+    kinds: Sequence[str],
+    window: tuple[float, float],
+    interval_s: float | None = None,
+    *,
+    may_lack: bool = False,
+) -> list[Panel]:
+    """Return the panels of these kinds, with what lies in a window of time in seconds.
+
+    `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given.
+    Raises `MidflightError` for a kind of which the runs tell nothing, unless they `may_lack` it.
+    """
+    interval = interval_s or nice((window[1] - window[0]) / _INTERVALS)
+    found = []
+    for kind in dict.fromkeys(kinds):
+        panel = _KINDS[kind](runs, window, interval)
+        if not may_lack and not any(len(one.time_s) for one in panel.curves):
+            raise refusal(
+                f"there is nothing to draw of {kind} from {window[0]:g} s to {window[1]:g} s: the "
+                "flows tell nothing of it there",
+                name="kind",
+                value=kind,
+                accepted=", ".join(one for one in OVER_TIME if one != kind),
+            )
+        found.append(panel)
+    return found
+
+
+def nice(value: float) -> float:
+    """The next greater of 1, 2, 5, 10, ... times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
+    steps = (one * power for one in (1, 2, 5, 10))
+    return float(f"{next(one for one in steps if one >= value * (1 - 1e-9)):.3g}")
+
+
+def longest(runs: Sequence[WatchedRun]) -> WatchedRun:
+    """The run that ends last."""
+    return max(runs, key=lambda one: one.end_ns)
+
+
+def _each(runs: Sequence[WatchedRun]) -> Iterator[tuple[WatchedRun, History, dict[str, Any]]]:
+    """Each line: its run, its flow, and what its curves have in common."""
+    for one in runs:
+        for flow, label, look in zip(one.flows, one.labels, one.looks, strict=True):
+            how = {"label": label, "look": look, "flow": flow.flow, "scheme": flow.label}
+            yield one, flow, how
+
+
+def _inside(time_s: Values, window: tuple[float, float]) -> slice:
+    low, high = np.searchsorted(time_s, window, side="left")
+    return slice(int(low), int(high))
+
+
+def _held(time_s: Values, value: Values, window: tuple[float, float], end_s: float) -> Any:
+    """Steps in a window: from what holds when it begins to its end, or that of the run."""
+    seen = _inside(time_s, window)
+    if seen.start > 0:
+        time = np.concatenate([[window[0]], time_s[seen]])
+        value = value[seen.start - 1 : seen.stop]
+    else:
+        time, value = time_s[seen], value[seen]
+    if len(time) and (last := min(window[1], end_s)) > time[-1]:
+        time, value = np.append(time, last), np.append(value, value[-1])
+    return time, value
+
+
+def _throughput(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    curves = [_rate(longest(runs), window)]
+    for run, flow, how in _each(runs):
+        at, bits = flow.times("rcv") / NS_PER_S, 8 * flow.sizes("rcv")
+        # Where the packets' sizes are not told, all segments are full.
+        payload = {one["name"]: one["payload_bytes"] for one in run.setup.flows}[flow.flow]
+        bits = np.where(np.isnan(bits), 8.0 * payload, bits)
+        edges = _edges(window, interval, flow.end_ns / NS_PER_S)
+        if len(edges) > 1:
+            sums, _ = np.histogram(at, bins=edges, weights=bits)
+            means = sums / np.diff(edges) / 1e6
+            # The last one holds to the end of its interval.
+            value = np.append(means, means[-1])
+            curves.append(Curve(draw="steps", time_s=edges, value=value, **how))
+    what = f"Throughput\n(Mbit/s, means of {interval:g} s)"
+    return Panel("throughput", what, "Mbit/s", [one for one in curves if len(one.time_s)])
+
+
+def _edges(window: tuple[float, float], interval: float, end_s: float) -> Values:
+    """The edges of the intervals of a window. The last one ends with the flow: where less than half
+    an interval is left, it is longer.
+    """
+    first, end = int(window[0] / interval + 1e-9), min(end_s, window[1])
+    whole = int(end / interval + 1e-9)
+    edges: Values = interval * np.arange(first, whole + 1, dtype=np.float64)
+    if end - whole * interval < 0.5 * interval and len(edges) > 1:
+        edges = edges[:-1]
+    return np.append(edges, end) if len(edges) and end > edges[-1] else edges
+
+
+def _rate(run: WatchedRun, window: tuple[float, float]) -> Curve:
+    """The rate of the link in use, in Mbit/s."""
+    times: list[Values] = []
+    values: list[Values] = []
+    at = {}
+    for stretch in run.stretches:
+        link = run.link_of(stretch.link) if stretch.link else None
+        start, end = stretch.from_ns / NS_PER_S, stretch.until_ns / NS_PER_S
+        if link is None:
+            times.append(np.array([start]))
+            values.append(np.array([0.0 if not stretch.link else np.nan]))
+            continue
+        if link not in at:
+            sampled = (run.sampled(link, name) for name in ("time_ns", "rate_bps", "up"))
+            time, rate, up = sampled
+            at[link] = time / NS_PER_S, rate * up / 1e6
+        time, rate = at[link]
+        first = max(0, int(np.searchsorted(time, start, side="right")) - 1)
+        last = max(first + 1, int(np.searchsorted(time, end)))
+        some, rates = np.maximum(time[first:last], start), rate[first:last].copy()
+        if len(rates) > 1:
+            # A sample of before the link came into use says nothing of it.
+            rates[0] = rates[1]
+        new = np.concatenate([[True], np.diff(rates) != 0])
+        times.append(some[new])
+        values.append(rates[new])
+    none = np.empty(0)
+    time = np.concatenate([none, *times])
+    value = np.concatenate([none, *values])
+    time, value = _held(time, value, window, run.end_ns / NS_PER_S)
+    return Curve("rate of the link", "area", time, value)
+
+
+def _queue(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    interval /= _FINER
+    curves = []
+    for run in runs:
+        links = run.shown_links
+        columns = ("time_ns", "packets", "least", "most")
+        each = {name: [run.sampled(at, one) for one in columns] for at, name in links.items()}
+        if len(runs) > 1 and each:
+            # A line for each scheme: what waits on the way.
+            sums = [np.sum([rows[one] for rows in each.values()], axis=0) for one in (1, 2, 3)]
+            times = next(iter(each.values()))[0]
+            each = {", ".join(each): [times, *sums]}
+        for number, (link, (time, *rows)) in enumerate(each.items()):
+            time = time / NS_PER_S
+            seen = _inside(time, (window[0], min(window[1], run.end_ns / NS_PER_S)))
+            packets, least, most = (row[seen] for row in rows)
+            starts = np.flatnonzero(np.diff(np.floor(time[seen] / interval), prepend=-1))
+            if len(starts) < len(packets):
+                # Means of intervals, and the least and the most in each.
+                counts = np.diff(np.append(starts, len(packets)))
+                packets = np.add.reduceat(packets, starts) / counts
+                least, most = np.minimum.reduceat(least, starts), np.maximum.reduceat(most, starts)
+            one_run = len(runs) == 1
+            name = f"queue of {link}" if one_run else run.scheme
+            curves.append(
+                Curve(
+                    name,
+                    "queue",
+                    time[seen][starts],
+                    packets,
+                    # Links are no flows: their looks are the last ones.
+                    look=len(SERIES) - 1 - number if one_run else run.looks[0],
+                    low=least,
+                    high=most,
+                    scheme=run.scheme,
+                    link=link,
+                )
+            )
+    return Panel("queue", "Queue (packets)", "packets", curves)
+
+
+def _timed(
+    kind: str,
+    title: str,
+    of: Callable[[History], tuple[Values, Values]],
+    runs: Sequence[WatchedRun],
+    window: tuple[float, float],
+    interval: float,
+) -> Panel:
+    """Times in seconds that packets take, as dots, or as quantiles of intervals."""
+    found = []
+    for _, flow, how in _each(runs):
+        time, value = of(flow)
+        seen = _inside(time, window)
+        found.append((how, time[seen], value[seen]))
+    several = sum(len(time) > 0 for _, time, _ in found) > 1
+    top = max((float(value.max()) for _, _, value in found if len(value)), default=0.0)
+    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+    curves = []
+    for how, time, value in found:
+        if several or len(time) > _MOST_DOTS:
+            middle, quantiles = _quantiles(time, value * scale, interval)
+            low, median, high = quantiles
+            curves.append(
+                Curve(draw="line", time_s=middle, value=median, low=low, high=high, **how)
+            )
+        else:
+            curves.append(Curve(draw="dots", time_s=time, value=value * scale, **how))
+    binned = any(one.draw == "line" for one in curves)
+    words = f"{unit}, medians" if binned else unit
+    return Panel(kind, f"{title}\n({words})", unit, curves)
+
+
+def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, list[Values]]:
+    """The 5 %, 50 % and 95 % quantiles of each interval that has values, at its middle.
+
+    An interval without values ends the line there.
+    """
+    place = np.floor(time / interval).astype(np.int64)
+    edges = np.flatnonzero(np.diff(place)) + 1
+    parts = np.split(value, edges)
+    if not len(value):
+        return np.empty(0), [np.empty(0)] * 3
+    numbers = place[np.concatenate([[0], edges]).astype(np.int64)]
+    points = np.array([np.quantile(one, (0.05, 0.5, 0.95)) for one in parts])
+    middle: Values = (numbers.astype(np.float64) + 0.5) * interval
+    gaps = np.flatnonzero(np.diff(numbers) > 2) + 1
+    middle = np.insert(middle, gaps, middle[gaps] - interval)
+    points = np.insert(points, gaps, np.nan, axis=0)
+    return middle, list(points.T)
+
+
+def _delay_of(flow: History) -> tuple[Values, Values]:
+    at, sent = flow.times("rcv"), flow.sent_ns("rcv")
+    known = ~np.isnan(sent)
+    return at[known] / NS_PER_S, (at[known] - sent[known]) / NS_PER_S
+
+
+def _delay(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    return _timed("delay", "One-way delay", _delay_of, runs, window, interval)
+
+
+def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    def samples(flow: History) -> tuple[Values, Values]:
+        return flow.times("rtt_sample") / NS_PER_S, flow.values("rtt_sample")
+
+    return _timed("rtt", "RTT samples", samples, runs, window, interval)
+
+
+def _cwnd(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves, behind = [], []
+    alone = sum(len(one.flows) for one in runs) == 1
+    for _, flow, how in _each(runs):
+        if alone:
+            time, pipe = flow.pipe.time_ns / NS_PER_S, flow.pipe.value
+            aux: dict[str, Any] = {"flow": flow.flow, "scheme": flow.label}
+            held = _held(time, pipe, window, flow.end_ns / NS_PER_S)
+            behind.append(Curve("pipe", "area", *held, **aux))
+            limit = flow.steps("ssthresh")
+            steps = _held(limit.time_ns / NS_PER_S, limit.value, window, flow.end_ns / NS_PER_S)
+            behind.append(Curve("ssthresh", "steps", *steps, **{"look": 1, **aux}))
+            how |= {"label": "cwnd"}
+        steps_of = flow.steps("cwnd")
+        steps = _held(steps_of.time_ns / NS_PER_S, steps_of.value, window, flow.end_ns / NS_PER_S)
+        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+    shown = [one for one in (*curves, *behind) if len(one.time_s)]
+    return Panel("cwnd", "cwnd (segments)", "segments", shown)
+
+
+def _pipe(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for _, flow, how in _each(runs):
+        steps = _held(flow.pipe.time_ns / NS_PER_S, flow.pipe.value, window, flow.end_ns / NS_PER_S)
+        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+    return Panel("pipe", "Pipe (segments)", "segments", curves)
+
+
+def _sequence(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
+    del interval
+    curves = []
+    for _, flow, how in _each(runs):
+        time, acked = flow.times("ack") / NS_PER_S, flow.values("ack")
+        acked = np.maximum.accumulate(acked) if len(acked) else acked
+        new = np.concatenate([[True], np.diff(acked) > 0]) if len(acked) else slice(0)
+        steps = _held(time[new], acked[new], window, flow.end_ns / NS_PER_S)
+        curves.append(Curve(draw="steps", time_s=steps[0], value=steps[1], **how))
+        aux = {**how, "label": ""}
+        again = flow.times("rexmit") / NS_PER_S, flow.values("rexmit")
+        lost_at, lost, _ = flow.lost_segments()
+        marks: Mapping[Draw, tuple[Values, Values]] = {
+            "retransmissions": again,
+            "losses": (lost_at / NS_PER_S, lost),
+        }
+        for draw, (at, value) in marks.items():
+            seen = _inside(at, window)
+            label = {"retransmissions": "retransmission", "losses": "lost"}[draw]
+            if seen.stop > seen.start:
+                aux = {**how, "label": label}
+                curves.append(Curve(draw=draw, time_s=at[seen], value=value[seen], **aux))
+    return Panel("sequence", "Segments\nacknowledged", "segments", curves)
+
+
+_KINDS: Mapping[str, Callable[[Sequence[WatchedRun], tuple[float, float], float], Panel]] = {
+    "throughput": _throughput,
+    "queue": _queue,
+    "delay": _delay,
+    "rtt": _rtt,
+    "cwnd": _cwnd,
+    "pipe": _pipe,
+    "sequence": _sequence,
+}

@@ -1,0 +1,524 @@
+"""Links and senders at intervals, panels over time, the spread of results: as it happened."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import midflight
+from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
+from midflight.cli import main
+from midflight.plot import plot_run
+from midflight.plot.history import histories
+from midflight.plot.panels import over_time_figure, plot_over_time, shown_panels
+from midflight.plot.spread import plot_spread
+from midflight.plot.style import COLUMN_IN, chosen_style
+from midflight.plot.watched import nice, watch
+from midflight.results import mean_ci, quantile
+
+NS = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def one_link(**flow: Any) -> Scenario:
+    return Scenario(
+        links={"cell": Link(rate="10 Mbit/s", delay="20 ms", queue="40 packets")},
+        flows={"download": Flow(scheme="sack", size="3 MB", **flow)},
+        wired=Wired(rate="1 Gbit/s", delay="5 ms"),
+        end="20 s",
+    )
+
+
+def moving() -> Scenario:
+    return Scenario(
+        links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
+        flows={"download": Flow(scheme="sack", size="1 MB"), "other": Flow(size="500 kB")},
+        handoffs=[Handoff(at="0.15 s", to="lte", gap="300 ms")],
+        end="20 s",
+    )
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+Stay = tuple[float, float, float]
+
+
+def fifo(arrivals: Iterable[tuple[float, float]], rate: float, limit: int) -> list[Stay]:
+    """When packets, of some bits each, come to a drop-tail queue and leave it, in seconds."""
+    stays: list[Stay] = []
+    for at, bits in arrivals:
+        here = [end for _, end, _ in stays[-limit:] if end > at]
+        if len(here) < limit:
+            stays.append((at, max([at, *here[-1:]]) + bits / rate, bits))
+    return stays
+
+
+def test_queues_are_those_of_a_queue_by_hand() -> None:
+    setup = one_link().plan().setup(0)
+    trace = setup.trace()
+    event, time, size = (trace.numpy(name) for name in ("event", "time_ns", "bytes"))
+    out = (event == "send") | (event == "rexmit")
+    packets_sent = list(zip(time[out] / NS, 8 * size[out], strict=True))
+    for _ in range(2):
+        stays_there = fifo(packets_sent, 1e9, 10**4)
+        packets_sent = [(end + 0.005, bits) for _, end, bits in stays_there]
+    # The link takes 40 packets, that in transmission included.
+    stays = np.array(fifo(packets_sent, 10e6, 40))[:, :2]
+    links, senders = setup.samples(every_ns=1_000_000)
+    assert links.digest == senders.digest == trace.digest
+    mine = links.numpy("number") == setup.access_links[0]["down"]
+    at = links.numpy("time_ns")[mine] / NS
+    packets = links.numpy("packets")[mine]
+    expected = np.array([((stays[:, 0] <= one) & (stays[:, 1] > one)).sum() for one in at])
+    # Where a packet comes or goes at this very instant either count is right.
+    clear = np.array([np.abs(stays - one).min() > 2e-9 for one in at])
+    assert clear.sum() > 2000
+    assert list(packets[clear]) == list(expected[clear])
+    assert packets.max() == 40
+    assert np.all(links.numpy("bytes")[mine][20:] == 1500 * packets[20:])
+    assert np.all(links.numpy("least")[mine] <= packets)
+    assert np.all(links.numpy("most")[mine] >= packets)
+    assert set(links.numpy("rate_bps")[mine]) == {10_000_000}
+    assert set(links.numpy("delay_ns")[mine]) == {20_000_000}
+
+
+def test_senders_at_intervals_are_the_senders() -> None:
+    setup = moving().plan().setup(0)
+    _, senders = setup.samples(every_ns=10_000_000)
+    for name in ("download", "other"):
+        rows = [row for row, flow in enumerate(senders.column("flow")) if flow == name]
+        for row in rows[:: len(rows) // 20]:
+            then = setup.sender(senders.column("time_ns")[row], flow=name)
+            for column, key in (
+                ("cwnd", "cwnd"),
+                ("ssthresh", "ssthresh"),
+                ("flight", "flight_size"),
+                ("srtt_ns", "srtt_ns"),
+                ("rto_ns", "rto_ns"),
+            ):
+                assert senders.column(column)[row] == then[key], (name, row, column)
+
+
+def test_a_link_that_is_down_says_so() -> None:
+    setup = moving().plan().setup(0)
+    links, _ = setup.samples(every_ns=10_000_000)
+    time, name, up = (links.numpy(one) for one in ("time_ns", "link", "up"))
+    # What breaks is the mobile node's interface; its link still sends what waits there.
+    assert set(up[(name == "wifi-mobile") & (time <= 150_000_000)]) == {1}
+    assert set(up[(name == "wifi-mobile") & (time > 150_000_000)]) == {0}
+    assert set(up[(name == "wifi") | (name == "lte-mobile")]) == {1}
+
+
+def test_there_are_so_many_samples_however_long_a_run_is() -> None:
+    for end in ("1 s", "40 s", "700 s"):
+        setup = one_link().plan(sets={"end": end, "flows.download.size": "1 GB"}).setup(0)
+        links, _ = setup.samples()
+        (down,) = (one["down"] for one in setup.access_links)
+        time = links.numpy("time_ns")[links.numpy("number") == down]
+        assert 4096 <= len(time) <= 8193, end
+        assert len(set(np.diff(time))) == 1
+        # What is between two samples is not lost.
+        assert links.numpy("most")[links.numpy("number") == down].max() == 40
+
+
+@pytest.mark.parametrize(
+    ("every", "said"), [(7, "8 ns or more"), (8, "more than 20000000 samples")]
+)
+def test_an_interval_that_cannot_be(every: int, said: str) -> None:
+    with pytest.raises(midflight.MidflightError, match=said):
+        one_link().plan().setup(0).samples(every_ns=every)
+
+
+def test_a_trace_has_sizes_and_when_a_copy_was_sent() -> None:
+    trace = one_link().trace()
+    event, time = trace.numpy("event"), trace.numpy("time_ns")
+    sent, size = trace.numpy("sent_ns"), trace.numpy("bytes")
+    came = event == "rcv"
+    # The SYN has no data.
+    assert set(size[came][1:]) == {1500.0}
+    assert size[came][0] == 40.0
+    came[np.flatnonzero(came)[0]] = False
+    delay = time[came] - sent[came]
+    # Propagation, and a transmission on each of four links.
+    least = 30_000_000 + 1_200_000 + 3 * 12_000
+    assert least <= delay.min() <= least + 10
+    assert delay.max() <= least + 40 * 1_200_000
+    outgoing = {*time[(event == "send") | (event == "rexmit")]}
+    assert {*sent[came]} <= outgoing
+
+
+def test_a_throughput_is_what_arrives(tmp_path: Path) -> None:
+    out, drawn = tmp_path / "a.png", tmp_path / "a.csv"
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,queue", "--kind", "delay"]
+    assert main([*words, "--interval", "50ms", "--out", str(out), "--csv", str(drawn)]) == 0
+    rows = rows_of(drawn)
+    assert {row["kind"] for row in rows} == {"throughput", "queue", "delay"}
+    trace = Scenario.read("wifi-to-lte").trace()
+    came = trace.numpy("event") == "rcv"
+    bits = 8 * trace.numpy("bytes")[came].sum()
+    mine = [r for r in rows if r["kind"] == "throughput" and r["line"] == "sack"]
+    time = np.array([float(row["time_s"]) for row in mine])
+    value = np.array([float(row["value"]) for row in mine])
+    assert np.diff(time)[:-1] == pytest.approx(0.05)
+    assert (value[:-1] * np.diff(time)).sum() * 1e6 == pytest.approx(bits, rel=1e-6)
+    rate = [row for row in rows if row["line"] == "rate of the link"]
+    # The Wi-Fi, none for two seconds, then LTE.
+    assert [float(row["value"]) for row in rate] == [54.0, 0.0, 50.0, 50.0]
+    assert [float(row["time_s"]) for row in rate][:3] == pytest.approx([0.0, 0.3, 2.3])
+    delays = [float(row["value"]) for row in rows if row["kind"] == "delay"]
+    assert len(delays) == came.sum()
+    queue = [row for row in rows if row["kind"] == "queue"]
+    assert {row["link"] for row in queue} == {"wifi", "lte"}
+    assert all(float(r["low"]) <= float(r["value"]) <= float(r["high"]) for r in queue)
+
+
+def test_lines_are_flows_or_schemes() -> None:
+    one = watch(moving())
+    assert [list(run.labels) for run in one] == [["download", "other"]]
+    several = watch(moving(), schemes=["sack", "freeze"])
+    assert [list(run.labels) for run in several] == [["sack"], ["freeze"]]
+    both = watch(moving(), flows=["download", "other"], schemes=["sack", "freeze"])
+    assert [list(run.labels) for run in both] == [
+        ["download, sack", "other, sack"],
+        ["download, freeze", "other, sack"],
+    ]
+    assert [run.looks for run in both] == [range(2), range(2, 4)]
+    window, panels = shown_panels(both, ["queue", "throughput", "cwnd", "pipe", "sequence", "rtt"])
+    # A line for each scheme: the packets that wait on the way.
+    assert [one.label for one in panels[0].curves] == ["sack", "freeze"]
+    figure = over_time_figure(both, panels, window)
+    assert len(figure.axes) == 1 + len(panels)
+    band = figure.axes[0]
+    assert {text.get_text() for text in band.texts} >= {"no link", "lte"}
+    with pytest.raises(midflight.MidflightError, match="10 lines cannot be told apart"):
+        watch(moving(), schemes=[str(one["name"]) for one in midflight.schemes()][:10])
+
+
+def test_uploads_show_their_own_links() -> None:
+    scenario = Scenario(
+        links={
+            "cell": Link(
+                rate="10 Mbit/s", delay="20 ms", up=LinkDirection(rate="2 Mbit/s", delay="20 ms")
+            )
+        },
+        flows={"up": Flow(size="500 kB", direction="up")},
+        end="20 s",
+    )
+    (run,) = watch(scenario)
+    _, (rate, queue) = shown_panels([run], ["throughput", "queue"])
+    (of_link,) = (one for one in rate.curves if one.draw == "area")
+    assert set(of_link.value) == {2.0}
+    assert queue.curves[0].value.max() > 5
+
+
+def test_a_flow_that_tells_no_window_is_no_error() -> None:
+    class Silent:
+        """A run of which the senders tell nothing, as of another stack."""
+
+        def __init__(self, setup: Setup) -> None:
+            self.setup = setup
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.setup, name)
+
+        def trace(self, *, flow: str | None = None) -> Any:
+            return self.setup.trace(flow=flow, only=["send", "rcv", "drop", "break", "make"])
+
+        def samples(self) -> Any:
+            links, senders = self.setup.samples()
+            return links, _without_rows(senders)
+
+    class Source:
+        schemes = ("other",)
+        headings = ("", "", None)
+
+        def but(self, _sets: Any) -> Source:
+            return self
+
+        def setup(self, _run: int = 0) -> Any:
+            return Silent(moving().plan().setup(0))
+
+    runs = watch(Source(), flows=["download"])
+    _, panels = shown_panels(runs, ["throughput", "queue", "delay"])
+    assert all(len(one.time_s) for panel in panels for one in panel.curves)
+    for kind in ("cwnd", "pipe", "rtt"):
+        with pytest.raises(midflight.MidflightError, match=f"nothing to draw of {kind}"):
+            shown_panels(runs, [kind])
+
+
+def _without_rows(table: Any) -> Any:
+    class Empty:
+        column_names = table.column_names
+
+        def numpy(self, name: str) -> Any:
+            return table.numpy(name)[:0]
+
+    return Empty()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (
+            ["--kind", "queu"],
+            "no kind of figure; there are time-sequence, window, both, throughput",
+        ),
+        (["--kind", "queue,both"], "--kind both is a figure of its own"),
+        (["--kind", "queue", "--segments", "1:9"], "--segments is for the kinds"),
+        (["--interval", "1s"], "--interval is for panels over time"),
+        (["--kind", "queue", "--interval", "0s"], "--interval is 0 s"),
+        (["--flow", "film", "--flow", "page"], "of one flow, not of 2 (film, page)"),
+        (["--kind", "rtt", "--flow", "films"], 'no flow "films" (did you mean "film"?)'),
+        (["--style", "glossy"], '--style: "glossy" is none of plain, paper'),
+        (["--font", "comic"], '--font: "comic" is none of sans, serif, latex'),
+        (["--value", "duration_ns"], '"household" is a scenario, and --value is for a folder'),
+        (["--kind", "rtt", "--from", "29.999s", "--until", "29.9991s"], "nothing to draw of rtt"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    args: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.png"
+    assert main(["plot", "household", *args, "--out", str(out)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert said in error
+    assert error.count("\n") == 0
+    assert not out.exists()
+
+
+def test_a_window_that_flight_hides_has_the_pipe(tmp_path: Path) -> None:
+    (plain,) = histories("bufferbloat")
+    assert plain.hides_window
+    out = tmp_path / "a.csv"
+    words = ["plot", "bufferbloat", "--out", str(tmp_path / "a.png"), "--csv", str(out)]
+    assert main(words) == 0
+    lines = {row["line"] for row in rows_of(out)}
+    assert lines >= {"new segment", "ACK", "cwnd", "ssthresh", "flight", "pipe", "RTO"}
+    # After the timeout all is lost and little is in the network.
+    pipe = plain.pipe
+    assert pipe.value.max() > 1000
+    assert pipe.at(39 * NS) <= plain.steps("cwnd").at(39 * NS) + 1
+
+
+def test_figures_for_papers(tmp_path: Path) -> None:
+    files = {}
+    for name in ("a.pdf", "a.svg", "a.pgf", "b.pgf"):
+        files[name] = tmp_path / name
+        words = ["plot", "wifi-to-lte", "--kind", "throughput,queue", "--style", "paper"]
+        assert main([*words, "--out", str(files[name])]) == 0
+    pdf = files["a.pdf"].read_bytes()
+    assert b"STIXGeneral" in pdf
+    assert b"/Type3" not in pdf
+    svg = files["a.svg"].read_text()
+    assert re.search(r"<text[^>]*>Throughput</text>", svg)
+    assert re.search(r'width="(\d+)pt"', svg)[1] == f"{72 * COLUMN_IN:.0f}"  # type: ignore[index]
+    pgf = files["a.pgf"].read_text()
+    assert pgf == files["b.pgf"].read_text()
+    assert pgf.count(r"\begin{pgfscope}") == pgf.count(r"\end{pgfscope}")
+    assert r"\pgfqpoint{3.500000in}" in pgf
+    assert "Time (s)" in pgf
+    assert "includegraphics" not in pgf
+    out = tmp_path / "latex.pdf"
+    plot_run("wifi-to-lte", out, size="single", look="paper", font="latex")
+    data = out.read_bytes()
+    assert b"Cmr10" in data or b"cmr10" in data
+    assert b"/Type3" not in data
+
+
+def test_letters_that_latex_takes_for_its_own(tmp_path: Path) -> None:
+    out = tmp_path / "a.pgf"
+    columns = {"x#_%": ["a&b", "c$d"], "sent": [1.0, 2.0]}
+    midflight.plot.plot_axis(columns, out, x="x#_%", y="sent")
+    text = out.read_text()
+    assert r"a\&b" in text
+    assert r"c\$d" in text
+    assert r"X\#" in text
+
+
+def test_the_style_ends_with_its_context() -> None:
+    import matplotlib as mpl
+
+    from midflight.plot.style import style
+
+    with chosen_style("paper"), style():
+        assert mpl.rcParams["font.family"][0] == "STIXGeneral"
+    with style():
+        assert mpl.rcParams["font.family"][0] == "DejaVu Sans"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep with its comparison."""
+    folder = tmp_path_factory.mktemp("sweep") / "out"
+    axes = ["flows.download.scheme=sack,freeze", "handoffs.0.gap=0.2s,1s", "seed=1,2,3"]
+    words = ["sweep", "wifi-to-lte", "--set", "links.lte.loss=uniform 0.5%", "--out", str(folder)]
+    words += [word for axis in axes for word in ("--axis", axis)]
+    assert main([*words, "--compare", "flows.download.scheme"]) == 0
+    return folder
+
+
+def drawn(folder: Path, *words: str) -> list[dict[str, str]]:
+    out, table = folder.parent / "x.png", folder.parent / "x.csv"
+    assert main(["plot", str(folder), *words, "--out", str(out), "--csv", str(table)]) == 0
+    assert out.stat().st_size > 5000
+    return rows_of(table)
+
+
+def values(folder: Path, **kept: str) -> list[float]:
+    rows = rows_of(folder / "flows.csv")
+    return [
+        float(row["duration_ns"]) / 1e9
+        for row in rows
+        if all(row[key.replace("__", ".")] == value for key, value in kept.items())
+    ]
+
+
+def test_distributions(swept: Path) -> None:
+    by = ("--by", "flows.download.scheme")
+    rows = drawn(swept, "--kind", "cdf", "--value", "duration_ns", *by)
+    for scheme in ("sack", "freeze"):
+        mine = [row for row in rows if row["line"] == scheme]
+        expected = sorted(values(swept, flows__download__scheme=scheme))
+        assert [float(row["Transfer time (s)"]) for row in mine] == pytest.approx(expected)
+        assert [float(row["share"]) for row in mine] == pytest.approx(np.arange(1, 7) / 6)
+    rows = drawn(swept, "--kind", "box", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
+    for row in rows:
+        gap = {"0.2": "0.2s", "1": "1s"}[row["Gap of the handoff (s)"]]
+        mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
+        for name, share in (("p5", 0.05), ("p25", 0.25), ("median", 0.5), ("p95", 0.95)):
+            assert float(row[f"{name} of Transfer time (s)"]) == pytest.approx(
+                quantile(mine, share)
+            )
+    rows = drawn(swept, "--kind", "interval", "--x", "handoffs.0.gap", "--y", "duration_ns", *by)
+    assert len(rows) == 4
+    for row in rows:
+        gap = row["Gap of the handoff (s)"]
+        mine = values(swept, flows__download__scheme=row["line"], handoffs__0__gap=gap)
+        mean, half = mean_ci(mine)
+        assert float(row["mean of Transfer time (s)"]) == pytest.approx(mean)
+        assert float(row["high of Transfer time (s)"]) == pytest.approx(mean + half)
+
+
+def test_maps(swept: Path) -> None:
+    axes = ("--x", "handoffs.0.gap", "--y", "seed", "--value", "duration_ns")
+    only = ("--where", "flows.download.scheme=sack")
+    rows = drawn(swept, "--kind", "heatmap", *axes, *only)
+    assert len(rows) == 6
+    for row in rows:
+        gap = {"0.2": "0.2s", "1": "1s"}[row["Gap of the handoff (s)"]]
+        kept = {"flows__download__scheme": "sack", "handoffs__0__gap": gap, "seed": row["Seed"]}
+        assert [float(row["Transfer time (s), medians"])] == pytest.approx(values(swept, **kept))
+
+
+def test_comparisons_have_intervals_of_their_own(swept: Path) -> None:
+    table = swept / "comparison.csv"
+    words = ("--kind", "interval", "--x", "handoffs.0.gap", "--by", "value")
+    rows = drawn(table, *words, "--y", "ratio")
+    for row, known in zip(rows, rows_of(table), strict=True):
+        for name, column in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")):
+            found = float(row[f"{name} of Transfer time against sack (%)"])
+            assert found == pytest.approx(100 * float(known[column]))
+    rows = drawn(table, *words, "--y", "difference")
+    for row, known in zip(rows, rows_of(table), strict=True):
+        high = float(known["difference"]) + float(known["half_width"])
+        found = float(row["high of Transfer time against sack (s)"])
+        assert found == pytest.approx(high / 1e9)
+
+
+def test_what_never_ended_is_longer_than_all(tmp_path: Path) -> None:
+    columns = {"a": ["x"] * 4, "duration_ns": [1e9, 2e9, None, None], "sent": [1, 2, None, None]}
+    table = tmp_path / "a.csv"
+    plot_spread(columns, tmp_path / "a.svg", "cdf", value="duration_ns", csv=table)
+    assert [row["share"] for row in rows_of(table)] == ["0.250000", "0.500000"]
+    plot_spread(columns, tmp_path / "a.svg", "cdf", value="sent", csv=table)
+    assert [row["share"] for row in rows_of(table)] == ["0.500000", "1.000000"]
+    plot_spread(columns, tmp_path / "a.svg", "box", x="a", value="duration_ns", csv=table)
+    (row,) = rows_of(table)
+    assert row["p95 of Transfer time (s)"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--kind", "pie", "--value", "sent"], "there are median, cdf, box, interval, heatmap"),
+        (["--kind", "cdf"], "give --value, the measurement"),
+        (["--kind", "cdf", "--value", "sent", "--x", "seed"], "the axis of a CDF is the measure"),
+        (["--kind", "box", "--value", "sent"], "give --x, the axis, and --y"),
+        (["--kind", "heatmap", "--x", "seed", "--value", "sent"], "give --x and --y, the axes"),
+        (["--kind", "cdf", "--kind", "box", "--value", "sent"], "is of one kind"),
+        (["--kind", "cdf", "--value", "sentt"], '--y: there is no column "sentt"'),
+        (["--y", "sent", "--value", "sent", "--x", "seed"], "--y and --value name the same"),
+        (
+            ["--kind", "heatmap", "--x", "seed", "--y", "run", "--value", "sent", "--by", "flow"],
+            "a heat map has no lines",
+        ),
+    ],
+)
+def test_mistakes_with_results(
+    args: list[str], said: str, swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.png"
+    assert main(["plot", str(swept), *args, "--out", str(out)]) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said in error
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "wifi-to-lte"],
+        ["handoff", "--old", "6400kbit/s,9ms", "--new", "200kbit/s,300ms", "--at", "2s"],
+        ["startup", "--link", "50Mbit/s,15ms"],
+        ["roam", "--end", "9s"],
+        ["flow", "--radio", "5Mbit/s,30ms", "--end", "9s"],
+    ],
+)
+def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path) -> None:
+    scheme = [] if words[0] == "run" else ["--scheme", "sack"]
+    assert main([*words, *scheme, "--samples", str(tmp_path / "out")]) == 0
+    links = rows_of(tmp_path / "out" / "links.csv")
+    senders = rows_of(tmp_path / "out" / "senders.csv")
+    assert len(links) > 500
+    assert {"time_ns", "link", "packets", "most", "rate_bps", "up"} <= links[0].keys()
+    assert max(float(row["pipe"]) for row in senders) > 5
+    source = words[1:] if words[0] == "run" else [*words, *scheme]
+    out, table = tmp_path / "a.png", tmp_path / "a.csv"
+    plot = ["plot", "--kind", "throughput,queue,delay", "--out", str(out), "--csv", str(table)]
+    assert main([*plot, *source]) == 0
+    rows = rows_of(table)
+    # The path has a rate, and its link a queue.
+    rates = {float(row["value"]) for row in rows if row["line"] == "rate of the link"}
+    assert max(rates) > 0.1
+    assert max(float(row["high"]) for row in rows if row["kind"] == "queue") > 1
+
+
+def test_nice_numbers() -> None:
+    assert [nice(one) for one in (0.011, 0.02, 0.021, 0.9, 1.0, 3.3, 51)] == [
+        0.02, 0.02, 0.05, 1.0, 1.0, 5.0, 100.0,
+    ]  # fmt: skip
+
+
+def test_python_draws_what_the_command_does(tmp_path: Path) -> None:
+    words = ["plot", "wifi-to-lte", "--kind", "throughput,cwnd", "--scheme", "sack"]
+    assert main([*words, "--scheme", "freeze", "--out", str(tmp_path / "a.svg")]) == 0
+    kinds = ["throughput", "cwnd"]
+    schemes = ["sack", "freeze"]
+    plot_over_time("wifi-to-lte", tmp_path / "b.svg", kinds, schemes=schemes)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
