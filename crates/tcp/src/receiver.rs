@@ -194,13 +194,13 @@ impl Receiver {
         self.take(now, arrival(segment), false)
     }
 
-    /// Takes an ACK of the sender without data, which nothing answers.
-    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) {
+    /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
+    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
-            self.take_as_linux(now, segment);
-        } else {
-            self.on_empty(segment.seq, segment.sent);
+            return self.take_as_linux(now, segment);
         }
+        self.on_empty(segment.seq, segment.sent);
+        None
     }
 
     /// Takes a block of which nothing need be new, with the timestamp `sent`, pushed or not; returns the
@@ -384,6 +384,13 @@ impl Receiver {
                 .or_else(|| linux.acks.poll_timer());
         }
         self.delayed.map(|d| (d.deadline, d.armed))
+    }
+
+    /// Whether what is due next is a timer of high resolution, which rings after a kernel has looked at the
+    /// packets of the same instant.
+    pub fn awaits_high_resolution(&self) -> bool {
+        let linux = self.linux.as_deref();
+        linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
     }
 
     /// The node is about to leave its link; the ACKs by which it tells the sender.

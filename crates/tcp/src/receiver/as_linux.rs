@@ -3,7 +3,7 @@
 
 use midflight_units::Instant;
 
-use super::linux::{Data, Held, Place};
+use super::linux::{Data, Held, Place, Syn};
 use super::{block, Receiver};
 use crate::segment::{
     Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
@@ -44,19 +44,23 @@ impl Receiver {
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
-            self.on_empty(0, segment.sent);
+            let syn = acks.on_syn(now);
+            if syn == Syn::First {
+                self.on_empty(0, segment.sent);
+            }
             self.next = self.next.max(1);
             self.highest = self.highest.max(1);
             self.last_cause = segment.sent;
-            let is_answered = self.linux.as_deref_mut()?.acks.on_syn(now);
-            return is_answered.then(|| self.acknowledge_as_linux());
+            return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
         }
         acks.establish(now);
         if !segment.has_data() {
             self.on_empty(segment.seq, segment.sent);
-            let is_asked = segment.content == Content::WindowProbe;
+            let acks = &mut self.linux.as_deref_mut()?.acks;
+            let is_answered =
+                segment.content == Content::WindowProbe || acks.answers_old(now, segment.seq);
             self.last_cause = segment.sent;
-            return is_asked.then(|| self.acknowledge_as_linux());
+            return is_answered.then(|| self.acknowledge_as_linux());
         }
         let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
         let is_old = block.right < acks.acked() || next == 0;
