@@ -297,6 +297,7 @@ mod tests {
             una,
             nxt: una + 50,
             pacing_rate: 0,
+            is_paced: false,
         }
     }
 
