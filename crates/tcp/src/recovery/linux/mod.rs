@@ -273,7 +273,6 @@ impl LossRecovery for Linux {
     }
 
     fn tally(&self) -> Option<Tally> {
-        let min_rtt = self.min_rtt.get();
         Some(Tally {
             state: self.state as u8,
             sacked: self.board.sacked_out,
@@ -283,7 +282,7 @@ impl LossRecovery for Linux {
             reordering_seen: self.reordering_seen,
             delivered: self.delivered,
             dsacked: self.dsacked,
-            min_rtt: (min_rtt < u64::from(u32::MAX)).then_some(min_rtt),
+            min_rtt: self.min_rtt.get(),
         })
     }
 
