@@ -274,13 +274,13 @@ struct HandoffSweep {
 #[pymethods]
 impl HandoffSweep {
     #[new]
-    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "rfc", gap_ns = 500_000_000,
+    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "linux", gap_ns = 500_000_000,
         packets = 100, extra_packets = vec![], notice = true, notice_delay_ns = 0,
         wired = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000,
         flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack", window_ns = None,
         start_notice = false, policies = None))]
     #[pyo3(
-        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='linux', gap_ns=500_000_000, \
         packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), \
         knobs={}, end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
         window_ns=None, start_notice=False, policies=None)"
@@ -450,7 +450,7 @@ fn run_all(
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
-    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='linux', gap_ns=500_000_000, \
     packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), knobs={}, \
     end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', window_ns=None, \
     start_notice=False, policies=None, fork=True, threads=0, progress=None)"

@@ -190,10 +190,10 @@ impl Linux {
 impl RecoveryPart for Linux {
     const INFO: RecoveryInfo = RecoveryInfo {
         refuses_responses: Some(
-            "recovery linux tells losses by time (RACK) and does not count duplicates; choose another recovery",
+            "recovery linux tells losses by time (RACK) and does not count duplicates; the profiles rfc and ns2 do",
         ),
         refuses_detectors: Some(
-            "recovery linux has F-RTO, Eifel and DSACK undo of its own; choose another recovery",
+            "recovery linux has F-RTO, Eifel and DSACK undo of its own; the profiles rfc and ns2 do not",
         ),
         always_has_pipe: true,
         tells_idle_end: true,
