@@ -3,6 +3,8 @@
 //!
 //! Counted in bytes.
 
+mod blocks;
+
 use std::num::NonZeroU32;
 
 use midflight_control::jiffies::Jiffies;
@@ -11,7 +13,7 @@ use midflight_units::{Duration, Instant, Seq};
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
-use crate::segment::{SackBlock, SackBlocks};
+use crate::segment::SackBlock;
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
 const BUFFER: u64 = 131_072;
@@ -735,88 +737,6 @@ impl LinuxAcks {
             self.clamp = self.to_window(buffer);
         }
         self.space = copied;
-    }
-
-    // ---- SACK blocks ----------------------------------------------------
-
-    /// tcp_sack_extend(): the block that takes this one in, widened.
-    fn widen(&mut self, block: SackBlock) -> Option<usize> {
-        let mut blocks = self.sacks[..self.blocks].iter_mut().enumerate();
-        let (at, found) = blocks.find(|(_, b)| touch(**b, block))?;
-        *found = join(*found, block);
-        Some(at)
-    }
-
-    /// tcp_sack_compress_send_ack(): whether a compressed ACK must go before this block is taken in, as
-    /// there are more blocks than an ACK is expected to hold.
-    pub(super) fn flushes(&mut self, block: SackBlock) -> bool {
-        self.compressed > 0 && self.widen(block).unwrap_or(self.blocks) >= BLOCKS_EXPECTED
-    }
-
-    /// tcp_sack_new_ofo_skb().
-    fn note_block(&mut self, block: SackBlock) {
-        if let Some(at) = self.widen(block) {
-            self.sacks[..=at].rotate_right(1);
-            self.join_blocks();
-            return;
-        }
-        self.blocks = (self.blocks + 1).min(BLOCKS);
-        self.sacks[..self.blocks].rotate_right(1);
-        self.sacks[0] = block;
-    }
-
-    /// tcp_sack_maybe_coalesce(): the first block takes in those that it touches.
-    fn join_blocks(&mut self) {
-        let mut first = self.sacks[0];
-        let mut kept = 1;
-        for at in 1..self.blocks {
-            let b = self.sacks[at];
-            if touch(first, b) {
-                first = join(first, b);
-            } else {
-                self.sacks[kept] = b;
-                kept += 1;
-            }
-        }
-        self.sacks[0] = first;
-        self.blocks = kept;
-    }
-
-    /// tcp_sack_remove(): what is acknowledged.
-    fn forget_blocks(&mut self, held: Held) {
-        if !held.has_gaps {
-            self.blocks = 0;
-            return;
-        }
-        let mut kept = 0;
-        for at in 0..self.blocks {
-            if self.sacks[at].left > held.next {
-                self.sacks[kept] = self.sacks[at];
-                kept += 1;
-            }
-        }
-        self.blocks = kept;
-    }
-
-    /// The blocks that an ACK says, a duplicate first; that is said once.
-    pub(super) fn fill(&mut self, sack: &mut SackBlocks, ack: Seq, most: usize) {
-        let duplicate = self.dsack.take();
-        let blocks = duplicate.iter().chain(&self.sacks[..self.blocks]);
-        for &block in blocks.take(most) {
-            sack.push(ack, block);
-        }
-    }
-}
-
-/// Whether they overlap or lie side by side.
-fn touch(a: SackBlock, b: SackBlock) -> bool {
-    a.left <= b.right && b.left <= a.right
-}
-
-fn join(a: SackBlock, b: SackBlock) -> SackBlock {
-    SackBlock {
-        left: a.left.min(b.left),
-        right: a.right.max(b.right),
     }
 }
 

@@ -257,7 +257,9 @@ impl Queue {
     /// The segments of the part that one is of.
     pub(super) fn part_of(&self, seq: Seq) -> u64 {
         let at = self.parts.partition_point(|p| p.end <= seq);
-        self.parts.get(at).map_or(1, |p| p.end - self.begin(at))
+        self.parts
+            .get(at)
+            .map_or(1, |p| p.end.saturating_sub(self.begin(at)))
     }
 
     /// How many of these segments, from `seq` on, are of one part and so go again as one.
@@ -321,12 +323,13 @@ impl Queue {
     ) -> bool {
         let (begin, end) = (self.begin(at), self.parts[at].end);
         let to = end.min(block.right);
-        let may = at > 0 && block.left <= begin && end > una && to > una;
+        let may = at > 0 && block.left <= begin && begin < to && to > una;
         if !may || !is_done(begin) || !is_done(begin - 1) {
             return false;
         }
         let fits = |queue: &Self, segments: Seq| {
-            let before = queue.parts[at - 1].end - queue.begin(at - 1);
+            // Where a part has rewound the sender, the same data have left in more than one part.
+            let before = queue.parts[at - 1].end.saturating_sub(queue.begin(at - 1));
             (before + segments) * mss < MOST_SHIFTED
         };
         if !fits(self, to - begin) {
@@ -339,7 +342,9 @@ impl Queue {
         self.join(at);
         // A gap has closed.
         let next = self.parts.get(at).map(|next| next.end);
-        if let Some(next) = next.filter(|next| is_done(next - 1) && fits(self, next - end)) {
+        if let Some(next) =
+            next.filter(|next| is_done(next - 1) && *next > end && fits(self, next - end))
+        {
             self.parts[at - 1].end = next;
             self.join(at);
         }
