@@ -368,6 +368,12 @@ impl Setup {
         captures(py, seen)
     }
 
+    /// Return what a notebook shows: the flows, and throughput and queue over time.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let notebook = slf.py().import("midflight.notebook")?;
+        notebook.call_method1("run_html", (slf,))
+    }
+
     /// A hash of all of it and of the model's version: equal addresses have equal runs.
     #[getter]
     fn address(&self) -> String {
