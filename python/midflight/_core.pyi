@@ -36,6 +36,8 @@ SenderFields: TypeAlias = tuple[
 ]
 
 MODEL_VERSION: str
+#: The QUIC stacks that are built in, by the names that flows give them, with their versions.
+QUIC_STACKS: dict[str, str]
 """Changes whenever the digest of a run may change."""
 
 Link: TypeAlias = tuple[int, int] | str
@@ -660,6 +662,7 @@ class FlowInfo(TypedDict):
     direction: str
     moves: bool
     payload_bytes: int
+    stack: str
 
 @type_check_only
 class AccessLink(TypedDict):
@@ -849,12 +852,12 @@ class Setup:
         """Return every event of a flow of the run.
 
         The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-        the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-        packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-        radio or node); `order` and `reason` are those of an order; `sent_ns` is when this copy of a
-        segment was sent, or of an ACK the segment that caused it, and `bytes` the size of a packet
-        on the wire.
+        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+        "path" or the part whose order it was), or who gave an order; `link` is where a segment
+        arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+        (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+        when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+        the size of a packet on the wire.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -983,7 +986,7 @@ class Plan:
         """
     @property
     def stack(self) -> str:
-        """Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's."""
+        """What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack."""
     @property
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""

@@ -92,7 +92,12 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
-    stack: Literal["midflight", "linux"] | None = None
+    stack: Literal["midflight", "linux", "quinn"] | None = None
+    cc: Literal["cubic", "bbr", "newreno"] | None = None
+    idle: str | None = None
+    streams: int | None = None
+    tls: bool | None = None
+    migration: Literal["active", "passive"] | None = None
     direction: Literal["down", "up"] | None = None
     size: str | None = None
     start: str | None = None
@@ -128,6 +133,7 @@ class Handoff:
     at: str
     to: str | Sequence[str]
     gap: str | None = None
+    rebind: Literal["address", "port", "none"] | None = None
     notice: Notice | None = None
     signal: Signal | None = None
 

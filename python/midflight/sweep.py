@@ -359,7 +359,8 @@ class Sweep:
             bare.pop(key, None)
         # What a preset is may change with the program.
         presets = _core.link_presets()
-        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies), *self.kernel()])
+        stacks = [*self.kernel(), *self.quic_stacks()]
+        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies), *stacks])
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
@@ -367,6 +368,17 @@ class Sweep:
             for cell in cells:
                 address.update(repr((cell, self.values(cell))).encode())
             yield Shard(number, cells, address.hexdigest())
+
+    def quic_stacks(self) -> list[str]:
+        """Return the versions of the QUIC stacks that some cells run."""
+        from midflight import QUIC_STACKS
+
+        flows = json.loads(self.scenario)["flows"].values()
+        named = {str(one.get("stack")) for one in flows}
+        for key, values in self.axes.items():
+            if key.endswith(".stack"):
+                named |= set(map(str, values))
+        return [version for name, version in QUIC_STACKS.items() if name in named]
 
     def kernel(self) -> list[str]:
         """Return the name of the kernel that some cells are run on, if any are.

@@ -26,7 +26,7 @@ use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
 use midflight_study::{
     run_sweeps, schemes, Capture, Execution, Flows, GoOn, Handoff, HandoffKind, HandoffRow,
-    Ordered, StudyError, TraceRow, MODEL_VERSION,
+    Ordered, QuicStack, StudyError, TraceRow, MODEL_VERSION,
 };
 use midflight_tcp::{State, PROFILES, SETTINGS, TRANSITIONS};
 use midflight_units::{parse_instants as read_instants, Duration, Instant, Rate};
@@ -662,6 +662,11 @@ fn captures(py: Python<'_>, seen: Vec<Capture>) -> PyResult<Bound<'_, PyDict>> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MODEL_VERSION", MODEL_VERSION)?;
+    let stacks = PyDict::new(m.py());
+    for stack in QuicStack::ALL.into_iter().filter(|stack| stack.is_built()) {
+        stacks.set_item(stack.name(), stack.version())?;
+    }
+    m.add("QUIC_STACKS", stacks)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::add(m)?;
     m.add_class::<Table>()?;

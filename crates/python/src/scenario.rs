@@ -80,7 +80,7 @@ impl Plan {
         flow_entries(py, self.plan.flows_told())
     }
 
-    /// Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's.
+    /// What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack.
     #[getter]
     fn stack(&self) -> &'static str {
         self.plan.stack().name()

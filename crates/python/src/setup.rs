@@ -435,12 +435,12 @@ impl Setup {
     /// Return every event of a flow of the run.
     ///
     /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-    /// the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-    /// packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-    /// radio or node); `order` and `reason` are those of an order; `sent_ns` is when this copy of a
-    /// segment was sent, or of an ACK the segment that caused it, and `bytes` the size of a packet
-    /// on the wire.
+    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+    /// "path" or the part whose order it was), or who gave an order; `link` is where a segment
+    /// arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+    /// (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+    /// when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+    /// the size of a packet on the wire.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
     /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -696,6 +696,7 @@ pub(crate) fn flow_entries<'py, 'a>(
         entry.set_item("direction", direction_name(flow.up))?;
         entry.set_item("moves", flow.moves)?;
         entry.set_item("payload_bytes", flow.payload_bytes)?;
+        entry.set_item("stack", flow.stack.name())?;
         list.append(entry)?;
     }
     Ok(list)

@@ -157,6 +157,11 @@ fn pasts<'a>(all: &'a [(usize, &'a Setup)]) -> Vec<Vec<&'a (usize, &'a Setup)>> 
     let mut last = None;
     for member in all {
         let setup = member.1;
+        if setup.has_stacks() {
+            // It runs alone, from its start.
+            pasts.push((setup.open(), vec![member]));
+            continue;
+        }
         if let Some(place) = last {
             let (_, past): &mut (Open, Vec<&(usize, &Setup)>) = &mut pasts[place];
             if past.last().is_some_and(|one| one.1.has_parts_of(setup)) {

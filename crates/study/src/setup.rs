@@ -19,6 +19,7 @@ use midflight_wire::payload_bytes;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
+use crate::quic::QuicSetup;
 use crate::scenario::Stack;
 use crate::scheme::Built;
 use crate::watch::Place;
@@ -171,8 +172,10 @@ pub(crate) struct FlowSetup {
     pub(crate) stays: Option<u16>,
     /// Its data go up.
     pub(crate) up: bool,
-    /// Whose TCP it has.
+    /// Whose TCP it has, or whose QUIC.
     pub(crate) stack: Stack,
+    /// What it is made of, if it runs a QUIC stack.
+    pub(crate) quic: Option<Arc<QuicSetup>>,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -188,6 +191,8 @@ pub struct FlowInfo<'a> {
     pub moves: bool,
     /// Bytes of data in a full segment.
     pub payload_bytes: u32,
+    /// Whose TCP or QUIC it has.
+    pub stack: Stack,
 }
 
 impl FlowSetup {
@@ -198,7 +203,11 @@ impl FlowSetup {
             scheme: &self.scheme,
             up: self.up,
             moves: self.stays.is_none(),
-            payload_bytes: payload_bytes(&self.part.built.profile).unwrap_or(0),
+            stack: self.stack,
+            payload_bytes: match &self.quic {
+                Some(quic) => quic.flow.data().segment_bytes,
+                None => payload_bytes(&self.part.built.profile).unwrap_or(0),
+            },
         }
     }
 }
@@ -415,6 +424,11 @@ impl Setup {
         self.network.places.iter().map(|place| place.name.as_str())
     }
 
+    /// Whether a flow runs a stack that cannot be copied in the middle of a run.
+    pub(crate) fn has_stacks(&self) -> bool {
+        self.flows.iter().any(|flow| flow.quic.is_some())
+    }
+
     /// The access links: name, and the numbers of its links down and up.
     pub fn access_links(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.network.places.iter().map(|place| {
@@ -467,7 +481,10 @@ impl Setup {
             let flow = flow.name.to_string();
             return Err(StudyError::KernelStack { flow });
         }
-        let each = self.flows.iter().zip(&open.policies);
+        let stacks = self.flows.iter().filter_map(FlowSetup::stack_config);
+        let stacks = stacks.collect::<Result<_, _>>()?;
+        let ours = || self.flows.iter().filter(|flow| flow.quic.is_none());
+        let each = ours().zip(&open.policies);
         let flow = |(flow, &open): (&FlowSetup, &bool)| {
             let Built { profile, policies } = &flow.part.built;
             FlowConfig {
@@ -486,12 +503,12 @@ impl Setup {
                 routes: &self.network.routes,
                 alternatives: &self.network.alternatives,
                 flows: each.map(flow).collect(),
-                stacks: Vec::new(),
+                stacks,
                 hooks: self.network.hooks.clone(),
             },
             observer,
         )?;
-        for (flow, number) in self.flows.iter().zip(0..) {
+        for (flow, number) in ours().zip(0..) {
             let sender = world.sender_mut(flow_id(number));
             if let Some(end) = flow.end {
                 sender.set_end(end);

@@ -178,9 +178,9 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
                 let n = read();
                 got.push((n[0], segment(n[1], n[2], n[3], n[4], Content::Data)));
             }
-            "handshake" => {
+            "empty" => {
                 let n = read();
-                got.push((n[0], segment(1, n[1], 0, n[2], Content::Acknowledgment)));
+                got.push((n[0], segment(n[1], n[2], 0, n[3], Content::Acknowledgment)));
             }
             "acked" => {
                 let n = numbers(&words[1..5]);
@@ -201,7 +201,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
             tell(due, receiver.on_timer(due));
         }
         if segment.content == Content::Acknowledgment {
-            receiver.on_empty_ack(now, &segment);
+            tell(now, receiver.on_empty_ack(now, &segment));
         } else {
             tell(now, receiver.on_segment(now, &segment));
         }

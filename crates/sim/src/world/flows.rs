@@ -114,14 +114,15 @@ impl<O: Observer> World<O> {
     fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
-        state.receiver.on_empty_ack(self.moment.at, &segment);
+        let ack = state.receiver.on_empty_ack(self.moment.at, &segment);
+        self.acknowledge(flow, ack);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
     #[cold]
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
-        if packet.stack_end().is_some() {
-            self.deliver_datagram(packet);
+        if packet.is_of_stack() {
+            self.deliver_datagram(packet, link);
         } else if !packet.is_of_others() {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted, &segment, link);

@@ -209,6 +209,7 @@ impl Handoff {
             spares_uplink: self.spares_uplink,
             start: OLD,
             residences,
+            has_hosts: false,
             routers: [routers, None],
             seed: (0, 0),
         }
@@ -234,6 +235,7 @@ impl Handoff {
                 stays,
                 up: false,
                 stack: Stack::Midflight,
+                quic: None,
             };
         let moving = (0..flows.moving)
             .map(|i| flow((name, moving), format!("flow-{i}"), MAP.mobile(), i, None));

@@ -351,6 +351,7 @@ impl Numbered for Roaming {
             stays: None,
             up: false,
             stack: Stack::Midflight,
+            quic: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
@@ -370,6 +371,7 @@ impl Numbered for Roaming {
                 stays: Some(station.into()),
                 up: false,
                 stack: Stack::Midflight,
+                quic: None,
             });
         }
         for action in stations.go_nowhere() {

@@ -10,12 +10,13 @@ mod file;
 mod many;
 mod plan;
 mod presets;
+mod quic;
 mod read;
 mod written;
 
 pub use file::{
-    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, Stack,
-    SweepFile, WayFile, WiredFile,
+    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, Migration, NoticeFile, Rebind,
+    ScenarioFile, Stack, SweepFile, WayFile, WiredFile,
 };
 pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};

@@ -328,6 +328,7 @@ impl Observer for Recorder {
                 sent,
                 link,
                 cause,
+                ..
             } => {
                 let number = match *payload {
                     Payload::Data(seq) => seq as f64,
@@ -349,6 +350,9 @@ impl Observer for Recorder {
                 segment,
                 arrived: false,
             } => self.push(now, "empty_ack", segment.seq as f64, ""),
+            Event::Transport(event) => {
+                self.push(now, event.name(), event.value() as f64, event.detail());
+            }
             Event::AckSent(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }

@@ -153,16 +153,27 @@ impl Linux {
         let mut blocks_seen = [(0, 0); 4];
         for (i, block) in blocks.iter().enumerate() {
             let is_dup = dsack == Some(*block);
+            let next_dup = dsack.filter(|d| blocks.get(i + 1) == Some(d));
             let mut seq = block.left;
+            let mut walked = None;
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
-                if let Some(&(_, right)) = skip.filter(|_| is_kept && dsack.is_none()) {
+                if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
+                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as a block of its own.
+                    let dup = next_dup.filter(|d| d.left < right && right < block.right);
+                    for seq in dup.map_or(0..0, |d| d.left..d.right) {
+                        self.tag_one(core, seq, true, news);
+                    }
                     seq = right;
                     continue;
                 }
-                let is_dup = is_dup || dsack.is_some_and(|d| d.left <= seq && seq < d.right);
+                let is_dup = is_dup || next_dup.is_some_and(|d| d.left <= seq && seq < d.right);
+                walked.get_or_insert(seq);
                 self.tag_one(core, seq, is_dup, news);
                 seq += 1;
+            }
+            if let Some(from) = walked {
+                self.join_parts(core, *block, from, una);
             }
             blocks_seen[i] = (block.left, block.right);
         }
@@ -172,6 +183,17 @@ impl Linux {
                 self.check_reordering(late);
             }
         }
+    }
+
+    /// What a block covers is SACKed, from the first segment on that was looked at.
+    fn join_parts(&mut self, core: &Core, block: SackBlock, from: Seq, una: Seq) {
+        let board = &self.board;
+        let is_done = |seq| {
+            let entry = board.get(seq);
+            entry.is_some_and(|e| e.is_sacked() && !e.is_resent())
+        };
+        let mss = u64::from(core.config.payload_bytes());
+        self.queue.sack(block, from, una, is_done, mss);
     }
 
     /// tcp_check_dsack(), tcp_dsack_seen(): whether a retransmission has made it.

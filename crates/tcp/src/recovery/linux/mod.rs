@@ -184,21 +184,21 @@ impl RecoveryPart for Linux {
 
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         self.take_ack(core, ack, log);
         self.show(core);
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         self.retransmission_timeout(core, log);
         self.show(core);
     }
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),

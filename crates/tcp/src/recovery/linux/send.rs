@@ -3,7 +3,7 @@
 use midflight_units::{Instant, Seq};
 
 use super::board::Entry;
-use super::queue::{Head, Push};
+use super::queue::{self, Head, Push};
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
@@ -14,6 +14,9 @@ const BURST_BYTES: u64 = 65_215;
 const LEAST_BURST: u64 = 2;
 const BURST_RTT_LOG: u32 = 9;
 const BURST_RATE_SHIFT: u32 = 10;
+/// net.ipv4.tcp_limit_output_bytes, and how much more of it retransmissions may take, as a power of two.
+const QUEUE_BYTES: u64 = 1 << 20;
+const AGAIN_SHIFT: u32 = 1;
 /// A burst is not held back for longer, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
@@ -40,6 +43,12 @@ pub(super) struct Sending {
     one: Option<bool>,
     /// Segments left of the burst under way.
     pub(super) burst: u64,
+    /// Bytes of memory that have left in this turn and that the queue below TCP still has; and whether they
+    /// are too many for more (TSQ_THROTTLED).
+    charged: u64,
+    throttled: bool,
+    /// The program writes, and what leaves is gone at once.
+    by_program: bool,
     /// New segments that have gone in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
@@ -48,6 +57,14 @@ pub(super) struct Sending {
 }
 
 impl Sending {
+    /// Something has happened.
+    pub(super) fn begin_turn(&mut self) {
+        self.burst = 0;
+        self.charged = 0;
+        self.throttled = false;
+        self.by_program = false;
+    }
+
     pub(super) fn drop_lost(&mut self) {
         self.lost = false;
         self.again_until = 0;
@@ -87,6 +104,22 @@ impl Linux {
         if self.sending.probe_new {
             return self.choose_probe(core);
         }
+        loop {
+            if let Some(seq) = self.choose_by_window(core) {
+                return Some(seq);
+            }
+            if !std::mem::take(&mut self.sending.throttled) {
+                return None;
+            }
+            // The queue below TCP gets rid of what it has: tcp_data_snd_check(), tcp_tsq_write().
+            self.check_space(core);
+            self.sending.charged = 0;
+            self.sending.lost = self.board.lost_out > self.board.retrans_out;
+            self.sending.new = true;
+        }
+    }
+
+    fn choose_by_window(&mut self, core: &mut Core) -> Option<Seq> {
         if self.sending.new_first {
             if let Some(seq) = self.choose_new(core) {
                 return Some(seq);
@@ -114,7 +147,11 @@ impl Linux {
                 return Some(seq);
             }
             self.end_write(core);
+            if self.sending.throttled {
+                break;
+            }
             self.sending.new = self.write(core);
+            self.sending.by_program = true;
         }
         None
     }
@@ -190,7 +227,12 @@ impl Linux {
         }
         let seq = self.board.next_lost()?;
         if seq >= self.sending.again_until {
+            let part = self.queue.part_of(seq);
+            if self.is_throttled(core, part, AGAIN_SHIFT) {
+                return None;
+            }
             self.sending.again_until = self.begin_again(core, seq);
+            self.charge(core, self.sending.again_until - seq);
         }
         self.resend(core, seq, false);
         if self.in_reduction() {
@@ -290,8 +332,33 @@ impl Linux {
         if waits && self.defers(core, head) {
             return None;
         }
+        let segments = quota.min(self.window_left(core)).min(head.left);
+        if self.is_throttled(core, segments, 0) {
+            return None;
+        }
+        self.charge(core, segments);
         self.sending.one = self.sending.one.map(|_| true);
         Some(self.leave(core, quota, head))
+    }
+
+    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many segments take, and
+    /// than a millisecond takes at the pacing rate; for retransmissions twice that. The queue below TCP gets
+    /// rid of it right after the turn, and what is lost goes first then.
+    fn is_throttled(&mut self, core: &Core, segments: u64, shift: u32) -> bool {
+        if self.sending.by_program {
+            return false;
+        }
+        let size = queue::memory(1, segments, u64::from(core.config.payload_bytes()));
+        let limit = (2 * size).max(core.path.pacing_rate >> BURST_RATE_SHIFT);
+        let limit = limit.min(QUEUE_BYTES) << shift;
+        self.sending.throttled = self.sending.charged >= limit && self.queue.has_left_twice();
+        self.sending.throttled
+    }
+
+    /// A burst of so many segments leaves, each in a buffer of its own.
+    fn charge(&mut self, core: &Core, segments: u64) {
+        let mss = u64::from(core.config.payload_bytes());
+        self.sending.charged += queue::memory(segments, segments, mss);
     }
 
     /// tcp_cwnd_test(): what the window allows a burst.
