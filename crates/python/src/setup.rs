@@ -741,7 +741,7 @@ fn sample_tables(
     links.int("least", ints(rows, |r| r.least));
     links.int("most", ints(rows, |r| r.most));
     links.int("bytes", ints(rows, |r| r.state.bytes));
-    links.int("rate_bps", ints(rows, |r| r.state.rate.as_bps()));
+    links.int("rate_bps", ints(rows, |r| r.state.bps));
     links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));
     links.int("up", ints(rows, |r| r.state.is_up.into()));
     links.digest(digest);
