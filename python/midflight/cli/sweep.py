@@ -181,12 +181,7 @@ def sweep(
         print(foretold(asked, how_many))
         return
     try:
-        removed = asked.begin(folder)
-        if removed:
-            note(
-                f"{folder} was of another sweep: {', '.join(removed)} of that are gone, its shards "
-                "are there"
-            )
+        asked.begin(folder)
         missing = asked.missing(folder, share)
         execute(asked, folder, missing, run, asked.cells_of(share))
         left = sum(len(one.cells) for one in asked.missing(folder))

@@ -51,6 +51,8 @@ pub(super) struct Queue {
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
+    /// How many windows the buffer holds.
+    factor: u64,
     /// Bytes in use, and at most.
     used: u64,
     buffer: u64,
@@ -68,6 +70,7 @@ impl Default for Queue {
             freed: 1,
             begins: 0,
             again: (0, 0),
+            factor: 2,
             used: 0,
             buffer: BUFFER,
             is_full: false,
@@ -102,14 +105,15 @@ impl Queue {
     }
 
     /// The connection is open: the buffer fits the initial window (tcp_init_buffer_space()).
-    pub(super) fn open(&mut self, cwnd: u64, reordering: u64) {
+    pub(super) fn open(&mut self, cwnd: u64, reordering: u64, factor: u64) {
+        self.factor = factor;
         self.expand(cwnd, reordering);
     }
 
     /// tcp_sndbuf_expand().
     fn expand(&mut self, cwnd: u64, reordering: u64) {
         let segments = cwnd.max(INITIAL_SEGMENTS).max(reordering + 1);
-        let wanted = (2 * segments * PER_SEGMENT).min(MOST_BUFFER);
+        let wanted = (self.factor * segments * PER_SEGMENT).min(MOST_BUFFER);
         self.buffer = self.buffer.max(wanted);
     }
 
