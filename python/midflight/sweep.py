@@ -353,7 +353,9 @@ class Sweep:
             bare.pop(key, None)
         # What a preset is may change with the program.
         presets = _core.link_presets()
-        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies), *self.kernel()])
+        same = json.dumps(
+            [MODEL_VERSION, presets, bare, sources(self.policies), *self.kernel(), *self.traces()]
+        )
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
@@ -361,6 +363,16 @@ class Sweep:
             for cell in cells:
                 address.update(repr((cell, self.values(cell))).encode())
             yield Shard(number, cells, address.hexdigest())
+
+    def traces(self) -> list[str]:
+        """Return what stands for the content of the recordings that axes name."""
+        found = []
+        stride = self.cells
+        for key, values in self.axes.items():
+            stride //= len(values)
+            if key.endswith((".trace", ".trace.file", ".trace.up", ".trace.delay")):
+                found += [self.plan(place * stride).address for place in range(len(values))]
+        return found
 
     def kernel(self) -> list[str]:
         """Return the name of the kernel that some cells are run on, if any are.

@@ -17,7 +17,7 @@ use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
 use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
-use crate::schedule::{Following, LinkSchedule, Service};
+use crate::schedule::{Following, LinkSchedule};
 use crate::special::{Entry, Special};
 
 /// Number of a link in its world.
@@ -320,8 +320,11 @@ impl Link {
         };
         self.limit = limit;
         // Where packets wait for opportunities, none is in transmission meanwhile.
-        let sends_at_once = |f: &Following| matches!(f.service(), Service::Opportunities(_));
-        let in_transmission = usize::from(!self.following.as_deref().is_some_and(sends_at_once));
+        let sends_at_once = self
+            .following
+            .as_deref()
+            .is_some_and(Following::sends_at_once);
+        let in_transmission = usize::from(!sends_at_once);
         let room = |limit: u32| (limit as usize).saturating_sub(in_transmission);
         self.room = limit.map_or(usize::MAX, room);
         // No transmission took that long.
@@ -546,7 +549,15 @@ impl Link {
             });
         } else if self.free_at > now {
             // The last of those that have begun is in transmission.
+            let sends_at_once = self
+                .following
+                .as_deref()
+                .is_some_and(Following::sends_at_once);
             for transit in self.ring.iter().rev() {
+                // Where packets wait for opportunities, none is in transmission meanwhile.
+                if sends_at_once && transit.passage.start.at <= now {
+                    break;
+                }
                 packets += 1;
                 bytes += u64::from(transit.packet.bytes);
                 if transit.passage.start.at <= now {
@@ -557,12 +568,24 @@ impl Link {
         let holds_back = special.and_then(|special| special.holds_back);
         let delay = holds_back.map_or(self.fine_delay, |(_, delay)| delay);
         let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
-        LinkState {
+        let state = LinkState {
             packets,
             bytes,
             rate: self.rate(),
             delay: far_end.since(Instant::ZERO),
             is_up: !self.down && paused.is_none(),
+        };
+        let Some(following) = self.following.as_deref() else {
+            return state;
+        };
+        let bps = following.rate_at(now);
+        let rate = bps.map_or(Some(self.rate), |bps| Rate::from_bps(bps.round() as u64));
+        let own = self.clock.moment(FineTime::ZERO.plus(self.own_delay)).at;
+        LinkState {
+            rate: rate.unwrap_or(self.rate),
+            delay: following.delay_at(now).unwrap_or(own.since(Instant::ZERO)),
+            is_up: state.is_up && rate.is_some(),
+            ..state
         }
     }
 

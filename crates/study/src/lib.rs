@@ -36,6 +36,7 @@ mod measure;
 mod network;
 mod question;
 mod radio;
+pub mod recording;
 mod run;
 pub mod scenario;
 mod setup;

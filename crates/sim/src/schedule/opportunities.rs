@@ -87,6 +87,18 @@ impl Opportunities {
         self.times.iter().for_each(|time| add(time.to_bits()));
     }
 
+    /// How many there are from an instant up to another, in seconds.
+    pub(super) fn count(&self, from: f64, until: f64) -> usize {
+        let mut used = Used::default();
+        self.seek(&mut used, from - ROUNDED);
+        let mut count = 0;
+        while self.next(&used) < until {
+            self.take(&mut used);
+            count += 1;
+        }
+        count
+    }
+
     fn next(&self, used: &Used) -> f64 {
         used.cycle * self.period + self.times[used.next]
     }
