@@ -21,6 +21,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -298,6 +299,47 @@ def cell_row() -> Row:
     return Row("a cell of a sweep from Python", "µs", samples)
 
 
+def quic_plan(seconds: int, **flow: Any) -> midflight.Plan:
+    """Return a download over QUIC from a link to one with a longer delay, both of 6.4 Mbit/s."""
+    from midflight import Flow, Handoff, Link, Scenario
+
+    rate = "6400 kbit/s"
+    scenario = Scenario(
+        links={
+            "near": Link(rate=rate, delay="9 ms", queue="20 packets"),
+            "far": Link(rate=rate, delay="300 ms", queue="320 packets"),
+        },
+        flows={"download": Flow(stack="quinn", **flow)},
+        handoffs=[Handoff(at="5 s", to="far")],
+        end=f"{seconds} s",
+    )
+    return scenario.plan()
+
+
+def quic_rows() -> Iterator[Row]:
+    """Yield what a datagram of a QUIC stack takes, ACKs included, and a sweep over instants."""
+    for tls, target in ((False, 3.5), (True, 5.0)):
+        plan = quic_plan(30, tls=tls)
+        events = plan.setup(0).causes().column("event")
+        datagrams = sum(event in ("send", "rexmit", "ack_sent") for event in events)
+
+        def run(plan: midflight.Plan = plan) -> None:
+            midflight.run_plans([plan], threads=1)
+
+        samples = [took / datagrams * 1e6 for took in seconds(run, 15)]
+        name = "a datagram of quinn, encrypted" if tls else "a datagram of quinn"
+        yield Row(name, "µs", samples, target)
+    plan = quic_plan(20)
+    plans = [
+        midflight.Scenario.from_dict(json.loads(plan.canonical)).plan(
+            sets={"handoffs.0.at": f"{4000 + 10 * i} ms"}
+        )
+        for i in range(200)
+    ]
+    samples = seconds(lambda: midflight.run_plans(plans, threads=2), 5)
+    yield Row("200 instants over QUIC, two threads", "s", samples, 8)
+
+
 def import_rows() -> Iterator[Row]:
     """Yield what importing costs a fresh interpreter; the core, which is loaded late, included."""
 
@@ -415,6 +457,7 @@ def main() -> None:
         *memory_rows(),
         handoff_row(),
         cell_row(),
+        *quic_rows(),
         *import_rows(),
         study_row(),
         *long_flow_rows(),

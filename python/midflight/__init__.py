@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
+        QUIC_STACKS,
         HandoffNotice,
         HandoffSweep,
         LongFlow,
@@ -94,6 +95,7 @@ __version__: str
 
 __all__ = [
     "MODEL_VERSION",
+    "QUIC_STACKS",
     "Change",
     "Flow",
     "Handoff",

@@ -36,6 +36,8 @@ SenderFields: TypeAlias = tuple[
 ]
 
 MODEL_VERSION: str
+#: The QUIC stacks that are built in, by the names that flows give them, with their versions.
+QUIC_STACKS: dict[str, str]
 """Changes whenever the digest of a run may change."""
 
 Link: TypeAlias = tuple[int, int] | str
@@ -253,7 +255,7 @@ class HandoffSweep:
         kind: Literal["mbb", "bbm"] | str = "mbb",
         at_ns: Sequence[int],
         schemes: Sequence[str],
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         gap_ns: int = 500_000_000,
         packets: int = 100,
         extra_packets: Sequence[int] = [],
@@ -294,7 +296,7 @@ def handoff(
     kind: Literal["mbb", "bbm"] | str = "mbb",
     at_ns: Sequence[int],
     schemes: Sequence[str],
-    profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+    profile: Literal["ns2", "rfc", "linux"] | str = "linux",
     gap_ns: int = 500_000_000,
     packets: int = 100,
     extra_packets: Sequence[int] = [],
@@ -392,7 +394,7 @@ class LongFlow:
         overhead_ns: int = 0,
         notice: bool = True,
         notice_delay_ns: int = 0,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -422,7 +424,7 @@ class Probe:
         irregular: bool = False,
         told_flows: int = 1,
         segments: int = 100,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -529,7 +531,7 @@ class Roaming:
         signal_delay_ns: int = 0,
         forged: Literal["old", "current", "unsent"] | str | None = None,
         forged_every_ns: int = 1_000_000_000,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -583,7 +585,7 @@ class Startup:
         lead_ns: int = 0,
         packets: Sequence[int] = [10, 100, 200, 300, 400],
         window_ns: int | None = None,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         wired: Link = (100_000_000, 2_000_000),
         knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
@@ -660,6 +662,7 @@ class FlowInfo(TypedDict):
     direction: str
     moves: bool
     payload_bytes: int
+    stack: str
 
 @type_check_only
 class AccessLink(TypedDict):
@@ -849,12 +852,12 @@ class Setup:
         """Return every event of a flow of the run.
 
         The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-        the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-        packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-        radio or node); `order` and `reason` are those of an order; `sent_ns` is when this copy of a
-        segment was sent, or of an ACK the segment that caused it, and `bytes` the size of a packet
-        on the wire.
+        `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+        "path" or the part whose order it was), or who gave an order; `link` is where a segment
+        arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+        (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+        when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+        the size of a packet on the wire.
 
         `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -982,7 +985,7 @@ class Plan:
         """
     @property
     def stack(self) -> str:
-        """Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's."""
+        """What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack."""
     @property
     def remarks(self) -> list[str]:
         """What is accepted and perhaps not meant, a sentence each."""
@@ -1102,6 +1105,13 @@ class Preset(TypedDict):
     up_bps: int
     delay_ns: int
 
+def in_column_unit(text: str) -> tuple[str, float] | None:
+    """Return a value of a scenario as the unit and the number that a column of numbers has.
+
+    Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
+    what is no single quantity with a unit.
+    """
+
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
 
@@ -1198,6 +1208,25 @@ class SenderView:
     def new_connection_rto_ns(self) -> int:
         """Retransmission timeout of a connection that has no sample: 3 s (RFC 2988), or the
         profile's initial one where that is less."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """Segments a second at which data is delivered, as the last ACK shows it; None for a policy
+        without `on_ack`, and where the ACK gives no valid sample."""
+    @property
+    def delivery_interval_ns(self) -> int | None:
+        """The time of that sample, from which the rate follows."""
+    @property
+    def delivered(self) -> int | None:
+        """Segments delivered since the connection opened, the SYN included; None as above."""
+    @property
+    def newly_delivered(self) -> int | None:
+        """Segments that the last ACK delivers: acknowledged, or SACKed for the first time."""
+    @property
+    def app_limited(self) -> bool | None:
+        """The application had too little to send when what the last ACK delivers was sent."""
+    @property
+    def paced_until_ns(self) -> int | None:
+        """When the next segment may leave, if one waits because sending is paced."""
     @property
     def srtt_ns(self) -> int | None:
         """Smoothed round-trip time, if there has been a sample."""
@@ -1304,6 +1333,15 @@ class Order:
     @staticmethod
     def hold_growth(since_ns: int, *, because: str) -> Order:
         """Do not grow the window until a segment last sent then or later is acknowledged."""
+    @staticmethod
+    def pace_at(rate_bps: int, *, because: str) -> Order:
+        """Send no faster than this from now on, counted on the wire, until a further order."""
+    @staticmethod
+    def pace_window(over_ns: int, *, because: str) -> Order:
+        """Spread the window of now over this time, such as a round trip; then send as before."""
+    @staticmethod
+    def end_pacing(*, because: str) -> Order:
+        """Send without an ordered rate again."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
         """Send the next so many segments at this rate instead of in a burst, what a timeout resends

@@ -12,7 +12,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from midflight._core import QUIC_STACKS
 from midflight.explain.events import History, Row
+from midflight.explain.steps import OF_QUIC
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup
@@ -22,6 +24,8 @@ __all__ = ["events", "header", "write_qlog"]
 #: How a file of this form ends, and what comes before each of its records.
 SUFFIX = ".sqlog"
 RECORD_SEPARATOR = "\x1e"
+#: What happens to a connection over QUIC beside its data.
+CONNECTION = frozenset(event for event, _ in OF_QUIC)
 FLIGHT = ("bytes_in_flight", "packets_in_flight")
 EVENT_SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:midflight:qlog:events"]
 
@@ -54,7 +58,7 @@ def header(history: History) -> dict[str, Any]:
                 "time_format": "relative_to_epoch",
                 "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
                 "group_id": history.flow,
-                "protocol_types": ["TCP"],
+                "protocol_types": ["QUIC" if told["stack"] in QUIC_STACKS else "TCP"],
             },
             "vantage_point": {
                 "type": "server" if told["direction"] == "down" else "client",
@@ -157,6 +161,9 @@ def plain(row: Row, payload: int) -> tuple[str, dict[str, Any]] | None:
     if row.event in ("fast_retransmit", "recovery_exit", "window_probe"):
         number = {"packet_number": row.number} if row.event == "fast_retransmit" else {}
         return f"midflight:{row.event}", number
+    if row.event in CONNECTION:
+        count = {"packets": row.number} if row.number else {}
+        return f"midflight:{row.event}", count | ({"detail": row.detail} if row.detail else {})
     if row.event == "spurious":
         return "midflight:spurious", {"of": row.detail}
     return None

@@ -103,7 +103,12 @@ class Flow:
     """One flow, or several alike."""
 
     scheme: str | None = None
-    stack: Literal["midflight", "linux"] | None = None
+    stack: Literal["midflight", "linux", "quinn"] | None = None
+    cc: Literal["cubic", "bbr", "newreno"] | None = None
+    idle: str | None = None
+    streams: int | None = None
+    tls: bool | None = None
+    migration: Literal["active", "passive"] | None = None
     direction: Literal["down", "up"] | None = None
     size: str | None = None
     start: str | None = None
@@ -139,6 +144,7 @@ class Handoff:
     at: str
     to: str | Sequence[str]
     gap: str | None = None
+    rebind: Literal["address", "port", "none"] | None = None
     notice: Notice | None = None
     signal: Signal | None = None
 
@@ -444,13 +450,16 @@ def read_limited(path: Path) -> str:
 
     Raises `MidflightError` for a file that is too large, `OSError` and `UnicodeDecodeError`.
     """
-    from midflight import MidflightError
 
     with path.open("rb") as file:
         found = file.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
-        raise MidflightError(
-            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; use a smaller file'
+        accepted = f"at most {MOST_BYTES // 1_000_000} MB"
+        raise refusal(
+            f'"{path}" is too large; expected {accepted}',
+            name="file",
+            value=path,
+            accepted=accepted,
         )
     return found.decode("utf-8").replace("\r\n", "\n")
 
@@ -490,12 +499,14 @@ _LISTED: dict[str, Any] = {"handoffs": Handoff, "changes": Change}
 
 def _build(of: Any, values: Mapping[str, Any]) -> Any:
     """Return a mapping as an object of this class."""
-    from midflight import MidflightError
 
     if not isinstance(values, Mapping):
-        raise MidflightError(
+        raise refusal(
             f"a {of.__name__} is made of a mapping with the keys of a scenario file, not of "
-            f"{values!r}"
+            f"{values!r}",
+            name=of.__name__,
+            value=values,
+            accepted="a mapping with the keys of a scenario file",
         )
     known = [one.name for one in fields(of)]
     found = {}

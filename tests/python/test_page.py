@@ -119,9 +119,9 @@ def test_copies_that_were_not_under_way_together_are_told_apart() -> None:
             self._table = texts
 
     found = page._fates(Log())
-    assert unpacked(found["after"]) == [5, 2, 110, 40]
+    assert list(found["after"]) == [5, 2, 110, 40]
     # The copies sent at 20 and 100 were both under way until 130.
-    assert unpacked(found["unsure"]) == [2, 3]
+    assert list(found["unsure"]) == [2, 3]
 
 
 class Reader(HTMLParser):
@@ -154,6 +154,55 @@ def test_nothing_is_loaded_from_elsewhere(kind: str, tmp_path: Path) -> None:
     # A title is text.
     assert "b" not in found.tags or "<b>& back" not in html
     assert "Away &lt;/script&gt;&lt;b&gt;&amp; back" in html
+
+
+def series(packed_steps: list[str]) -> tuple[list[int], Any]:
+    """The times and values of a line of the page."""
+    times, values = packed_steps
+    return unpacked(times), np.frombuffer(base64.b64decode(values), "<f4")
+
+
+def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
+    file = plot_page("bufferbloat", tmp_path / "a.html")
+    (run,) = data_of(file.read_text())["runs"]
+    trace = Scenario.read("bufferbloat").trace()
+    came = trace.numpy("event") == "rcv"
+    time, value = series(run["throughput"])
+    bits = (value[:-1].astype(float) * np.diff(time)).sum() / 1e9 * 1e6
+    assert bits == pytest.approx(8 * trace.numpy("bytes")[came].sum(), rel=1e-4)
+    _, rate = series(run["rate"])
+    assert set(np.round(rate)) == {50, 6}
+    links, _ = Scenario.read("bufferbloat").plan().setup(0).samples()
+    _, most = series(run["queueMost"])
+    assert most.max() == links.numpy("most").max()
+    assert run["every"] == 1
+
+
+def test_a_long_run_is_thinned_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = plot_page("wifi-to-lte", tmp_path / "whole.html").read_text()
+    assert "To stay small" not in whole
+    (all_of_it,) = data_of(whole)["runs"]
+    monkeypatch.setattr(page, "MOST_CHARACTERS", 36_000)
+    monkeypatch.setattr(page, "_LEAST_STEPS", 200)
+    thin = plot_page("wifi-to-lte", tmp_path / "thin.html").read_text()
+    (run,) = data_of(thin)["runs"]
+    assert run["every"] > 1
+    named = {2: "second", 3: "third"}.get(run["every"], f"{run['every']}th")
+    assert f"every {named} new segment and ACK" in thin
+    assert len(unpacked(run["sent"])) < len(unpacked(all_of_it["sent"]))
+    assert len(json.dumps(data_of(thin), separators=(",", ":"))) <= 36_000
+    # What is lost or sent again is all there, with what became of it.
+    for kind in (1, 2):
+        assert unpacked(run["kind"]).count(kind) == unpacked(all_of_it["kind"]).count(kind)
+    lost = {run["ends"].index(one) for one in run["ends"] if one.startswith("lost ")}
+    how = [one for one in unpacked(run["how"]) if one in lost]
+    assert len(how) == len([one for one in unpacked(all_of_it["how"]) if one in lost]) >= 60
+    # Lines keep their greatest values.
+    for name in ("cwnd", "rtt"):
+        assert series(run[name])[1].max() == series(all_of_it[name])[1].max()
+    (history,) = histories("wifi-to-lte")
+    assert series(run["flight"])[1].max() == history.flight.value.max()
+    assert unpacked(run["acked"])[-1] == history.values("ack")[-1]
 
 
 def test_a_page_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ impl Plan {
         flow_entries(py, self.plan.flows_told())
     }
 
-    /// Whose TCP the flows have: "midflight", the simulator's, or "linux", a kernel's.
+    /// What the first flow runs: "midflight", "linux" (a kernel's TCP) or a QUIC stack.
     #[getter]
     fn stack(&self) -> &'static str {
         self.plan.stack().name()
@@ -284,6 +284,13 @@ fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyRes
 #[pyfunction(name = "scenario_schema")]
 pub(crate) fn schema() -> String {
     scenario_schema().as_value().to_string()
+}
+
+/// Return a value of a scenario as the unit and the number that a column of numbers has; none for what is
+/// no single quantity with a unit.
+#[pyfunction]
+pub(crate) fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
+    midflight_study::scenario::in_column_unit(text)
 }
 
 /// Return the well-known links that scenarios may name.

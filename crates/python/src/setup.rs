@@ -429,12 +429,12 @@ impl Setup {
     /// Return every event of a flow of the run.
     ///
     /// The columns are `time_ns`, `event`, `value`, `detail`, and what is empty for other events:
-    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle" or
-    /// the part whose order it was), or who gave an order; `link` is where a segment arrived or a
-    /// packet was lost, `packet` what was lost (data, ack or datagram), `cause` why (queue, break,
-    /// radio or node); `order` and `reason` are those of an order; `sent_ns` is when this copy of a
-    /// segment was sent, or of an ACK the segment that caused it, and `bytes` the size of a packet
-    /// on the wire.
+    /// `by` is who changed a window ("handshake", "controller", "recovery", "timeout", "idle",
+    /// "path" or the part whose order it was), or who gave an order; `link` is where a segment
+    /// arrived or a packet was lost, `packet` what was lost (data, ack or datagram), `cause` why
+    /// (queue, break, radio or node); `order` and `reason` are those of an order; `sent_ns` is
+    /// when this copy of a segment was sent, or of an ACK the segment that caused it, and `bytes`
+    /// the size of a packet on the wire.
     ///
     /// `flow` is its name; the first flow if it is None. `from_ns` and `only` leave out what
     /// happens before, and all but the events of these names. The run ends at `until_ns`, if that
@@ -690,6 +690,7 @@ pub(crate) fn flow_entries<'py, 'a>(
         entry.set_item("direction", direction_name(flow.up))?;
         entry.set_item("moves", flow.moves)?;
         entry.set_item("payload_bytes", flow.payload_bytes)?;
+        entry.set_item("stack", flow.stack.name())?;
         list.append(entry)?;
     }
     Ok(list)
@@ -704,8 +705,8 @@ pub(crate) fn path_changes<'py>(
     for one in changes {
         let entry = PyDict::new(py);
         entry.set_item("kind", if one.is_change { "change" } else { "handoff" })?;
-        entry.set_item("from_link", &one.links.0)?;
-        entry.set_item("to_link", &one.links.1)?;
+        entry.set_item("from_link", &*one.links.0)?;
+        entry.set_item("to_link", &*one.links.1)?;
         entry.set_item("at_ns", one.at.as_nanos())?;
         entry.set_item("make_ns", one.make.as_nanos())?;
         entry.set_item("breaks", one.breaks)?;

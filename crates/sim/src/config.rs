@@ -85,6 +85,8 @@ pub enum Action {
     /// The receiver of a flow has found out that it is on another link. Of what
     /// it sends to tell the sender the network delivers so many copies.
     Attached(FlowId, u8),
+    /// The client of a flow of datagrams has another address: the one of this number.
+    Address(FlowId, u16),
     /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
     /// What it acknowledges depends on the sender at that instant.
     Forge(FlowId, ForgedAck, u32),
@@ -103,6 +105,7 @@ impl Action {
             | Self::Notify(flow, _)
             | Self::Foresee(flow)
             | Self::Attached(flow, _)
+            | Self::Address(flow, _)
             | Self::Forge(flow, ..) => Some(flow),
             _ => None,
         }
@@ -282,6 +285,16 @@ pub enum WorldError {
     Uncopied {
         /// The flow.
         flow: u32,
+    },
+    /// A stack has broken down.
+    #[error("at {at} the stack of flow {flow} broke down: {message}")]
+    Stack {
+        /// The flow.
+        flow: u32,
+        /// When.
+        at: Instant,
+        /// What it said.
+        message: String,
     },
     /// More links than can be numbered.
     #[error("a world has at most 65535 links")]

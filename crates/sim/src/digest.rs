@@ -91,6 +91,7 @@ impl Observer for Digest {
                     Says::Moved(_) => 18,
                     Says::Measured { .. } => 19,
                     Says::Approved(_) => 20,
+                    Says::Congested => 25,
                 };
                 (kind, a.ack)
             }
@@ -117,6 +118,12 @@ impl Observer for Digest {
             Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),
             Event::DatagramArrived(datagram) => (22, datagram.number),
+            Event::Transport(event) => {
+                for byte in event.name().bytes().chain(event.detail().bytes()) {
+                    self.add(byte.into());
+                }
+                (25, event.value())
+            }
             Event::Break => (6, 0),
             Event::Make => (7, 0),
             Event::Sender(SenderEvent::Cwnd { to, .. }) => (8, to.to_bits()),

@@ -5,7 +5,7 @@ use midflight_units::{Instant, Seq};
 
 use crate::config::FlowId;
 use crate::link::LinkId;
-use crate::stack::Datagram;
+use crate::stack::{Datagram, TransportEvent};
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,11 @@ pub enum Event<'a> {
         link: LinkId,
         /// Why.
         cause: DropCause,
+        /// Its number, if it was a datagram.
+        datagram: Option<u64>,
     },
+    /// Something happened to a connection beside its data.
+    Transport(&'a TransportEvent),
     /// A change inside a sender.
     Sender(SenderEvent<'a>),
     /// Ground truth about a timeout, known when the segment is acknowledged:

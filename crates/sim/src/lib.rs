@@ -40,5 +40,8 @@ pub use quick_start::RateRouter;
 pub use schedule::{
     Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,
 };
-pub use stack::{Datagram, End, Stack, StackConfig};
+pub use stack::{
+    ByteSet, Bytes, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
+    TransportEvent,
+};
 pub use world::{judge_timeouts, Endpoints, NextEvent, World};

@@ -5,13 +5,13 @@ use std::num::NonZeroU32;
 use educe::Educe;
 use midflight_control::quick_start::Request;
 use midflight_tcp::{Ack, Content, SackBlocks, Says, Segment, SegmentOption};
-use midflight_units::Instant;
+use midflight_units::{Instant, Seq};
 
 use crate::config::{FlowId, NodeId};
 use crate::event::{Carried, Payload};
-use crate::stack::{Datagram, End};
+use crate::stack::{Carries, Datagram};
 
-/// A packet on its way. The bytes or the options of one that has some lie in [`PacketOptions`].
+/// A packet on its way. The datagram or the options of one that has some lie in [`PacketOptions`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// Number of the segment, or of the ACK.
@@ -43,9 +43,10 @@ enum Kind {
     WithOption,
     /// Of no flow.
     CrossTraffic,
-    /// The bytes of a stack, sent by the client or by the server.
-    FromClient,
-    FromServer,
+    /// The bytes of a stack: of the flow's data, an ACK of them, or nobody says what.
+    StackData,
+    StackAck,
+    Stack,
 }
 
 // Every link copies it: a larger one costs every packet.
@@ -118,60 +119,78 @@ impl Packet {
         }
     }
 
-    /// The bytes of a stack.
+    /// The bytes of a stack, of the flow's data those of a segment or an ACK of those below it, which was caused by
+    /// what was sent then.
     pub(crate) fn datagram(
         flow: FlowId,
         to: NodeId,
-        datagram: &Datagram,
+        datagram: Datagram,
+        (segment, cause): (Seq, Instant),
         options: &mut PacketOptions,
     ) -> Self {
+        let kind = match datagram.carries {
+            Carries::Data { .. } => Kind::StackData,
+            Carries::Ack => Kind::StackAck,
+            Carries::Unknown => Kind::Stack,
+        };
         Self {
-            number: datagram.number,
-            sent: datagram.sent,
+            number: if kind == Kind::Stack {
+                datagram.number
+            } else {
+                segment
+            },
+            sent: match kind {
+                Kind::StackAck => cause,
+                _ => datagram.sent,
+            },
             flow,
             bytes: datagram.bytes.len() as u32,
-            options: options.insert_bytes(datagram.bytes.clone()),
+            options: options.insert_datagram(datagram),
             to,
-            kind: match datagram.from {
-                End::Client => Kind::FromClient,
-                End::Server => Kind::FromServer,
-            },
+            kind,
             rerouted: false,
         }
     }
 
-    /// The end that sent it, if it carries the bytes of a stack.
-    pub(crate) fn stack_end(&self) -> Option<End> {
-        match self.kind {
-            Kind::FromClient => Some(End::Client),
-            Kind::FromServer => Some(End::Server),
-            _ => None,
-        }
+    /// Whether it carries the bytes of a stack.
+    pub(crate) fn is_of_stack(&self) -> bool {
+        matches!(self.kind, Kind::StackData | Kind::StackAck | Kind::Stack)
     }
 
     /// Opens a datagram that has arrived.
     pub(crate) fn open_datagram(&self, options: &mut PacketOptions) -> Option<Datagram> {
-        Some(Datagram {
-            from: self.stack_end()?,
-            number: self.number,
-            sent: self.sent,
-            bytes: options.remove_bytes(self.options)?,
-        })
+        options.remove_datagram(self.options)
     }
 
     /// A datagram, for a look.
     pub(crate) fn peek_datagram(&self, options: &PacketOptions) -> Option<Datagram> {
-        Some(Datagram {
-            from: self.stack_end()?,
-            number: self.number,
-            sent: self.sent,
-            bytes: options.bytes.get(self.options.0 as usize)?.clone()?,
-        })
+        if !self.is_of_stack() {
+            return None;
+        }
+        options.datagrams.get(self.options.0 as usize)?.clone()
+    }
+
+    /// Number of the datagram, if it is one.
+    pub(crate) fn datagram_number(&self, options: &PacketOptions) -> Option<u64> {
+        if !self.is_of_stack() {
+            return None;
+        }
+        let datagram = options.datagrams.get(self.options.0 as usize)?.as_ref();
+        datagram.map(|datagram| datagram.number)
+    }
+
+    /// The segment of the flow's data that a datagram stands for.
+    pub(crate) fn stack_segment(&self, retransmission: bool) -> Segment {
+        Segment {
+            retransmission,
+            echo_ms: 0,
+            ..self.segment()
+        }
     }
 
     /// Whether it carries a segment or an ACK.
     pub(crate) fn is_of_tcp(&self) -> bool {
-        !self.is_of_others() && self.stack_end().is_none()
+        !self.is_of_others() && !self.is_of_stack()
     }
 
     /// Whether it is of no flow.
@@ -182,8 +201,8 @@ impl Packet {
     /// What observers are told of it.
     pub(crate) fn payload(&self) -> Payload {
         match self.kind {
-            Kind::Ack | Kind::Acknowledgment => Payload::Ack(self.number),
-            Kind::FromClient | Kind::FromServer => Payload::Datagram(self.number),
+            Kind::Ack | Kind::Acknowledgment | Kind::StackAck => Payload::Ack(self.number),
+            Kind::Stack => Payload::Datagram(self.number),
             _ => Payload::Data(self.number),
         }
     }
@@ -193,13 +212,16 @@ impl Packet {
         self.sent
     }
 
-    /// Opens a packet that has arrived.
+    /// Whether it carries an ACK of a receiver.
     #[inline(always)]
-    pub(crate) fn open(&self, options: &mut PacketOptions) -> Carried {
-        match self.kind {
-            Kind::Ack => Carried::Ack(self.as_ack(options.acks.remove(self.options))),
-            _ => Carried::Data(self.segment()),
-        }
+    pub(crate) fn is_ack(&self) -> bool {
+        self.kind == Kind::Ack
+    }
+
+    /// Opens an ACK that has arrived.
+    #[inline(always)]
+    pub(crate) fn open_ack(&self, options: &mut PacketOptions) -> Ack {
+        self.as_ack(options.acks.remove(self.options))
     }
 
     /// The segment or ACK in it, for a look.
@@ -240,8 +262,9 @@ impl Packet {
         }
     }
 
+    /// The segment in a packet without an option.
     #[inline(always)]
-    fn segment(&self) -> Segment {
+    pub(crate) fn segment(&self) -> Segment {
         Segment {
             seq: self.number,
             bytes: self.bytes,
@@ -266,7 +289,7 @@ impl Packet {
     pub(crate) fn is_unusual(&self) -> bool {
         matches!(
             self.kind,
-            Kind::WithOption | Kind::CrossTraffic | Kind::FromClient | Kind::FromServer
+            Kind::WithOption | Kind::CrossTraffic | Kind::StackData | Kind::StackAck | Kind::Stack
         )
     }
 
@@ -286,8 +309,8 @@ impl Packet {
             Kind::Ack => {
                 options.acks.remove(self.options);
             }
-            Kind::FromClient | Kind::FromServer => {
-                options.remove_bytes(self.options);
+            Kind::StackData | Kind::StackAck | Kind::Stack => {
+                options.remove_datagram(self.options);
             }
             Kind::WithOption => {
                 options.segments.remove(self.options);
@@ -324,8 +347,8 @@ pub(crate) struct PacketOptions {
     routers: bool,
     acks: Slots<Options>,
     segments: Slots<Option<SegmentOption>>,
-    bytes: Vec<Option<Box<[u8]>>>,
-    free_bytes: Vec<u32>,
+    datagrams: Vec<Option<Datagram>>,
+    free_datagrams: Vec<u32>,
 }
 
 impl PacketOptions {
@@ -353,19 +376,19 @@ impl PacketOptions {
         })
     }
 
-    fn insert_bytes(&mut self, bytes: Box<[u8]>) -> OptionsId {
-        if let Some(slot) = self.free_bytes.pop() {
-            self.bytes[slot as usize] = Some(bytes);
+    fn insert_datagram(&mut self, datagram: Datagram) -> OptionsId {
+        if let Some(slot) = self.free_datagrams.pop() {
+            self.datagrams[slot as usize] = Some(datagram);
             return OptionsId(slot);
         }
-        self.bytes.push(Some(bytes));
-        OptionsId(self.bytes.len() as u32 - 1)
+        self.datagrams.push(Some(datagram));
+        OptionsId(self.datagrams.len() as u32 - 1)
     }
 
-    fn remove_bytes(&mut self, id: OptionsId) -> Option<Box<[u8]>> {
-        let bytes = self.bytes.get_mut(id.0 as usize)?.take()?;
-        self.free_bytes.push(id.0);
-        Some(bytes)
+    fn remove_datagram(&mut self, id: OptionsId) -> Option<Datagram> {
+        let datagram = self.datagrams.get_mut(id.0 as usize)?.take()?;
+        self.free_datagrams.push(id.0);
+        Some(datagram)
     }
 
     #[cold]
@@ -461,7 +484,8 @@ mod tests {
                 on_the_way.push((sent, packet));
             }
             for (sent, packet) in on_the_way.drain(..) {
-                assert!(matches!(packet.open(&mut options), Carried::Ack(ack) if ack == sent));
+                assert!(packet.is_ack());
+                assert_eq!(packet.open_ack(&mut options), sent);
             }
         }
         assert_eq!(

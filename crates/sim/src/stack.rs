@@ -1,9 +1,14 @@
 //! Protocol stacks that speak in datagrams: an end of a flow whose packets are bytes.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 
 use midflight_control::Notice;
-use midflight_units::Instant;
+use midflight_tcp::SenderEvent;
+use midflight_units::{Instant, Seq};
+use smallvec::SmallVec;
 
 use crate::config::NodeId;
 
@@ -17,8 +22,14 @@ pub trait Stack: Debug + Send + Sync {
     /// A datagram of the other end has arrived.
     fn on_datagram(&mut self, now: Instant, datagram: &[u8]);
 
-    /// The next datagram to send: all bytes that count on a link, the IP header included.
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>>;
+    /// The next datagram to send.
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing>;
+
+    /// What it tells of itself since it was asked last. It is asked after every call, ahead of its datagrams and
+    /// behind each of them.
+    fn poll_report(&mut self) -> Option<Report> {
+        None
+    }
 
     /// When it wants to be woken.
     fn next_timeout(&self) -> Option<Instant>;
@@ -35,9 +46,146 @@ pub trait Stack: Debug + Send + Sync {
     /// The host is on another link.
     fn on_attached(&mut self, _now: Instant) {}
 
+    /// The host, or a translator of addresses on its way, has another address from now on.
+    fn on_address(&mut self, _now: Instant, _address: SocketAddrV4) {}
+
     /// One that does the same from here on; none if it cannot be copied. The copy of a world fails
     /// where it needs an end that could not be copied.
     fn copy(&self) -> Option<Box<dyn Stack>>;
+}
+
+/// A datagram to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// All bytes that count on a link, the IP header included.
+    pub bytes: Box<[u8]>,
+    /// What it carries, as far as the stack tells.
+    pub carries: Carries,
+}
+
+impl From<Box<[u8]>> for Outgoing {
+    fn from(bytes: Box<[u8]>) -> Self {
+        let carries = Carries::Unknown;
+        Self { bytes, carries }
+    }
+}
+
+/// Bytes of a flow's data: the first and one past the last, counted in the order in which they were
+/// sent for the first time.
+pub type Bytes = (u64, u64);
+
+/// What a datagram carries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Carries {
+    /// Nobody says.
+    #[default]
+    Unknown,
+    /// Data of the flow.
+    Data {
+        /// Which, ascending.
+        pieces: SmallVec<[Bytes; 2]>,
+        /// It begins with bytes that were sent before.
+        retransmission: bool,
+    },
+    /// An acknowledgment, and no data.
+    Ack,
+}
+
+/// What a stack tells of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// The other end has acknowledged all data below this byte.
+    Acked {
+        /// The byte.
+        below: u64,
+        /// When what caused the acknowledgment was sent.
+        sent: Instant,
+    },
+    /// Its retransmission timer has expired.
+    Timeout,
+    /// It takes packets for lost and begins to recover: the first of the flow's bytes in them.
+    Recovery(u64),
+    /// Another change in a sender.
+    Sender(SenderEvent<'static>),
+    /// Something that a sender of segments does not have.
+    Transport(TransportEvent),
+    /// It has broken down, with this message. The run ends.
+    Failed(String),
+}
+
+/// What happens to a connection beside its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransportEvent {
+    /// The handshake is complete at the sender of the data.
+    Established,
+    /// The client has another address, and migrates.
+    Migrates,
+    /// The server has found that the client has another address.
+    Migrated {
+        /// Only the port is another.
+        port_only: bool,
+    },
+    /// It has begun to validate a path.
+    Challenge,
+    /// A path is validated.
+    Validated,
+    /// A path could not be validated.
+    ValidationFailed,
+    /// It has more to send than three times what came over a path that is not validated.
+    AmplificationLimit,
+    /// So many packets are taken for lost.
+    Lost {
+        /// How many.
+        packets: u64,
+    },
+    /// The data of so many packets have been sent again without need: the packets arrived.
+    Needless {
+        /// How many.
+        packets: u64,
+    },
+    /// Everything sent over so long a time was lost that the window starts afresh.
+    PersistentCongestion,
+    /// A secret of its cryptography: a line of a key log.
+    Secret(Arc<str>),
+    /// The connection is over, for this reason.
+    Closed(Arc<str>),
+}
+
+impl TransportEvent {
+    /// Its name in traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Established => "established",
+            Self::Migrates => "migrates",
+            Self::Migrated { .. } => "migrated",
+            Self::Challenge => "path_challenge",
+            Self::Validated => "path_validated",
+            Self::ValidationFailed => "path_failed",
+            Self::AmplificationLimit => "amplification_limit",
+            Self::Lost { .. } => "lost",
+            Self::Needless { .. } => "needless",
+            Self::PersistentCongestion => "persistent_congestion",
+            Self::Secret(_) => "secret",
+            Self::Closed(_) => "closed",
+        }
+    }
+
+    /// Its number in traces: how many packets are lost; 0 for other events.
+    pub fn value(&self) -> u64 {
+        match self {
+            Self::Lost { packets } | Self::Needless { packets } => *packets,
+            _ => 0,
+        }
+    }
+
+    /// More of it in words; empty if there is no more.
+    pub fn detail(&self) -> &str {
+        match self {
+            Self::Migrated { port_only: true } => "port only",
+            Self::Closed(text) | Self::Secret(text) => text,
+            _ => "",
+        }
+    }
 }
 
 /// A flow of datagrams between two nodes.
@@ -47,6 +195,89 @@ pub struct StackConfig {
     pub nodes: [NodeId; 2],
     /// What runs there.
     pub ends: [Box<dyn Stack>; 2],
+    /// Addresses that the client may have, each with the node where it receives what is sent there; the
+    /// first is what it begins with. What is sent elsewhere goes to its node.
+    pub addresses: Vec<(SocketAddrV4, NodeId)>,
+    /// What its data are, if its stacks tell of them.
+    pub data: Option<DataConfig>,
+}
+
+/// What is known of a flow's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataConfig {
+    /// The end that sends them.
+    pub sender: End,
+    /// Bytes that count as a segment.
+    pub segment_bytes: u32,
+    /// How many bytes there are; none for no end.
+    pub total: Option<u64>,
+}
+
+impl DataConfig {
+    /// The segment of a byte, or the one that is expected next when a byte is. Segment 0 stands for the handshake.
+    pub fn segment(&self, byte: u64) -> Seq {
+        let bytes = u64::from(self.segment_bytes.max(1));
+        match self.total {
+            Some(total) if byte >= total => 1 + total.div_ceil(bytes),
+            _ => 1 + byte / bytes,
+        }
+    }
+}
+
+/// Where an IPv4 datagram goes.
+pub(crate) fn destination(datagram: &[u8]) -> Option<Ipv4Addr> {
+    let octets: [u8; 4] = datagram.get(16..20)?.try_into().ok()?;
+    Some(Ipv4Addr::from(octets))
+}
+
+/// Which bytes there are, from 0 on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByteSet {
+    /// All below this.
+    below: u64,
+    /// Others, by their first byte: one past the last.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl ByteSet {
+    /// All bytes below this are there.
+    pub fn below(&self) -> u64 {
+        self.below
+    }
+
+    /// One past the last byte that is there.
+    pub fn end(&self) -> u64 {
+        let last = self.beyond.last_key_value();
+        last.map_or(self.below, |(_, until)| *until)
+    }
+
+    /// Whether all of these are there.
+    pub fn has(&self, (from, until): Bytes) -> bool {
+        let within = |(_, end): (&u64, &u64)| *end >= until;
+        until <= self.below || self.beyond.range(..=from).next_back().is_some_and(within)
+    }
+
+    /// Adds bytes.
+    pub fn add(&mut self, (from, until): Bytes) {
+        let (mut from, mut until) = (from.max(self.below), until);
+        if from >= until {
+            return;
+        }
+        // What touches them becomes one with them.
+        while let Some((&first, &end)) = self.beyond.range(..=until).next_back() {
+            if end < from {
+                break;
+            }
+            self.beyond.remove(&first);
+            from = from.min(first);
+            until = until.max(end);
+        }
+        if from <= self.below {
+            self.below = until;
+        } else {
+            self.beyond.insert(from, until);
+        }
+    }
 }
 
 /// An end of a flow of datagrams.
@@ -83,4 +314,56 @@ pub struct Datagram {
     pub sent: Instant,
     /// All of it.
     pub bytes: Box<[u8]>,
+    /// What it carries.
+    pub carries: Carries,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_bytes_is_what_was_added() {
+        let mut state = 1_u64;
+        for _ in 0..200 {
+            let (mut set, mut there) = (ByteSet::default(), [false; 64]);
+            for _ in 0..12 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let from = (state >> 40) % 60;
+                let until = (from + (state >> 50) % 9).min(64);
+                set.add((from, until));
+                there[from as usize..until as usize].fill(true);
+                let below = there.iter().position(|&is| !is).unwrap_or(64) as u64;
+                assert_eq!(set.below(), below);
+                let end = there.iter().rposition(|&is| is).map_or(0, |last| last + 1);
+                assert_eq!(set.end(), end as u64);
+                for from in 0..64 {
+                    for until in from + 1..=64 {
+                        let all = there[from..until].iter().all(|&is| is);
+                        assert_eq!(set.has((from as u64, until as u64)), all);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_segment_may_be_a_short_one() {
+        let data = DataConfig {
+            sender: End::Server,
+            segment_bytes: 10,
+            total: Some(25),
+        };
+        assert_eq!(
+            [0, 9, 10, 24, 25].map(|byte| data.segment(byte)),
+            [1, 1, 2, 3, 4]
+        );
+        let endless = DataConfig {
+            total: None,
+            ..data
+        };
+        assert_eq!(endless.segment(25), 3);
+    }
 }

@@ -26,7 +26,7 @@ use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
-use crate::event::{Carried, DropCause, Event, Observer};
+use crate::event::{DropCause, Event, Observer};
 use crate::hook::Hook;
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
@@ -174,7 +174,11 @@ impl<O: Observer> World<O> {
         let in_order =
             |hook: &Option<u16>| hook.is_some_and(|n| hooks[usize::from(n)].1.is_in_order());
         let in_order: Vec<bool> = hook_of.iter().map(in_order).collect();
-        let of_stacks = stacks.iter().map(|stack| (stack.nodes[0], stack.nodes[1]));
+        let of_stacks = stacks.iter().flat_map(|stack| {
+            let [client, server] = stack.nodes;
+            let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
+            std::iter::once((client, server)).chain(others)
+        });
         let ends = flows.iter().map(|flow| (flow.from, flow.to));
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
@@ -637,6 +641,8 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
+            // Only stacks have addresses.
+            Action::Address(..) => {}
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);
@@ -742,6 +748,7 @@ impl<O: Observer> World<O> {
 
     #[cold]
     fn lose(&mut self, packet: Packet, link: LinkId, cause: DropCause) {
+        let datagram = packet.datagram_number(&self.options);
         packet.discard(&mut self.options);
         if cause == DropCause::Queue {
             self.links[link.index()].count_drop();
@@ -754,6 +761,7 @@ impl<O: Observer> World<O> {
             sent: packet.sent(),
             link,
             cause,
+            datagram,
         };
         self.observer.record(self.moment.at, packet.flow, &event);
     }
@@ -800,11 +808,13 @@ impl<O: Observer> World<O> {
             self.deliver_unusual(&packet, LinkId(link as u16));
             return;
         }
-        match packet.open(&mut self.options) {
-            Carried::Data(segment) => {
-                self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
-            }
-            Carried::Ack(ack) => self.deliver_ack(flow, &ack),
+        // One value for both kinds would have to lie in memory.
+        if packet.is_ack() {
+            let ack = packet.open_ack(&mut self.options);
+            self.deliver_ack(flow, &ack);
+        } else {
+            let link = LinkId(link as u16);
+            self.deliver_segment(flow, packet.rerouted, &packet.segment(), link);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use midflight_sim::{
     Action, Clock, Curve, Digest, DropCause, Event, FlowConfig, FlowId, LinkConfig, LinkSchedule,
-    NodeId, Observer, Opportunities, Outage, Payload, Schedule, Service, Shape, Stack, StackConfig,
-    World, WorldConfig,
+    NodeId, Observer, Opportunities, Outage, Outgoing, Payload, Schedule, Service, Shape, Stack,
+    StackConfig, World, WorldConfig,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -67,10 +67,10 @@ impl Stack for Playback {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
         self.0.front().filter(|&&(at, _)| at <= now)?;
         let (_, bytes) = self.0.pop_front()?;
-        Some(vec![0; bytes as usize].into())
+        Some(Box::<[u8]>::from(vec![0; bytes as usize]).into())
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -118,6 +118,8 @@ fn world(
             Box::new(Playback(packets.collect())),
             Box::new(Playback(VecDeque::new())),
         ],
+        addresses: Vec::new(),
+        data: None,
     };
     let routes = [(FROM, TO, id(0)), (TO, FROM, id(1))];
     let config = WorldConfig {

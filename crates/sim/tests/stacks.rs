@@ -7,8 +7,8 @@ use common::{at, link, links, routes, DOWN, MOBILE, SERVER, UP};
 use midflight_control::Notice;
 use midflight_endpoint::{Config, Endpoint, Settings};
 use midflight_sim::{
-    Action, Clock, Digest, DropCause, End, Event, FlowId, Observer, Payload, Stack, StackConfig,
-    World, WorldConfig, WorldError,
+    Action, Clock, Digest, DropCause, End, Event, FlowId, Observer, Outgoing, Payload, Stack,
+    StackConfig, World, WorldConfig, WorldError,
 };
 use midflight_tcp::scheme::Scheme;
 use midflight_units::Instant;
@@ -65,7 +65,7 @@ impl Tcp {
         self.to_send = data;
         let mut some = [0; 4096];
         loop {
-            let length = self.end().read(&mut some);
+            let length = self.end().read(now, &mut some);
             if length == 0 {
                 break;
             }
@@ -86,8 +86,9 @@ impl Stack for Tcp {
         self.application(now);
     }
 
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
-        self.end().poll_datagram(now).map(Into::into)
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
+        let bytes: Box<[u8]> = self.end().poll_datagram(now)?.into();
+        Some(bytes.into())
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -154,6 +155,8 @@ fn world(can_be_copied: bool) -> (Watched, FlowId) {
     let stack = StackConfig {
         nodes: [MOBILE, SERVER],
         ends: [Box::new(client), Box::new(server)],
+        addresses: Vec::new(),
+        data: None,
     };
     let config = WorldConfig {
         clock: Clock::Seconds,
@@ -232,8 +235,8 @@ impl Stack for Outside {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, _now: Instant) -> Option<Box<[u8]>> {
-        self.0.lock().ok()?.pop()
+    fn poll_datagram(&mut self, _now: Instant) -> Option<Outgoing> {
+        self.0.lock().ok()?.pop().map(Into::into)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -254,6 +257,8 @@ fn an_end_is_woken_from_outside_once() {
     let stack = StackConfig {
         nodes: [MOBILE, SERVER],
         ends: ends.map(|end| Box::new(end) as Box<dyn Stack>),
+        addresses: Vec::new(),
+        data: None,
     };
     let config = WorldConfig {
         clock: Clock::Seconds,
@@ -289,11 +294,11 @@ impl Stack for Few {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
         let (due, bytes) = *self.0.first()?;
         (due <= now).then(|| {
             self.0.remove(0);
-            vec![0; bytes].into()
+            Box::<[u8]>::from(vec![0; bytes]).into()
         })
     }
 
@@ -320,6 +325,8 @@ fn a_stack_may_want_no_other_timeout() {
         stacks: vec![StackConfig {
             nodes: [MOBILE, SERVER],
             ends: [Box::new(Few(client)), Box::new(Few(Vec::new()))],
+            addresses: Vec::new(),
+            data: None,
         }],
         ..WorldConfig::default()
     };

@@ -130,6 +130,22 @@ pub enum StudyError {
         /// Its name.
         flow: String,
     },
+    /// A flow's stack cannot be had as it is asked for.
+    #[error("flow \"{flow}\": {why}")]
+    Stack {
+        /// Its name.
+        flow: String,
+        /// Why not.
+        why: midflight_quic::Refused,
+    },
+    /// A flow's sender was to be looked at, and it is a stack's.
+    #[error("flow \"{flow}\" runs the stack \"{stack}\", whose sender cannot be looked at; its events tell what is known of it")]
+    StackSender {
+        /// Its name.
+        flow: String,
+        /// The stack.
+        stack: &'static str,
+    },
     /// Nothing to do.
     #[error("no {what} was given; at least one is needed")]
     Nothing {

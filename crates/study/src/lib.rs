@@ -35,6 +35,7 @@ pub mod lab;
 mod measure;
 mod network;
 mod question;
+mod quic;
 mod radio;
 pub mod recording;
 mod run;
@@ -52,6 +53,7 @@ pub use measure::{
     Cause, FlowOutcome, FlowRow, HandoffRow, Phase, ProbeRun, RoamingRow, SenderPhase, StartupRow,
     TrainRow,
 };
+pub use midflight_quic::QuicStack;
 pub use midflight_sim::ForgedAck;
 pub use question::{
     run_long_flows, run_probes, run_roaming, run_startups, run_sweeps, CrossTraffic, FlowHandoff,

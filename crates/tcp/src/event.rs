@@ -99,6 +99,8 @@ pub enum Author {
     Recovery,
     /// The retransmission timer has expired.
     Timeout,
+    /// A new path begins, with a window of its own.
+    Path,
     /// An idle time has ended (RFC 5681 section 4.1).
     Idle,
     /// An order of the part of this name.
@@ -113,6 +115,7 @@ impl Author {
             Self::Controller => "controller",
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
+            Self::Path => "path",
             Self::Idle => "idle",
             Self::Order(part) => part,
         }

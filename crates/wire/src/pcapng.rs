@@ -10,6 +10,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::blocks::unknown::UnknownBlock;
 use pcap_file::pcapng::PcapNgWriter;
 pub use pcap_file::PcapError;
 use pcap_file::{DataLink, Endianness};
@@ -17,6 +18,9 @@ use pcap_file::{DataLink, Endianness};
 /// Directions in the flags of a packet.
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
+/// Type of a block of secrets (draft-ietf-opsawg-pcapng, section 4.7), and of secrets that are a key log.
+const DECRYPTION_SECRETS: u32 = 0x0a;
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// Times are multiples of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
@@ -57,6 +61,20 @@ impl File {
         };
         writer.write_pcapng_block(interface)?;
         Ok(Self { writer, snap })
+    }
+
+    /// Adds the lines of a TLS key log, with which a reader decrypts the packets that follow.
+    ///
+    /// # Errors
+    /// [`PcapError`] when they cannot be written.
+    pub fn add_secrets(&mut self, lines: &str) -> Result<(), PcapError> {
+        let mut body = TLS_KEY_LOG.to_le_bytes().to_vec();
+        body.extend((lines.len() as u32).to_le_bytes());
+        body.extend(lines.as_bytes());
+        body.resize(body.len().next_multiple_of(4), 0);
+        let block = UnknownBlock::new(DECRYPTION_SECRETS, body.len() as u32, &body);
+        self.writer.write_pcapng_block(block)?;
+        Ok(())
     }
 
     /// Adds a packet of `length` bytes that enters or leaves the place; `packet` is its beginning, or

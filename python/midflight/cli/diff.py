@@ -170,7 +170,7 @@ def state_table(divergence: Divergence) -> str:
     cells = [["", *(name for name, _ in columns)]]
     for shown in SHOWN:
         name = shown.removesuffix("_ns")
-        cells.append([name, *(cell(shown, values[shown]) for _, values in columns)])
+        cells.append([name, *(cell(shown, values.get(shown)) for _, values in columns)])
     return align(cells)
 
 

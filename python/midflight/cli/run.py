@@ -228,22 +228,34 @@ def idle_notes(scenario: dict[str, Any]) -> Iterator[str]:
     if any(one.get("stack") == "linux" for one in flows.values()):
         # No setting is for the kernel's sender.
         return
-    schemes = [one["scheme"] for one in flows.values()]
+    ours = [one for one in flows.values() if one.get("stack", "midflight") == "midflight"]
+    if not ours:
+        return
+    schemes = [one["scheme"] for one in ours]
     if scenario["profile"] == "linux":
         named = {part for scheme in schemes for part in scheme.split("+")}
         every = (scenario.get("set", {}), *(one.get("set", {}) for one in flows.values()))
         named |= {one.get("congestion") for one in every}
         yield from (text for name, text in NOT_OF_LINUX.items() if name in named)
     yield from idle_knobs(schemes, scenario.get("set", {}))
-    for one in flows.values():
+    for one in ours:
         yield from idle_knobs([one["scheme"]], one.get("set", {}))
+
+
+def stacks_of(scenario: dict[str, Any]) -> str:
+    """Return what makes the runs of a scenario: a profile, or the stacks of its flows."""
+    from midflight import QUIC_STACKS
+
+    found = dict.fromkeys(one.get("stack", "midflight") for one in scenario["flows"].values())
+    ours = f"profile {scenario['profile']}"
+    return ", ".join(QUIC_STACKS.get(stack, ours) for stack in found)
 
 
 def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | None = None) -> str:
     """Return what was measured as text; `stack` is what made the runs if not a profile."""
     runs = scenario["runs"]
     lines = [scenario["title"]] if scenario.get("title") else []
-    made_by = stack if stack is not None else f"profile {scenario['profile']}"
+    made_by = stack if stack is not None else stacks_of(scenario)
     lines.append(f"{counted(runs, 'run')}, seed {scenario['seed']}, {made_by}")
     lines.append(
         "Seconds from the opening to the end and of the longest time without progress; goodput in "

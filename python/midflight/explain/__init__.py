@@ -45,6 +45,12 @@ NEIGHBOURS = 6
 NOTHING_NEAR = "the last event before it"
 #: Turning points, the most significant first: one of these is chosen before anything else.
 TURNS = (
+    "closed",
+    "persistent_congestion",
+    "path_failed",
+    "migrated",
+    "amplification_limit",
+    "path_validated",
     "rto",
     "fast_retransmit",
     "jump",
@@ -68,6 +74,7 @@ ALIASES = {
     "timeout": "rto",
     "retransmission": "rexmit",
     "loss": "drop",
+    "pto": "rto",
     "arrival": "rcv",
     "rtt": "rtt_sample",
 }
@@ -104,6 +111,17 @@ CHOICES = (
     "ld_rtt",
     "ld_threshold",
     "ld_min",
+    "established",
+    "migrates",
+    "migrated",
+    "path_challenge",
+    "path_validated",
+    "path_failed",
+    "amplification_limit",
+    "lost",
+    "needless",
+    "persistent_congestion",
+    "closed",
 )
 
 
@@ -184,7 +202,9 @@ def explain(
 
 def opening(history: History, at_ns: int) -> Step:
     """Return what the sender is once it has opened, of which few events tell."""
-    then = history.events.sender(at_ns + 1)
+    then = history.sender(at_ns + 1)
+    if not then:
+        return Step(at_ns, "the handshake was complete, and the first data went", None)
     text = (
         f"the sender has opened: state {then['state']}, cwnd {number(then['cwnd'])}, "
         f"ssthresh {then['ssthresh']:.12g}, RTO {number(then['rto_ns'] / 1e9)} s, "

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from midflight._core import QUIC_STACKS
+
 if TYPE_CHECKING:
     from midflight._core import Events, PathChange, Plan, Setup
 
@@ -384,7 +386,10 @@ class History:
         return Stall(begin_ns, end_ns, last.index, False, self.sender_before(last.index).una)
 
     def sender(self, at_ns: int) -> dict[str, Any]:
-        """Return the sender after everything before that instant."""
+        """Return the sender after everything before that instant; nothing for a QUIC stack's."""
+        told = next(one for one in self.setup.flows if one["name"] == self.flow)
+        if told["stack"] in QUIC_STACKS:
+            return {}
         return dict(self.events.sender(at_ns))
 
 

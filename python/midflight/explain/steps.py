@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from midflight._core import QUIC_STACKS
 from midflight.explain.events import SENT, ZERO, Copy, History, Row
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_COPIES",
+    "OF_QUIC",
     "Sentence",
     "Steps",
     "Where",
@@ -56,6 +58,10 @@ WAKES = {
     "persist": "the persist timer expired: the receiver had closed its window",
     "delay": "the delay of the response to duplicate ACKs was over",
     "patience": "the time in which duplicate ACKs were taken for reordering was over",
+    "loss probe": (
+        "the timer of the tail loss probe expired: nothing had been acknowledged for long"
+    ),
+    "reordering": "RACK's reordering timer expired: what was sent before counted as lost",
 }
 
 
@@ -123,6 +129,30 @@ def occasion_text(one: PathChange) -> str:
     return f"the handoff from {here} to {there}, without a gap"
 
 
+#: What happens to a connection over QUIC: what of it, and what of its value and its detail.
+OF_QUIC = (
+    ("established", "the handshake was complete"),
+    ("migrates", "the client had another address and told the server by sending from there"),
+    ("migrated", "the server found that the client had another address"),
+    ("path_challenge", "a challenge went over the path, to validate it (RFC 9000 section 8.2)"),
+    ("path_validated", "the challenge was answered: the path is validated"),
+    ("path_failed", "no challenge was answered in time: the path is given up"),
+    (
+        "amplification_limit",
+        "there was more to send than three times what had come from an address that is not "
+        "validated (RFC 9000 section 8.1)",
+    ),
+    ("lost", "the stack took {value} packets for lost"),
+    ("needless", "{value} packets arrived whose data had been sent again"),
+    (
+        "persistent_congestion",
+        "everything sent over three probe timeouts was lost, so the window began anew "
+        "(RFC 9002 section 7.6)",
+    ),
+    ("closed", "the connection was over: {detail}"),
+)
+
+
 class Steps:
     """The steps of a chain, one at a time."""
 
@@ -132,6 +162,7 @@ class Steps:
         ends = {f"{name}-mobile": name for name in links}
         self.names = {**ends, **{f"mobile-{name}": name for name in links}}
         said = next(one for one in history.setup.flows if one["name"] == history.flow)
+        self.is_of_stack = said["stack"] in QUIC_STACKS
         self.node_sends_acks = said["moves"] and said["direction"] == "down"
         #: The handoffs and changes that were told in full, by when they began.
         self.named: set[int] = set()
@@ -182,6 +213,10 @@ class Steps:
             return self.notice(row, first=True)
         if row.event == "wake":
             return self.wake(row, first=True)
+        if row.event in ("migrates", "migrated"):
+            past = [one for one in self.history.path_changes if one["make_ns"] <= row.time_ns]
+            moved = [(one["at_ns"], occasion_text(one), self.mark(one)) for one in past[-1:]]
+            return [(row.time_ns, self.what(row), row.index), *moved], None
         where = self.head(row)
         if row.event == "rto" and where is not None:
             where = "timer", where[1]
@@ -229,6 +264,7 @@ class Steps:
             "state": f"the sender's state changed, {row.detail}",
             "window_probe": "a probe of the closed window was sent",
         }
+        plain |= {event: words.format(value=value, detail=row.detail) for event, words in OF_QUIC}
         return plain.get(row.event, row_text(row)) + by
 
     def estimate_text(self, row: Row) -> str:
@@ -301,7 +337,7 @@ class Steps:
         """Return why a window changed without an order."""
         history = self.history
         before = history.sender_before(row.index)
-        if row.by == "controller":
+        if row.by == "controller" and not self.is_of_stack:
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
         if row.by == "recovery":
@@ -311,10 +347,18 @@ class Steps:
             if before.cwnd is not None and row.value == before.cwnd + 1:
                 return ": in fast recovery, inflated by the segment that has left the network"
             return ": in fast recovery, which the ACK ends or partly answers"
+        if row.by == "handshake" and self.is_of_stack:
+            return ": what the stack begins with"
+        if row.by == "controller" and self.is_of_stack:
+            return ": what the stack's controller made of an ACK"
         if row.by == "handshake":
             opened = history.head(row.index) is None
             return ": the connection opened" if opened else ": the SYN was acknowledged"
-        reasons = {"timeout": "the timeout's reduction", "idle": "an idle time had ended"}
+        reasons = {
+            "timeout": "the timeout's reduction",
+            "idle": "an idle time had ended",
+            "path": "a new path begins, with a window of its own",
+        }
         return f": {reasons[row.by]}" if row.by in reasons else ""
 
     def recovery_text(self, row: Row) -> str:
@@ -525,7 +569,8 @@ class Steps:
             "sent before the timeout)",
             "needed": " (needed: only the copy sent after the timeout was acknowledged)",
         }
-        return f"the retransmission timer expired for segment {row.number}" + judged.get(
+        timer = "probe timeout" if self.is_of_stack else "retransmission timer"
+        return f"the {timer} expired for segment {row.number}" + judged.get(
             row.detail, " (nothing acknowledged it until the end of the run)"
         )
 
@@ -604,6 +649,8 @@ class Steps:
                     by = f"when {order_text(other)}"
             elif other.event == "rto":
                 by = f"with back-off, after the timeout for segment {other.number}"
+        if self.is_of_stack:
+            return f"the probe timeout counts from then, {number(row.value)} s, {by}"
         then = history.sender(since + 1)
         wait_ns = round(row.value * 1e9)
         what = ", the RTO" if wait_ns == then["rto_ns"] else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,11 @@ from midflight.plot.history import (
     RunSource,
     SetupSource,
     Steps,
-    histories,
     plan_of,
     time_shown,
 )
+from midflight.plot.room import extremes
+from midflight.plot.watched import WatchedRun, nice, panels_of, watched_runs
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -34,6 +36,14 @@ __all__ = ["MOST_EVENTS", "page_html", "plot_page"]
 
 #: Above this a page opens slowly.
 MOST_EVENTS = 6_000_000
+
+#: The data of a page is no longer than that: the page stays under 5 MB.
+MOST_CHARACTERS = 4_800_000
+#: Of a thinned page: segments lost or sent again, and steps of a line that are never thinned.
+_MOST_SPECIAL = 60_000
+_LEAST_STEPS = 8_000
+#: Means of the throughput.
+_INTERVALS = 200
 
 #: What was put on the network, in the page's numbers of kinds.
 _SENT = ("send", "rexmit", "window_probe")
@@ -100,7 +110,17 @@ def page_html(
     from midflight.report import environment
 
     title, description, seed = headings(source, policies)
-    runs = histories(source, flow=flow, run=run, schemes=schemes, policies=policies)
+    watched = list(
+        watched_runs(
+            source,
+            flows=() if flow is None else (flow,),
+            run=run,
+            schemes=schemes,
+            policies=policies,
+            most_flows=1,
+        )
+    )
+    runs = [one.flows[0] for one in watched]
     events = sum(map(len, runs))
     if events > MOST_EVENTS:
         accepted = "fewer schemes, an earlier end, or a figure (.png, .svg, .pdf)"
@@ -112,14 +132,21 @@ def page_html(
         )
     from_s, until_s, segments = view
     time_shown(runs, from_s, until_s)
-    data = {
-        "runs": [_run(one) for one in runs],
-        "from": from_s,
-        "until": until_s,
-        "segments": segments,
-    }
-    # "<" would let a name end the element that holds the data.
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    whole = (0.0, max(one.end_ns for one in runs) / NS_PER_S)
+    interval = nice(max(whole[1], 1e-6) / _INTERVALS)
+    panels = [_below(one, whole, interval) for one in watched]
+    text, every = "", 1
+    while not text or len(text) > MOST_CHARACTERS:
+        if text:
+            # So many times too large, and a little for what is always there.
+            every = max(every + 1, math.ceil(1.05 * every * len(text) / MOST_CHARACTERS))
+        told = {"from": from_s, "until": until_s, "segments": segments, "interval": interval}
+        each = [_run(one, every) | below for one, below in zip(runs, panels, strict=True)]
+        # "<" would let a name end the element that holds the data.
+        text = json.dumps({"runs": each, **told}, separators=(",", ":"), allow_nan=False)
+        text = text.replace("<", "\\u003c")
+        if every > 10 * events:
+            break
     return (
         environment()
         .get_template("page.html.j2")
@@ -133,6 +160,7 @@ def page_html(
             version=midflight.__version__,
             model=midflight.MODEL_VERSION,
             command=command,
+            thinned=_thinned_text(every) if every > 1 else "",
             data=Markup(text),
         )
     )
@@ -161,30 +189,109 @@ def _facts(one: History) -> dict[str, Any]:
     }
 
 
-def _run(one: History) -> dict[str, Any]:
-    """One run as the page takes it; times in nanoseconds."""
+def _thinned_text(every: int) -> str:
+    number = {2: "second", 3: "third"}.get(every, f"{every}th")
+    return (
+        f"To stay small, the page has every {number} new segment and ACK, beside all that was lost "
+        "or sent again while that is not too much. Windows, timers and flight keep the least and "
+        "the greatest value of each short time."
+    )
+
+
+def _below(one: WatchedRun, window: tuple[float, float], interval: float) -> dict[str, Any]:
+    """What the panels below show of a run beside its windows and its timer."""
+    none = Steps(np.empty(0, np.int64), np.empty(0))
+    found = {"throughput": none, "rate": none, "queue": none, "queueMost": none}
+    for panel in panels_of([one], ("throughput", "queue"), window, interval, may_lack=True):
+        for curve in panel.curves:
+            time = np.round(curve.time_s * NS_PER_S).astype(np.int64)
+            known = np.isfinite(curve.value)
+            name = "rate" if curve.draw == "area" else panel.kind
+            if panel.kind == "queue":
+                time, known = time, np.ones(len(time), np.bool_)
+                most = curve.value if curve.high is None else curve.high
+                found["queue"] = _added(found["queue"], time, curve.value)
+                found["queueMost"] = _added(found["queueMost"], time, most)
+            else:
+                found[name] = Steps(time[known], curve.value[known])
+    return {name: _steps(steps) for name, steps in found.items()}
+
+
+def _added(so_far: Steps, time: NDArray[np.int64], value: NDArray[np.float64]) -> Steps:
+    """Steps with those of another link, sampled at the same times, added to them."""
+    return Steps(time, value + so_far.value if len(so_far.value) else value)
+
+
+def _kept(one: History, kinds: NDArray[np.int64], lost: NDArray[np.bool_], every: int) -> Any:
+    """Which of the segments that were sent, and of the ACKs, a thinned page has.
+
+    All that was lost or sent again is there while that is not more than the rest may be.
+    """
+    segment = one.values(*_SENT)
+    special = lost | (kinds > 0) | np.isin(segment, segment[kinds > 0])
+    place = np.cumsum(~special)
+    of_special = max(1, math.ceil(special.sum() / (_MOST_SPECIAL / max(1.0, every / 64))))
+    keep = np.where(special, np.cumsum(special) % of_special == 0, place % every == 0)
+    acks = np.arange(len(one.rows("ack"))) % every == 0
+    acks[-1:] = True
+    return keep, acks
+
+
+def _thinned(steps: Steps, every: int) -> Steps:
+    """Steps of which each short time has the first, least, greatest and last value."""
+    if every == 1 or len(steps.value) < _LEAST_STEPS:
+        return steps
+    bins = max(_LEAST_STEPS // 4, len(steps.value) // (4 * every))
+    end = max(1, int(steps.time_ns[-1]) - int(steps.time_ns[0]))
+    column = ((steps.time_ns - steps.time_ns[0]) * (bins / end)).astype(np.int64)
+    kept = extremes(column, steps.value)
+    return Steps(steps.time_ns[kept], steps.value[kept])
+
+
+def _run(one: History, every: int = 1) -> dict[str, Any]:
+    """One run as the page takes it, with every so many of what is usual; times in nanoseconds."""
     rows = one.rows(*_SENT)
     kinds = np.zeros(len(rows), np.int64)
     for number, event in enumerate(_SENT):
         kinds[np.isin(rows, one.rows(event), assume_unique=True)] = number
     fates = _fates(one)
     acks, value = one.times("ack"), one.values("ack")
+    sent, segment, said = one.times(*_SENT), one.values(*_SENT), one.details(*_SENT)
+    ack_said, lost_acks = one.details("ack"), _lost_acks(one)
+    more: dict[str, Any] = {}
+    if every > 1:
+        is_lost = np.array([name.startswith("lost ") for name in fates["ends"]] + [False])
+        keep, kept_acks = _kept(one, kinds, is_lost[fates["how"]], every)
+        unsure = np.zeros(len(sent), np.bool_)
+        unsure[fates["unsure"]] = True
+        fates |= {name: fates[name][keep] for name in ("after", "how")}
+        fates["unsure"] = np.flatnonzero(unsure[keep])
+        sent, segment, kinds = sent[keep], segment[keep], kinds[keep]
+        said = [said[place] for place in np.flatnonzero(keep)]
+        acks, value = acks[kept_acks], value[kept_acks]
+        ack_said = [ack_said[place] for place in np.flatnonzero(kept_acks)]
+        lost_acks = lost_acks[:: max(1, len(lost_acks) // (_MOST_SPECIAL // 10))]
+        more["flight"] = _steps(_thinned(one.flight, every))
+    for name in ("after", "how", "unsure"):
+        fates[name] = packed(fates[name])
     return {
         "label": one.label,
         "end": one.end_ns,
-        "sent": packed(one.times(*_SENT)),
-        "segment": packed(one.values(*_SENT)),
+        "every": every,
+        "sent": packed(sent),
+        "segment": packed(segment),
         "kind": packed(kinds),
-        "said": _said(one.details(*_SENT)),
+        "said": _said(said),
         **fates,
         "ack": packed(acks),
         "acked": packed(value),
-        "ackSaid": _said(one.details("ack")),
-        "ackLost": _lost_acks(one),
-        "cwnd": _steps(one.steps("cwnd")),
-        "ssthresh": _steps(one.steps("ssthresh")),
-        "rto": _steps(one.steps("rto_value")),
-        "rtt": _steps(Steps(one.times("rtt_sample"), one.values("rtt_sample"))),
+        "ackSaid": _said(ack_said),
+        "ackLost": lost_acks,
+        "cwnd": _steps(_thinned(one.steps("cwnd"), every)),
+        "ssthresh": _steps(_thinned(one.steps("ssthresh"), every)),
+        "rto": _steps(_thinned(one.steps("rto_value"), every)),
+        "rtt": _steps(_thinned(Steps(one.times("rtt_sample"), one.values("rtt_sample")), every)),
+        **more,
         "notes": sorted(
             [int(time), event, value, detail]
             for event in _NOTES
@@ -244,10 +351,10 @@ def _fates(one: History) -> dict[str, Any]:
     )
     before[copies[same + 1]] = overlaps[copies[same]]
     return {
-        "after": packed(after),
-        "how": packed(how),
+        "after": after,
+        "how": how,
         "ends": names,
-        "unsure": packed(np.flatnonzero(overlaps | before)),
+        "unsure": np.flatnonzero(overlaps | before),
     }
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "Room",
     "draw_dots",
     "draw_moments",
+    "extremes",
     "label_levels",
     "plain_log",
 ]
@@ -89,7 +90,7 @@ class Room:
             return time, value
         if len(time) > 4 * self.columns:
             column = ((time - start) / (end - start) * self.columns).astype(np.int64)
-            kept = _extremes(column, value)
+            kept = extremes(column, value)
             time, value = time[kept], value[kept]
         last = min(end, max(time[-1], end_ns / NS_PER_S))
         return np.append(time, last), np.append(value, value[-1])
@@ -122,7 +123,7 @@ class Room:
         return self.window[0] <= time_ns / NS_PER_S < self.window[1]
 
 
-def _extremes(column: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
+def extremes(column: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
     """The places of the first, least, greatest and last value of each column."""
     edges = np.flatnonzero(np.diff(column)) + 1
     starts = np.concatenate([[0], edges])

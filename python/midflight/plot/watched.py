@@ -38,6 +38,7 @@ __all__ = [
     "nice",
     "panels_of",
     "watch",
+    "watched_runs",
 ]
 
 Values = NDArray[np.float64]
@@ -205,19 +206,7 @@ def watch(
     whose scheme is replaced. Raises `MidflightError` for what is not accepted, and for more lines
     than can be told apart.
     """
-    found = []
-    for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
-        told = {one["name"]: one["scheme"] for one in setup.flows}
-        names = list(dict.fromkeys(flows)) or list(told)
-        if not flows and len(dict.fromkeys(schemes)) > 1:
-            names = names[:1]
-        one = WatchedRun(scheme, setup, [])
-        for name in names:
-            how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
-            # The core refuses a name that is no flow's.
-            trace = setup.trace(flow=name)
-            one.flows.append(History(told[name], trace, Moments(setup), **how))
-        found.append(one)
+    found = list(watched_runs(source, flows=flows, run=run, schemes=schemes, policies=policies))
     lines = sum(len(one.flows) for one in found)
     if lines > len(SERIES):
         accepted = f"1 to {len(SERIES)}"
@@ -240,22 +229,50 @@ def watch(
     return found
 
 
+def watched_runs(
+    source: RunSource,
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    most_flows: int | None = None,
+) -> Iterator[WatchedRun]:
+    """Yield the runs of `watch` as they are made, with `most_flows` flows at the most."""
+    for scheme, setup in setups_of(source, flows[0] if flows else None, run, schemes, policies):
+        told = {one["name"]: one["scheme"] for one in setup.flows}
+        names = list(dict.fromkeys(flows)) or list(told)
+        if not flows and len(dict.fromkeys(schemes)) > 1:
+            names = names[:1]
+        one = WatchedRun(scheme, setup, [])
+        for name in names[:most_flows]:
+            how: Any = {"flow": name, "alone": len(told) == 1, "senders": one.senders}
+            # The core refuses a name that is no flow's.
+            trace = setup.trace(flow=name)
+            one.flows.append(History(told[name], trace, Moments(setup), **how))
+        # Until there are names for them all.
+        one.labels, one.looks = [history.label for history in one.flows], range(len(one.flows))
+        yield one
+
+
 def panels_of(
     runs: Sequence[WatchedRun],
     kinds: Sequence[str],
     window: tuple[float, float],
     interval_s: float | None = None,
+    *,
+    may_lack: bool = False,
 ) -> list[Panel]:
     """Return the panels of these kinds, with what lies in a window of time in seconds.
 
     `interval_s` is what a throughput is a mean of, and quantiles are of, if that is given.
-    Raises `MidflightError` for a kind of which the runs tell nothing.
+    Raises `MidflightError` for a kind of which the runs tell nothing, unless they `may_lack` it.
     """
     interval = interval_s or nice((window[1] - window[0]) / _INTERVALS)
     found = []
     for kind in dict.fromkeys(kinds):
         panel = _KINDS[kind](runs, window, interval)
-        if not any(len(one.time_s) for one in panel.curves):
+        if not may_lack and not any(len(one.time_s) for one in panel.curves):
             raise refusal(
                 f"there is nothing to draw of {kind} from {window[0]:g} s to {window[1]:g} s: the "
                 "flows tell nothing of it there",

@@ -70,9 +70,10 @@ const runs = data.runs.map((raw, number) => {
   const run = { number, label: raw.label, end: raw.end, shown: true, ends: raw.ends, said: raw.said, ackSaid: raw.ackSaid,
     ackLost: raw.ackLost, notes: raw.notes, orders: raw.orders, moments: raw.moments };
   for (const key of ["sent", "segment", "kind", "after", "how", "ack", "acked"]) run[key] = unpack(raw[key]);
-  for (const key of ["cwnd", "ssthresh", "rto", "rtt"]) run[key] = steps(raw[key]);
+  for (const key of ["cwnd", "ssthresh", "rto", "rtt", "throughput", "rate", "queue", "queueMost"]) run[key] = steps(raw[key]);
+  run.every = raw.every;
   run.unsure = new Set(unpack(raw.unsure));
-  run.flight = flight(run);
+  run.flight = raw.flight ? steps(raw.flight) : flight(run);
   // The highest number acknowledged so far, in which the time of a segment's ACK is found.
   run.covered = run.acked.slice();
   for (let i = 1; i < run.covered.length; i++) run.covered[i] = Math.max(run.covered[i], run.covered[i - 1]);
@@ -221,7 +222,7 @@ function frame(y, height, low, high, title, yOf, isLog) {
     const at = Math.round(yOf(value)) + .5;
     g.moveTo(area.left, at); g.lineTo(area.left + area.w, at);
     if (isLog) g.fillText(String(value), area.left - 6, at);
-    else if (step >= 1 || title === "seconds") g.fillText(value.toFixed(digits(step)), area.left - 6, at);
+    else if (step >= 1 || title === "seconds" || title === "Mbit/s") g.fillText(value.toFixed(digits(step)), area.left - 6, at);
   }
   g.stroke();
   g.save();
@@ -377,20 +378,38 @@ function reach(names) {
   return [low, high];
 }
 
+/** What the panel below may show: the series that its axis is to hold, and the title and least end of the axis. */
+const BELOW = {
+  window: { holds: ["cwnd", "flight"], title: "segments", least: 4 },
+  timer: { holds: ["rto", "rtt"], title: "seconds", least: .01 },
+  throughput: { holds: ["throughput"], title: "Mbit/s", least: .1 },
+  queue: { holds: ["queueMost"], title: "packets", least: 4 },
+};
+
 function lowerPanel() {
-  const windows = below === "window", [least, most] = reach(windows ? ["cwnd", "flight"] : ["rto", "rtt"]);
+  const panel = BELOW[below], [least, most] = reach(panel.holds);
   // RTT samples are a small part of most timeouts.
-  const isLog = !windows && least > 0 && most > 12 * least;
-  const low = isLog ? least / 1.4 : 0, high = isLog ? most * 1.6 : 1.1 * Math.max(windows ? 4 : .01, most);
+  const isLog = below === "timer" && least > 0 && most > 12 * least;
+  const low = isLog ? least / 1.4 : 0, high = isLog ? most * 1.6 : 1.1 * Math.max(panel.least, most);
   const share = isLog ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => Math.min(value, 10 * high) / high;
   const yOf = value => area.y2 + area.h2 * (1 - share(value));
-  frame(area.y2, area.h2, low, high, windows ? "segments" : "seconds", yOf, isLog);
+  frame(area.y2, area.h2, low, high, panel.title, yOf, isLog);
   clipped(area.y2 - 1, area.h2 + 2, () => {
     for (const run of shown()) {
       g.strokeStyle = g.fillStyle = colour(run);
       if (below === "window") {
         g.globalAlpha = .5; line(run.flight, run.end, yOf, [1.5, 2], 1.2);
         g.globalAlpha = 1; line(run.ssthresh, run.end, yOf, [7, 4], 1.2); line(run.cwnd, run.end, yOf, [], 1.7);
+        continue;
+      }
+      if (below === "throughput") {
+        g.globalAlpha = .5; line(run.rate, run.end, yOf, [7, 4], 1.2);
+        g.globalAlpha = 1; line(run.throughput, run.end, yOf, [], 1.7);
+        continue;
+      }
+      if (below === "queue") {
+        g.globalAlpha = .5; line(run.queueMost, run.end, yOf, [1.5, 2], 1.2);
+        g.globalAlpha = 1; line(run.queue, run.end, yOf, [], 1.7);
         continue;
       }
       line(run.rto, run.end, yOf, [], 1.7);
@@ -521,7 +540,8 @@ function describe({ run, kind, i }) {
   if (kind === "ack") {
     let first = i;
     while (first > 0 && run.acked[first - 1] === run.acked[i]) first--;
-    const what = first < i ? `, duplicate ${i - first}` : run.acked[i] < run.covered[i] ? ", late" : "";
+    const copy = run.every > 1 ? "" : ` ${i - first}`;
+    const what = first < i ? `, duplicate${copy}` : run.acked[i] < run.covered[i] ? ", late" : "";
     const lines = [`ACK ${run.acked[i]}${what} (${run.label})`, `reached the sender ${seconds(run.ack[i])}`];
     if (run.ackSaid[i]) lines.push(run.ackSaid[i]);
     return [...lines, ...told(run, run.ack[i]), stateAt(run, run.ack[i])];
@@ -539,7 +559,8 @@ function describe({ run, kind, i }) {
       + (run.unsure.has(i) ? " (it or another copy)" : ""));
   } else lines.push("still under way at the end");
   const k = lower(run.covered, segment);
-  lines.push(k < run.ack.length ? `acknowledged ${seconds(run.ack[k])}` : "not acknowledged");
+  // Of ACKs that are left out the one may have been that acknowledged it.
+  lines.push(k < run.ack.length ? `acknowledged ${run.every > 1 ? "by " : ""}${seconds(run.ack[k])}` : "not acknowledged");
   return [...lines, ...told(run, run.sent[i]), `when sent: ${stateAt(run, run.sent[i])}`];
 }
 
@@ -762,8 +783,10 @@ function legend() {
   const ink = "currentColor";
   const marks = [[icon("circle", ink, ink), "segment sent (its shape and colour: the scheme)"], [icon("circle", "none", ink), "sent again"],
     [icon("dash", "none", ink), "ACK"], [icon("cross", "none", ink), "lost"], [icon("diamond", "none", ink), "order of a policy"]];
-  const lines = below === "window" ? "Below: cwnd (line), ssthresh (dashes), flight (dots)."
-    : "Below: RTO (line), RTT samples (marks), timeouts (triangles).";
+  const lines = { window: "Below: cwnd (line), ssthresh (dashes), flight (dots).",
+    timer: "Below: RTO (line), RTT samples (marks), timeouts (triangles).",
+    throughput: `Below: what arrives (line), means of ${data.interval} s; rate of the link in use (dashes).`,
+    queue: "Below: packets at the access links: means (line) and the most (dots)." }[below];
   $("marks").innerHTML = marks.map(([svg, text]) => `<span>${svg}${text}</span>`).join("") + `<span>${lines}</span>`;
 }
 

@@ -111,17 +111,27 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
+    fn send_empty_ack(&mut self, flow: FlowId, segment: Segment) {
+        self.note_empty_ack(flow, segment, false);
+        let Flow { from, to, .. } = self.flows[flow.index()];
+        let packet = Packet::data(flow, to, &segment, &mut self.options);
+        self.forward(from, packet);
+    }
+
+    #[cold]
+    #[inline(never)]
     fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
-        state.receiver.on_empty_ack(self.moment.at, &segment);
+        let ack = state.receiver.on_empty_ack(self.moment.at, &segment);
+        self.acknowledge(flow, ack);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.
     #[cold]
     pub(super) fn deliver_unusual(&mut self, packet: &Packet, link: LinkId) {
-        if packet.stack_end().is_some() {
-            self.deliver_datagram(packet);
+        if packet.is_of_stack() {
+            self.deliver_datagram(packet, link);
         } else if !packet.is_of_others() {
             let segment = packet.open_with_option(&mut self.options);
             self.deliver_segment(packet.flow, packet.rerouted, &segment, link);
@@ -173,10 +183,10 @@ impl<O: Observer> World<O> {
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             if segment.content == Content::Acknowledgment {
-                self.note_empty_ack(flow, segment, false);
-            } else {
-                self.observer.record(now, flow, &Event::Sent(&segment));
+                self.send_empty_ack(flow, segment);
+                continue;
             }
+            self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);
         }

@@ -1,14 +1,21 @@
 //! Flows of datagrams: the stacks at both ends, and what reaches and leaves them.
 
-use midflight_units::Instant;
+use std::net::SocketAddrV4;
 
+use midflight_tcp::{Ack, SackBlocks, Says, SenderEvent, Wake};
+use midflight_units::{Instant, Seq};
+
+use super::flows::judge_timeouts;
 use super::World;
 use crate::agenda::Key;
 use crate::config::{Action, FlowId, NodeId, WorldError};
 use crate::event::{Event, Observer};
+use crate::link::LinkId;
 use crate::moment::Scheduled;
 use crate::packet::Packet;
-use crate::stack::{Datagram, End, Stack, StackConfig};
+use crate::stack::{
+    destination, ByteSet, Carries, DataConfig, Datagram, End, Outgoing, Report, Stack, StackConfig,
+};
 
 /// A flow of datagrams.
 #[derive(Debug)]
@@ -20,6 +27,63 @@ pub(super) struct StackFlow {
     sent: u64,
     /// When each wants to be woken.
     due: [Option<Instant>; 2],
+    addresses: Vec<(SocketAddrV4, NodeId)>,
+    data: Option<FlowData>,
+}
+
+/// What is known of the data of a flow of datagrams.
+#[derive(Clone, Debug)]
+struct FlowData {
+    config: DataConfig,
+    /// What has arrived.
+    arrived: ByteSet,
+    /// When what arrived last had been sent.
+    cause: Instant,
+    /// First byte that is not acknowledged.
+    acked: u64,
+    /// When some were sent last, which is what a probe timeout counts from (RFC 9002 section 6.2.1).
+    last_sent: Instant,
+    /// See [`judge_timeouts`].
+    open_timeouts: Vec<(Instant, Seq)>,
+}
+
+impl FlowData {
+    fn new(config: DataConfig) -> Self {
+        Self {
+            config,
+            arrived: ByteSet::default(),
+            cause: Instant::ZERO,
+            acked: 0,
+            last_sent: Instant::ZERO,
+            open_timeouts: Vec::new(),
+        }
+    }
+
+    /// An acknowledgment of everything below a byte.
+    fn ack(&self, below: u64, cause_sent: Instant) -> Ack {
+        Ack {
+            ack: self.config.segment(below),
+            sack: SackBlocks::default(),
+            echo: None,
+            cause_sent,
+            says: Says::Nothing,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: 0,
+        }
+    }
+
+    /// The segment that a datagram stands for.
+    fn segment(&self, carries: &Carries) -> Seq {
+        match carries {
+            Carries::Unknown => 0,
+            Carries::Ack => self.config.segment(self.arrived.below()),
+            Carries::Data { pieces, .. } => {
+                let first = pieces.first().map_or(0, |(from, _)| *from);
+                self.config.segment(first)
+            }
+        }
+    }
 }
 
 impl StackFlow {
@@ -29,7 +93,20 @@ impl StackFlow {
             ends: config.ends.map(Some),
             sent: 0,
             due: [None; 2],
+            addresses: config.addresses,
+            data: config.data.map(FlowData::new),
         }
+    }
+
+    /// Where a datagram goes.
+    fn target(&self, from: End, bytes: &[u8]) -> NodeId {
+        let to = destination(bytes);
+        let is_it = |(address, _): &&(SocketAddrV4, NodeId)| Some(*address.ip()) == to;
+        let found = match from {
+            End::Client => None,
+            End::Server => self.addresses.iter().find(is_it),
+        };
+        found.map_or(self.nodes[from.other().place()], |(_, node)| *node)
     }
 }
 
@@ -42,6 +119,8 @@ impl Clone for StackFlow {
             ends: [copy(client), copy(server)],
             sent: self.sent,
             due: self.due,
+            addresses: self.addresses.clone(),
+            data: self.data.clone(),
         }
     }
 }
@@ -98,10 +177,18 @@ impl<O: Observer> World<O> {
             Action::Open(_) => self.ask(flow, End::Client, |stack| stack.open(now)),
             Action::Notify(_, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                self.ask(flow, End::Client, |stack| stack.on_notice(now, &notice));
+                let data = self.stacks[flow.index() - self.flows.len()].data.as_ref();
+                let sender = data.map_or(End::Client, |data| data.config.sender);
+                self.ask(flow, sender, |stack| stack.on_notice(now, &notice));
             }
-            Action::Foresee(_) => self.ask(flow, End::Server, |stack| stack.on_warning(now)),
-            Action::Attached(..) => self.ask(flow, End::Server, |stack| stack.on_attached(now)),
+            Action::Foresee(_) => self.ask(flow, End::Client, |stack| stack.on_warning(now)),
+            Action::Attached(..) => self.ask(flow, End::Client, |stack| stack.on_attached(now)),
+            Action::Address(_, number) => {
+                let addresses = &self.stacks[flow.index() - self.flows.len()].addresses;
+                if let Some(&(address, _)) = addresses.get(usize::from(number)) {
+                    self.ask(flow, End::Client, |stack| stack.on_address(now, address));
+                }
+            }
             // Nothing of TCP's: there is no SYN to be told of and no ACK to forge.
             _ => {}
         }
@@ -120,15 +207,126 @@ impl<O: Observer> World<O> {
     }
 
     /// A datagram is at the end that it goes to.
-    pub(super) fn deliver_datagram(&mut self, packet: &Packet) {
+    pub(super) fn deliver_datagram(&mut self, packet: &Packet, link: LinkId) {
         let Some(datagram) = packet.open_datagram(&mut self.options) else {
             return;
         };
         let (now, flow) = (self.moment.at, packet.flow);
         let event = Event::DatagramArrived(&datagram);
         self.observer.record(now, flow, &event);
+        let number = flow.index() - self.flows.len();
+        if let (
+            Some(data),
+            Carries::Data {
+                pieces,
+                retransmission,
+            },
+        ) = (&mut self.stacks[number].data, &datagram.carries)
+        {
+            let last = pieces.last().map_or(0, |(_, until)| *until);
+            let event = Event::Arrived {
+                segment: &packet.stack_segment(*retransmission),
+                link,
+                rerouted: packet.rerouted,
+                duplicate: pieces.iter().all(|piece| data.arrived.has(*piece)),
+                overtaken: data.arrived.end() > last,
+            };
+            self.observer.record(now, flow, &event);
+            for piece in pieces {
+                data.arrived.add(*piece);
+            }
+            data.cause = datagram.sent;
+        }
         let to = datagram.from.other();
         self.ask(flow, to, |stack| stack.on_datagram(now, &datagram.bytes));
+    }
+
+    /// What a stack tells of itself, for those who watch.
+    fn told(&mut self, flow: FlowId, stack: &mut dyn Stack) {
+        let now = self.moment.at;
+        let number = flow.index() - self.flows.len();
+        while let Some(report) = stack.poll_report() {
+            let event = match (&report, &mut self.stacks[number].data) {
+                (Report::Failed(message), _) => {
+                    self.error = Some(WorldError::Stack {
+                        flow: flow.0,
+                        at: now,
+                        message: message.clone(),
+                    });
+                    return;
+                }
+                (Report::Transport(event), _) => Event::Transport(event),
+                (Report::Sender(event), _) => Event::Sender(*event),
+                (Report::Acked { below, sent }, Some(data)) => {
+                    data.acked = data.acked.max(*below);
+                    let ack = data.ack(data.acked, *sent);
+                    let open = &mut data.open_timeouts;
+                    self.observer.record(now, flow, &Event::AckArrived(&ack));
+                    judge_timeouts(open, now, flow, &ack, &mut self.observer);
+                    continue;
+                }
+                (Report::Timeout, Some(data)) => {
+                    let segment = data.config.segment(data.acked);
+                    data.open_timeouts.push((now, segment));
+                    let woken = SenderEvent::Woken {
+                        by: Wake::Retransmission,
+                        set: data.last_sent,
+                    };
+                    self.observer.record(now, flow, &Event::Sender(woken));
+                    Event::Sender(SenderEvent::Timeout(segment))
+                }
+                (Report::Recovery(byte), Some(data)) => {
+                    let segment = data.config.segment(*byte);
+                    Event::Sender(SenderEvent::FastRetransmit(segment))
+                }
+                (Report::Acked { .. } | Report::Timeout | Report::Recovery(_), None) => continue,
+            };
+            self.observer.record(now, flow, &event);
+        }
+    }
+
+    /// Puts a datagram on the network.
+    fn send_datagram(&mut self, flow: FlowId, end: End, outgoing: Outgoing) {
+        let now = self.moment.at;
+        let stack = &mut self.stacks[flow.index() - self.flows.len()];
+        let Outgoing { bytes, carries } = outgoing;
+        if let (Some(data), Carries::Data { .. }) = (&mut stack.data, &carries) {
+            data.last_sent = now;
+        }
+        let datagram = Datagram {
+            from: end,
+            number: stack.sent,
+            sent: now,
+            bytes,
+            carries,
+        };
+        stack.sent += 1;
+        let to = stack.target(end, &datagram.bytes);
+        let from = stack.nodes[end.place()];
+        let data = stack.data.as_ref();
+        let segment = data.map_or((0, now), |data| {
+            (data.segment(&datagram.carries), data.cause)
+        });
+        let ack = data.map(|data| data.ack(data.arrived.below(), data.cause));
+        let event = Event::DatagramSent(&datagram);
+        self.observer.record(now, flow, &event);
+        let (is_ack, retransmission) = match datagram.carries {
+            Carries::Unknown => (false, None),
+            Carries::Ack => (true, None),
+            Carries::Data { retransmission, .. } => (false, Some(retransmission)),
+        };
+        let packet = Packet::datagram(flow, to, datagram, segment, &mut self.options);
+        match (ack, retransmission) {
+            (Some(_), Some(retransmission)) => {
+                let segment = packet.stack_segment(retransmission);
+                self.observer.record(now, flow, &Event::Sent(&segment));
+            }
+            (Some(ack), None) if is_ack => {
+                self.observer.record(now, flow, &Event::AckSent(&ack));
+            }
+            _ => {}
+        }
+        self.forward(from, packet);
     }
 
     /// Calls a stack, sends what it has to send and notes when it wants to be woken.
@@ -140,21 +338,13 @@ impl<O: Observer> World<O> {
             return;
         };
         call(stack.as_mut());
-        let nodes = self.stacks[number].nodes;
-        while let Some(bytes) = stack.poll_datagram(now) {
-            let datagram = Datagram {
-                from: end,
-                number: self.stacks[number].sent,
-                sent: now,
-                bytes,
-            };
-            self.stacks[number].sent += 1;
-            let event = Event::DatagramSent(&datagram);
-            self.observer.record(now, flow, &event);
-            let to = nodes[end.other().place()];
-            let packet = Packet::datagram(flow, to, &datagram, &mut self.options);
-            self.forward(nodes[place], packet);
+        self.told(flow, stack.as_mut());
+        while let Some(outgoing) = stack.poll_datagram(now) {
+            self.send_datagram(flow, end, outgoing);
+            self.told(flow, stack.as_mut());
         }
+        // It may have found that there is nothing to send.
+        self.told(flow, stack.as_mut());
         let due = stack.next_timeout().map(|due| due.max(now));
         self.stacks[number].ends[place] = Some(stack);
         if self.stacks[number].due[place] == due {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{
-    Clock, End, Event, FlowId, LinkId, Observer, Payload, Stack, StackConfig, World, WorldConfig,
+    Clock, End, Event, FlowId, LinkId, Observer, Outgoing, Payload, Stack, StackConfig, World,
+    WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 
@@ -28,9 +29,9 @@ impl Stack for Outside {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, _now: Instant) -> Option<Box<[u8]>> {
+    fn poll_datagram(&mut self, _now: Instant) -> Option<Outgoing> {
         let mut inbox = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inbox.pop_front()
+        inbox.pop_front().map(Into::into)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -168,6 +169,8 @@ impl Emulator {
             stacks.push(StackConfig {
                 nodes: [client, server].map(midflight_sim::NodeId),
                 ends: inboxes.map(|inbox| Box::new(Outside(inbox)) as Box<dyn Stack>),
+                addresses: Vec::new(),
+                data: None,
             });
         }
         let network = &setup.network;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use midflight_sim::{
-    Action, Clock, DropCause, Event, FlowId, NodeId, Observer, Payload, Stack, StackConfig, World,
-    WorldConfig,
+    Action, Clock, DropCause, Event, FlowId, NodeId, Observer, Outgoing, Payload, Stack,
+    StackConfig, World, WorldConfig,
 };
 use midflight_units::{Duration, Instant};
 use midflight_wire::Header;
@@ -105,10 +105,11 @@ impl Stack for Playback {
 
     fn on_datagram(&mut self, _now: Instant, _datagram: &[u8]) {}
 
-    fn poll_datagram(&mut self, now: Instant) -> Option<Box<[u8]>> {
+    fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing> {
         self.0.front().filter(|&&(at, _)| at <= now)?;
         let (_, bytes) = self.0.pop_front()?;
-        Some(vec![0; bytes as usize].into())
+        let bytes: Box<[u8]> = vec![0; bytes as usize].into();
+        Some(bytes.into())
     }
 
     // The timeline opens it anew at each instant: then the links know of a packet as early as the driver says.
@@ -234,6 +235,8 @@ fn world_of<O: Observer>(
             Box::new(Playback(packets)),
             Box::new(Playback(VecDeque::new())),
         ],
+        addresses: Vec::new(),
+        data: None,
     };
     let network = &setup.network;
     let config = WorldConfig {

@@ -530,6 +530,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
             sent,
             link,
             cause,
+            datagram: None,
         };
         match self.underway.remove(&record.packet) {
             Some(Underway::Data {

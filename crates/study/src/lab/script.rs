@@ -131,9 +131,13 @@ fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabEr
         check_link(link)?;
     }
     for flow in setup.flows.iter() {
+        if flow.quic.is_some() {
+            let what = format!("flow \"{}\" over QUIC", flow.name);
+            return Err(refused(what, "flows over TCP"));
+        }
         match stack {
-            Stack::Linux => check_flow(flow)?,
             Stack::Midflight => sender::check(flow)?,
+            _ => check_flow(flow)?,
         }
     }
     if !network.hooks.is_empty() {
@@ -390,6 +394,7 @@ impl<'a> Script<'a> {
             | Action::Notify(..)
             | Action::Foresee(_)
             | Action::Attached(..)
+            | Action::Address(..)
             | Action::Forge(..)
             | Action::MarkBreak
             | Action::MarkMake => {}

@@ -268,6 +268,7 @@ impl FlowMetrics {
                 sent,
                 cause,
                 link,
+                ..
             } => {
                 let count = match cause {
                     DropCause::Radio => &mut self.row.drops_radio,

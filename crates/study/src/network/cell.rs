@@ -119,6 +119,13 @@ pub(crate) struct Map {
 }
 
 impl Map {
+    /// That of a network of so many access links.
+    pub(crate) fn of_links(links: usize) -> Self {
+        Self {
+            stations: links as u16,
+        }
+    }
+
     /// That of a network of so many nodes.
     pub(crate) fn of_nodes(nodes: usize) -> Self {
         let stations = nodes.saturating_sub(usize::from(FIRST_STATION) + 1) / 2;
@@ -148,6 +155,17 @@ impl Map {
 
     fn nodes(self) -> usize {
         usize::from(self.mobile().0) + 1
+    }
+
+    /// The mobile node as the owner of its address on an access link: where what is sent to that address
+    /// arrives, over that link and no other.
+    pub(crate) fn host(self, link: usize) -> NodeId {
+        NodeId(self.mobile().0 + 1 + link as u16)
+    }
+
+    /// The link from the mobile node to that.
+    fn to_host(self, link: usize) -> LinkId {
+        link_id(self.back().index() as u16 + 1 + link as u16)
     }
 
     /// The links of a way down: to the station, the access link, to the mobile node.
@@ -222,6 +240,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) start: usize,
     /// Access links of nodes that stay.
     pub(crate) residences: Vec<usize>,
+    /// The mobile node has an address of its own on each access link.
+    pub(crate) has_hosts: bool,
     /// What answers rate requests of flows that go down, and of those that go up.
     pub(crate) routers: [Option<Routers>; 2],
     /// Seed of the random streams, and number of the run.
@@ -247,7 +267,7 @@ impl<'a> Cell<'a> {
             access: map.access(link),
         };
         Network {
-            nodes: map.nodes(),
+            nodes: map.nodes() + if self.has_hosts { self.access.len() } else { 0 },
             links: self.links(),
             hooks: self.hooks(),
             routes: self.routes(),
@@ -269,6 +289,9 @@ impl<'a> Cell<'a> {
     fn hooks(&self) -> Vec<(NodeId, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
+        if asked_down.is_none() && asked_up.is_none() {
+            return Vec::new();
+        }
         let mut nodes = vec![RateRouter::default(); map.nodes()];
         let mut add = |at: NodeId, link: LinkId, asked: Option<Routers>, is_host| {
             if let Some(routers) = asked {
@@ -366,7 +389,8 @@ impl<'a> Cell<'a> {
     fn links(&self) -> Vec<LinkConfig> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut links = vec![self.fixed(link_id(OUT), (SERVER, ROUTER))];
+        let mut links = Vec::with_capacity(self.map().back().index() + 1);
+        links.push(self.fixed(link_id(OUT), (SERVER, ROUTER)));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_station, down, to_mobile] = Map::down(link);
@@ -382,13 +406,25 @@ impl<'a> Cell<'a> {
             links.push(self.fixed(to_router, (station, ROUTER)));
         }
         links.push(self.fixed(map.back(), (ROUTER, SERVER)));
+        if self.has_hosts {
+            // No time passes within a node, and its packets came over the link from its interface.
+            let inner = |link: usize| {
+                let name = self.name(Map::down(link)[2]);
+                let ends = (mobile, map.host(link));
+                let rate = Rate::from_bps(u64::MAX).unwrap_or(self.wired.rate);
+                LinkConfig::new(name, ends, rate, Duration::ZERO, None)
+            };
+            links.extend((0..self.access.len()).map(inner));
+        }
         links
     }
 
     fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut routes = vec![(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())];
+        let (stay, each) = (self.residences.len(), self.access.len());
+        let mut routes = Vec::with_capacity(4 + 4 * each + 3 * stay);
+        routes.extend([(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())]);
         routes.extend(map.routes_over(self.start));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
@@ -396,6 +432,16 @@ impl<'a> Cell<'a> {
             routes.push((interface, mobile, Map::down(link)[2]));
             routes.push((interface, SERVER, map.up(link)[1]));
             routes.push((station, SERVER, map.up(link)[2]));
+        }
+        if self.has_hosts {
+            for link in 0..self.access.len() {
+                let (host, [to_station, down, to_mobile]) = (map.host(link), Map::down(link));
+                routes.push((SERVER, host, link_id(OUT)));
+                routes.push((ROUTER, host, to_station));
+                routes.push((station(link), host, down));
+                routes.push((map.interface(link), host, to_mobile));
+                routes.push((mobile, host, map.to_host(link)));
+            }
         }
         let mut residences = self.residences.clone();
         residences.sort_unstable();

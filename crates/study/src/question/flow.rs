@@ -193,6 +193,7 @@ impl Numbered for LongFlow {
             stays: None,
             up: false,
             stack: Stack::Midflight,
+            quic: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(flow_id(0)));
         let sack: Arc<str> = Arc::from("sack");
@@ -211,6 +212,7 @@ impl Numbered for LongFlow {
                 stays: Some(0),
                 up: false,
                 stack: Stack::Midflight,
+                quic: None,
             });
         }
         let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));

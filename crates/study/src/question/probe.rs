@@ -193,6 +193,7 @@ impl Numbered for Probe {
             stays: None,
             up: false,
             stack: Stack::Midflight,
+            quic: None,
         }];
         let mut timeline = Timeline::default();
         let sack: Arc<str> = Arc::from("sack");
@@ -216,6 +217,7 @@ impl Numbered for Probe {
                 stays: None,
                 up: false,
                 stack: Stack::Midflight,
+                quic: None,
             });
         }
         let notice = StartNotice {

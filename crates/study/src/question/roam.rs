@@ -351,6 +351,7 @@ impl Numbered for Roaming {
             stays: None,
             up: false,
             stack: Stack::Midflight,
+            quic: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
@@ -370,6 +371,7 @@ impl Numbered for Roaming {
                 stays: Some(station.into()),
                 up: false,
                 stack: Stack::Midflight,
+                quic: None,
             });
         }
         for action in stations.go_nowhere() {
@@ -379,7 +381,10 @@ impl Numbered for Roaming {
         for m in self.moves(&parts.own.built.profile.receiver.signal, run) {
             path_changes.push(PathChange {
                 is_change: false,
-                links: (format!("station{}", m.from), format!("station{}", m.to)),
+                links: (
+                    format!("station{}", m.from).into(),
+                    format!("station{}", m.to).into(),
+                ),
                 at: m.at,
                 make: m.detected + self.switch_delay(),
                 breaks: true,

@@ -175,6 +175,7 @@ impl Startup {
                     stays: None,
                     up: false,
                     stack: Stack::Midflight,
+                    quic: None,
                 }
             };
             Ok(Setup {

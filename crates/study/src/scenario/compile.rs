@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::Action;
+use midflight_sim::{random, Action};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
@@ -13,7 +13,7 @@ use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, Cell, Map, PossibleActions, SERVER};
-use crate::setup::{flow_id, FlowSetup, Mark, Network, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
 /// What the timeline may do to each access link.
 pub(super) fn what_may_happen(
@@ -35,9 +35,7 @@ pub(super) fn what_may_happen(
 
 impl Plan {
     fn map(&self) -> Map {
-        Map {
-            stations: self.access.len() as u16,
-        }
+        Map::of_links(self.access.len())
     }
 
     /// The mobile node's flows.
@@ -55,10 +53,10 @@ impl Plan {
         policies.find_map(|policy| policy.routers())
     }
 
-    /// The flows of every run.
-    pub(super) fn flow_setups(&self) -> Arc<[FlowSetup]> {
+    /// The flows of a run, most of which are the same in every run ([`Self::differs_by_run`]).
+    pub(super) fn flow_setups(&self, run: u64) -> Arc<[FlowSetup]> {
         let map = self.map();
-        let flow = |flow: &Flow| {
+        let flow = |(number, flow): (usize, &Flow)| {
             let there = flow.on.map_or(map.mobile(), |link| map.interface(link));
             let (from, to) = match flow.direction {
                 Direction::Down => (SERVER, there),
@@ -69,15 +67,16 @@ impl Plan {
                 scheme: flow.scheme.clone(),
                 from,
                 to,
-                part: self.parts[flow.part].clone(),
+                part: self.part_of(flow, run),
                 end: flow.end,
                 opens: flow.opens,
                 stays: flow.on.map(|link| link as u16),
                 up: flow.direction == Direction::Up,
                 stack: flow.stack,
+                quic: self.quic_setup(number, run),
             }
         };
-        self.flows.iter().map(flow).collect()
+        self.flows.iter().enumerate().map(flow).collect()
     }
 
     /// One of its runs.
@@ -101,7 +100,11 @@ impl Plan {
         };
         Ok(Setup {
             network,
-            flows: Arc::clone(&self.flow_setups),
+            flows: if self.flows.iter().any(|flow| self.differs_by_run(flow)) {
+                self.flow_setups(run)
+            } else {
+                Arc::clone(&self.flow_setups)
+            },
             timeline: self.timeline(run).finish(),
             measured: Arc::new(Measured::Phases {
                 packets: self.file.packets,
@@ -115,6 +118,22 @@ impl Plan {
         })
     }
 
+    /// Whether a flow has QUIC, or a controller that draws random numbers.
+    fn differs_by_run(&self, flow: &Flow) -> bool {
+        flow.quic.is_some() || self.parts[flow.part].draws()
+    }
+
+    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
+        let part = &self.parts[flow.part];
+        if !part.draws() {
+            return Arc::clone(part);
+        }
+        let component = format!("flow {}", flow.name);
+        let seed = random::seed(self.file.seed, run, &component, "congestion control");
+        Arc::new(part.seeded(seed))
+    }
+
     /// Whether the networks of two scenarios are the same in runs of the same number.
     fn has_network_of(&self, other: &Self) -> bool {
         let of = |plan: &Self| {
@@ -122,7 +141,15 @@ impl Plan {
             let residences: Vec<usize> = plan.flows.iter().filter_map(|f| f.on).collect();
             let routers = [Direction::Down, Direction::Up].map(|direction| plan.asked(direction));
             let wired = (wired.rate.value, wired.delay.value, plan.wired_limit);
-            (wired, plan.start, plan.file.seed, residences, routers)
+            let hosts = plan.has_host_nodes();
+            (
+                wired,
+                plan.start,
+                plan.file.seed,
+                residences,
+                routers,
+                hosts,
+            )
         };
         self.access == other.access && self.may_happen == other.may_happen && of(self) == of(other)
     }
@@ -130,6 +157,7 @@ impl Plan {
     fn network(&self, run: u64) -> Network {
         let places = self.access.iter().map(|access| access.name.clone());
         let names = link_names(self.access.iter().map(|a| a.name.as_str()));
+        let has_hosts = self.has_host_nodes();
         let names: Vec<Cow<'static, str>> = names.into_iter().map(Cow::from).collect();
         let cell = Cell {
             wired: LinkInfo {
@@ -144,6 +172,7 @@ impl Plan {
             spares_uplink: false,
             start: self.start,
             residences: self.flows.iter().filter_map(|f| f.on).collect(),
+            has_hosts,
             routers: [Direction::Down, Direction::Up].map(|direction| self.asked(direction)),
             seed: (self.file.seed, run),
         };
@@ -315,6 +344,7 @@ impl Plan {
                 timeline.act(make, Action::Route { node, to, link });
             }
         }
+        self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, |flow, flow_number| {
             let link = |link, at| self.info(link, flow.direction, at);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use midflight_quic::QuicStack;
 use midflight_sim::{LossModel, Reordering};
 use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
@@ -22,7 +23,7 @@ pub struct ScenarioFile {
     /// What it shows, and where its numbers are from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Profile of all senders and receivers: "rfc" (today's standards), "linux" (sender and receiver of Linux 6.12) or "ns2" (ns-2.35).
+    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
     #[serde(default = "default::profile")]
     pub profile: String,
     /// Settings of the profile and knobs of the schemes' parts for all flows, by
@@ -179,7 +180,7 @@ pub enum Direction {
     Up,
 }
 
-/// Whose TCP a flow has at its ends.
+/// Whose TCP a flow has at its ends, or whose QUIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
@@ -188,6 +189,31 @@ pub enum Stack {
     Midflight,
     /// Those of a Linux kernel in virtual time (`midflight lab`).
     Linux,
+    /// QUIC: quinn-proto, unmodified, in virtual time.
+    Quinn,
+}
+
+/// How the server of a flow over QUIC comes to know that the client's address is another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Migration {
+    /// The client knows of it, and sends something at once.
+    #[default]
+    Active,
+    /// The client does not: the server finds out when the client sends something anyway.
+    Passive,
+}
+
+/// What of the mobile node's address a handoff changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rebind {
+    /// All of it.
+    Address,
+    /// The port, as a translator of addresses does.
+    Port,
+    /// Nothing, as under Mobile IP.
+    None,
 }
 
 impl Stack {
@@ -196,6 +222,15 @@ impl Stack {
         match self {
             Self::Midflight => "midflight",
             Self::Linux => "linux",
+            Self::Quinn => "quinn",
+        }
+    }
+
+    /// The QUIC stack, if it is one.
+    pub fn quic(self) -> Option<QuicStack> {
+        match self {
+            Self::Midflight | Self::Linux => None,
+            Self::Quinn => Some(QuicStack::Quinn),
         }
     }
 }
@@ -216,9 +251,27 @@ pub struct FlowFile {
     /// a congestion control of the kernel; "sack" then stands for "cubic".
     #[serde(default = "default::scheme")]
     pub scheme: String,
-    /// Whose TCP it has: the simulator's or that of a Linux kernel (`midflight lab build`), then for all flows.
+    /// Whose TCP it has: the simulator's or that of a Linux kernel (`midflight lab build`), then for all flows; or
+    /// whose QUIC: "quinn". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
     pub stack: Stack,
+    /// Of QUIC, the congestion control at both ends: "cubic", "bbr" or "newreno"; the stack's own choice if it is
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<String>,
+    /// Of QUIC, after how long without a packet a connection is over; the stack's own choice if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Written<Duration>>,
+    /// Of QUIC, how many streams carry the data, in equal shares; 1 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub streams: Option<u64>,
+    /// Of QUIC, whether packets are encrypted, by TLS 1.3. Without that they are as long and can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<bool>,
+    /// Of QUIC, how the server comes to know of another address of the client; "active" if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migration: Option<Migration>,
     /// Which way its data go.
     #[serde(default)]
     pub direction: Direction,
@@ -259,6 +312,10 @@ pub struct HandoffFile {
     /// instant and what is under way still arrives (make before break).
     #[serde(default, skip_serializing_if = "has_no_gap")]
     pub gap: Option<Written<Gap>>,
+    /// What of the mobile node's address changes, for flows over QUIC; those over TCP keep theirs. "address" if it is
+    /// left out and the link is another, otherwise "none".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebind: Option<Rebind>,
     /// What senders are told.
     #[serde(default)]
     pub notice: NoticeFile,
@@ -385,7 +442,7 @@ mod default {
     }
 
     pub(super) fn profile() -> String {
-        "rfc".into()
+        "linux".into()
     }
 
     pub(super) fn scheme() -> String {

@@ -10,17 +10,20 @@ mod file;
 mod many;
 mod plan;
 mod presets;
+mod quic;
 mod read;
 mod trace;
 mod written;
 
 pub use file::{
-    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, NoticeFile, ScenarioFile, Stack,
-    SweepFile, WayFile, WiredFile,
+    ChangeFile, Direction, FlowFile, HandoffFile, LinkFile, Migration, NoticeFile, Rebind,
+    ScenarioFile, Stack, SweepFile, WayFile, WiredFile,
 };
 pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, read_scenario_with, scenario_schema, Origin};
 pub use trace::{ColumnFile, Files, Kept, NoFiles, TraceFile};
-pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};
+pub use written::{
+    in_column_unit, Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written,
+};

@@ -1,17 +1,20 @@
 //! What a scenario says, checked and with everything that it leaves out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midflight_control::policy::{ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoffSignal;
+use midflight_quic::QuicStack;
 use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
 use super::access::{changed_ways, check_cross_traffic, remarks_on_up, traced, ways};
 use super::compile::what_may_happen;
-use super::file::{Direction, FlowFile, NoticeFile, ScenarioFile, Stack, Stop};
+use super::file::{Direction, FlowFile, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
+use super::quic::QuicFlow;
 use super::trace::Files;
 use super::written::Size;
 use crate::error::{nearest, StudyError};
@@ -34,7 +37,7 @@ const KERNEL_CONGESTION: [&str; 7] = [
     "cubic", "reno", "bbr", "westwood", "vegas", "hybla", "dctcp",
 ];
 /// The plain scheme, which is what a flow has that names none.
-const PLAIN: &str = "sack";
+pub(super) const PLAIN: &str = "sack";
 /// Most different parameters of a link.
 const MOST_SETTINGS: usize = 10_000;
 
@@ -69,6 +72,8 @@ pub(super) struct Flow {
     pub(super) end: Option<Seq>,
     pub(super) start_notice: bool,
     pub(super) stack: Stack,
+    /// What it has to know if it runs a QUIC stack.
+    pub(super) quic: Option<QuicFlow>,
 }
 
 /// What is said of a handoff or of a change.
@@ -87,6 +92,7 @@ pub(super) struct PlannedHandoff {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
+    pub(super) rebind: Rebind,
     pub(super) telling: Option<EventDescription>,
     /// How often the node does not foresee it, and how often its signal is lost.
     pub(super) missed: f64,
@@ -181,15 +187,15 @@ fn check_names(file: &ScenarioFile) -> Result<(), Problem> {
     Ok(())
 }
 
-/// All flows have one stack. Where that is the kernel's, their schemes are its congestion controls.
+/// Either all flows have the kernel's stack, or none. Where they do, their schemes are its congestion controls.
 fn check_stacks(file: &mut ScenarioFile) -> Result<(), Problem> {
-    let mut stacks = file.flows.iter().map(|(name, flow)| (name, flow.stack));
-    let first = stacks.next();
-    if let (Some((one, stack)), Some((other, _))) =
-        (first, stacks.find(|(_, s)| Some(*s) != first.map(|f| f.1)))
-    {
-        let stack = stack.name();
-        let why = format!("flow \"{one}\" has the stack \"{stack}\" and flow \"{other}\" another one; expected one stack for all flows of a scenario");
+    let is_kernel = |flow: &FlowFile| flow.stack == Stack::Linux;
+    let stacks = || file.flows.iter();
+    let of_kernel = stacks().find(|(_, flow)| is_kernel(flow));
+    let other = stacks().find(|(_, flow)| !is_kernel(flow));
+    if let (Some((one, kernel)), Some((other, _))) = (of_kernel, other) {
+        let stack = kernel.stack.name();
+        let why = format!("flow \"{one}\" has the stack \"{stack}\" and flow \"{other}\" another one; expected that stack for all flows of a scenario, or for none");
         return problem(format!("flows.{other}.stack"), why);
     }
     let of_kernel = file
@@ -297,7 +303,7 @@ impl Plan {
             remarks,
             file,
         };
-        plan.flow_setups = plan.flow_setups();
+        plan.flow_setups = plan.flow_setups(0);
         plan.all_path_changes = plan.path_changes().into();
         plan.check_rows()?;
         if plan.file.stop == Stop::Measured && plan.makes() == 0 {
@@ -340,6 +346,8 @@ impl Plan {
                 .iter()
                 .any(|m| m.missed > 0.0 || m.signal_lost > 0.0 || is_lost(&m.telling))
             || self.changes.iter().any(|change| is_lost(&change.telling))
+            // A stack draws packet numbers and more.
+            || self.flows.iter().any(|flow| flow.quic.is_some())
             // Nobody knows what code from elsewhere draws.
             || self.parts.iter().any(|part| part.built.policies.iter().any(foreign))
     }
@@ -364,8 +372,10 @@ impl Plan {
                     Some(find(&format!("{key}.on"), link, "link", known)?)
                 }
             };
+            let quic = QuicFlow::new(&key, flow)?;
             // Segment 0 is the SYN.
             let end = match flow.size.value {
+                _ if quic.is_some() => quic.as_ref().and_then(QuicFlow::end),
                 Size::Unlimited => None,
                 Size::Packets(packets) => Some(1 + packets),
                 Size::Bytes(bytes) => {
@@ -377,7 +387,10 @@ impl Plan {
                     Some(1 + bytes.div_ceil(u64::from(payload)))
                 }
             };
-            let scheme: Arc<str> = Arc::from(flow.scheme.as_str());
+            let scheme: Arc<str> = match &quic {
+                Some(quic) => Arc::from(quic.name()),
+                None => Arc::from(flow.scheme.as_str()),
+            };
             for number in 0..flow.count {
                 let opens =
                     Instant::ZERO + flow.start.value + flow.stagger.value * u64::from(number);
@@ -398,10 +411,13 @@ impl Plan {
                     end,
                     start_notice: flow.start_notice,
                     stack: flow.stack,
+                    quic: quic.clone(),
                 });
             }
             parts.push(Arc::new(Part::new(built)));
         }
+        // As the simulator numbers them.
+        flows.sort_by_key(|flow| flow.quic.is_some());
         let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
         names.sort_unstable();
         if let Some([twice, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -421,10 +437,10 @@ impl Plan {
         set.extend(flow.set.clone());
         let knobs: Knobs = set.into_iter().map(|(k, v)| (k, v.0)).collect();
         let at = |part: &str| format!("{key}.{part}");
-        // The kernel's sender has none of our parts.
+        // Senders from elsewhere have none of our parts.
         let named = match flow.stack {
             Stack::Midflight => flow.scheme.as_str(),
-            Stack::Linux => PLAIN,
+            Stack::Linux | Stack::Quinn => PLAIN,
         };
         let scheme = match known_part(named, policies) {
             Ok(scheme) => scheme,
@@ -492,6 +508,11 @@ impl Plan {
                     from: on,
                     to: target,
                     gap,
+                    rebind: match handoff.rebind {
+                        Some(rebind) => rebind,
+                        None if target == on => Rebind::None,
+                        None => Rebind::Address,
+                    },
                     telling: telling(&handoff.notice, file.notices),
                     missed: handoff.signal.missed.value.0,
                     signal_lost: handoff.signal.lost.value.0,
@@ -646,7 +667,12 @@ impl Plan {
         bare.file.sweep = None;
         // What a preset is may change with the program.
         let links = format!("{:?}", self.access);
-        let text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
+        let mut text = format!("midflight {MODEL_VERSION} {} {links}", bare.canonical()?);
+        // Their code is no part of the model.
+        let stacks = self.flows.iter().filter_map(|flow| flow.stack.quic());
+        for version in stacks.map(QuicStack::version).collect::<BTreeSet<_>>() {
+            text.push_str(version);
+        }
         Ok(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
@@ -674,7 +700,7 @@ impl Plan {
             |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
                 PathChange {
                     is_change: false,
-                    links: (name(from), name(to)),
+                    links: (name(from).into(), name(to).into()),
                     at,
                     make,
                     breaks: false,

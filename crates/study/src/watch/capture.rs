@@ -8,15 +8,18 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 
-use midflight_sim::{Carried, DropCause, Event, FlowId, LinkId, Observer, Payload};
+use midflight_sim::{
+    Carried, Datagram, DropCause, End, Event, FlowId, LinkId, Observer, Payload, TransportEvent,
+};
 use midflight_tcp::{Ack, Says, SenderEvent};
 use midflight_units::Instant;
 use midflight_wire::{pcapng, AckSent, Ends, Uniform};
 
 use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
-use crate::setup::{PathChange, Setup};
+use crate::setup::{FlowSetup, PathChange, Setup};
 
 /// Most bytes of a run's captures together, and what a packet takes beside its own.
 const MOST_BYTES: u64 = 4_000_000_000;
@@ -86,12 +89,20 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const FIRST_PLACE: usize = 2;
 
+/// What a packet is made of.
+#[derive(Clone, Debug)]
+enum Content {
+    /// A segment or an ACK, which have no bytes yet.
+    Tcp(Carried),
+    Datagram(Datagram),
+}
+
 /// A packet seen.
 #[derive(Clone, Debug)]
 struct CapturedPacket {
     at: Instant,
     flow: FlowId,
-    packet: Carried,
+    packet: Content,
     /// Of an ACK.
     sent: AckSent,
     remarks: Vec<String>,
@@ -124,6 +135,10 @@ pub(crate) struct Capturing {
     bytes: u64,
     links: LinkNames,
     wire: Uniform,
+    /// Of each flow that runs a stack, the end that sends its data.
+    senders: Vec<Option<End>>,
+    /// Lines of a key log.
+    secrets: Vec<Arc<str>>,
     /// Words on a break or a make, where they are not the usual ones.
     marks: BTreeMap<(Instant, bool), String>,
 }
@@ -152,9 +167,16 @@ impl Capturing {
             flows: Vec::new(),
             last: vec![Vec::new(); all],
             pending: vec![Vec::new(); all],
-            snap,
+            // Nobody decrypts a part of a packet.
+            snap: if setup.flows.iter().any(FlowSetup::is_encrypted) {
+                0
+            } else {
+                snap
+            },
             bytes: 0,
             links: LinkNames::new(setup),
+            senders: setup.flows.iter().map(FlowSetup::stack_sender).collect(),
+            secrets: Vec::new(),
         })
     }
 
@@ -166,10 +188,31 @@ impl Capturing {
     }
 
     fn shoot(&mut self, now: Instant, place: usize, flow: FlowId, packet: Carried, sent: AckSent) {
+        self.shoot_any(now, place, flow, Content::Tcp(packet), sent);
+    }
+
+    fn shoot_datagram(&mut self, now: Instant, place: usize, flow: FlowId, datagram: &Datagram) {
+        let sent = AckSent {
+            at: now,
+            syn: false,
+        };
+        let packet = Content::Datagram(datagram.clone());
+        self.shoot_any(now, place, flow, packet, sent);
+    }
+
+    fn shoot_any(
+        &mut self,
+        now: Instant,
+        place: usize,
+        flow: FlowId,
+        packet: Content,
+        sent: AckSent,
+    ) {
         let remarks = std::mem::take(&mut self.pending[place]);
         let size = match &packet {
-            Carried::Data(segment) => segment.bytes,
-            Carried::Ack(ack) => ack.bytes(),
+            Content::Tcp(Carried::Data(segment)) => segment.bytes,
+            Content::Tcp(Carried::Ack(ack)) => ack.bytes(),
+            Content::Datagram(datagram) => datagram.bytes.len() as u32,
         };
         let kept = if self.snap == 0 {
             size
@@ -223,15 +266,27 @@ impl Capturing {
     }
 
     /// Says at all places what became of a packet.
-    fn remark_loss(&mut self, flow: FlowId, payload: Payload, sent: Instant, text: &str) {
+    fn remark_loss(
+        &mut self,
+        flow: FlowId,
+        payload: Payload,
+        datagram: Option<u64>,
+        sent: Instant,
+        text: &str,
+    ) {
         let is_it = |shot: &&mut CapturedPacket| {
             shot.flow == flow
                 && match (&shot.packet, payload) {
-                    (Carried::Data(s), Payload::Data(seq)) => (s.seq, s.sent) == (seq, sent),
-                    (Carried::Data(s), Payload::Ack(ack)) => {
+                    (Content::Datagram(d), _) => Some(d.number) == datagram,
+                    (Content::Tcp(Carried::Data(s)), Payload::Data(seq)) => {
+                        (s.seq, s.sent) == (seq, sent)
+                    }
+                    (Content::Tcp(Carried::Data(s)), Payload::Ack(ack)) => {
                         !s.has_data() && (s.seq, s.sent) == (ack, sent)
                     }
-                    (Carried::Ack(a), Payload::Ack(ack)) => (a.ack, a.cause_sent) == (ack, sent),
+                    (Content::Tcp(Carried::Ack(a)), Payload::Ack(ack)) => {
+                        (a.ack, a.cause_sent) == (ack, sent)
+                    }
                     _ => false,
                 }
         };
@@ -244,6 +299,13 @@ impl Capturing {
                 shot.remarks.push(text.into());
             }
         }
+    }
+
+    /// The place where what enters a link is seen.
+    fn place_of(&self, link: LinkId, watched: bool) -> Option<usize> {
+        let is_at = |p: &Place| p.links.contains(&link) && (watched || !p.watched_only);
+        let place = self.places.iter().position(is_at);
+        place.map(|place| FIRST_PLACE + place)
     }
 
     /// What a sender does that its packets do not show.
@@ -287,16 +349,30 @@ impl Capturing {
         let mut captures = Vec::new();
         for (place, (name, shots)) in names.zip(&self.shots).enumerate() {
             let mut file = pcapng::File::new(&name, self.snap, &about)?;
+            if !self.secrets.is_empty() {
+                let lines = self.secrets.iter().map(|line| format!("{line}\n"));
+                file.add_secrets(&lines.collect::<String>())?;
+            }
             for shot in shots {
+                let carried = match &shot.packet {
+                    Content::Tcp(carried) => carried,
+                    Content::Datagram(datagram) => {
+                        let is_data = self.senders[shot.flow.index()] == Some(datagram.from);
+                        let leaves = place != if is_data { RECEIVER } else { SENDER };
+                        let length = datagram.bytes.len() as u32;
+                        file.add(shot.at, &datagram.bytes, length, leaves, &shot.remarks)?;
+                        continue;
+                    }
+                };
                 let ends = ends(shot.flow);
-                let packet = match &shot.packet {
+                let packet = match carried {
                     Carried::Data(s) => {
                         let heard = self.heard(shot.flow, s.sent);
                         self.wire.segment(ends, s, heard)?
                     }
                     Carried::Ack(ack) => self.wire.ack(ends, ack, shot.sent)?,
                 };
-                let leaves = match shot.packet {
+                let leaves = match carried {
                     Carried::Data(_) => place != RECEIVER,
                     Carried::Ack(_) => place != SENDER,
                 };
@@ -304,7 +380,7 @@ impl Capturing {
                 if let Carried::Ack(Ack {
                     says: Says::Moved(mark),
                     ..
-                }) = shot.packet
+                }) = carried
                 {
                     remarks.insert(0, format!("handoff mark {}", mark.number));
                 }
@@ -345,6 +421,16 @@ pub fn capture(
     Ok((capturing.develop(&about, &digest)?, digest))
 }
 
+/// What happens to a connection, in words.
+fn in_a_remark(event: &TransportEvent) -> String {
+    let text = event.name().replace('_', " ");
+    match (event.value(), event.detail()) {
+        (0, "") => text,
+        (0, detail) => format!("{text}: {detail}"),
+        (value, _) => format!("{text}: {value}"),
+    }
+}
+
 /// Where the ends of a flow are.
 fn ends(flow: FlowId) -> Ends {
     let number = flow.index() as u16;
@@ -380,6 +466,38 @@ impl Observer for Capturing {
             at: now,
             syn: false,
         };
+        if let Some(sender) = self.senders[flow.index()] {
+            let (own, other) = (SENDER, RECEIVER);
+            match event {
+                Event::DatagramSent(datagram) if watched => {
+                    let place = if datagram.from == sender { own } else { other };
+                    self.shoot_datagram(now, place, flow, datagram);
+                }
+                Event::DatagramArrived(datagram) if watched => {
+                    let place = if datagram.from == sender { other } else { own };
+                    self.shoot_datagram(now, place, flow, datagram);
+                }
+                Event::DatagramEntered { link, datagram } => {
+                    if let Some(place) = self.place_of(*link, watched) {
+                        self.shoot_datagram(now, place, flow, datagram);
+                    }
+                }
+                Event::Transport(TransportEvent::Secret(line)) => {
+                    self.secrets.push(Arc::clone(line));
+                }
+                Event::Transport(event) if watched => {
+                    self.remark(now, SENDER, in_a_remark(event));
+                }
+                _ => {}
+            }
+            // They stand for datagrams.
+            if matches!(
+                event,
+                Event::Sent(_) | Event::AckArrived(_) | Event::AckSent(_) | Event::Arrived { .. }
+            ) {
+                return;
+            }
+        }
         match event {
             Event::Sent(segment) if watched => {
                 self.shoot(now, SENDER, flow, Carried::Data(**segment), just_now);
@@ -413,9 +531,7 @@ impl Observer for Capturing {
                 }
             }
             Event::Entered { link, packet } => {
-                let is_at = |p: &Place| p.links.contains(link) && (watched || !p.watched_only);
-                let place = self.places.iter().position(is_at);
-                let Some(place) = place.map(|place| FIRST_PLACE + place) else {
+                let Some(place) = self.place_of(*link, watched) else {
                     return;
                 };
                 let sent = match packet {
@@ -429,6 +545,7 @@ impl Observer for Capturing {
                 sent,
                 link,
                 cause,
+                datagram,
             } => {
                 let name = self.links.of(*link);
                 let text = match cause {
@@ -437,7 +554,7 @@ impl Observer for Capturing {
                     DropCause::Radio => format!("{LOST} {name}: by the radio"),
                     DropCause::Node => format!("{LOST} {name}: kept back by the node"),
                 };
-                self.remark_loss(flow, *payload, *sent, &text);
+                self.remark_loss(flow, *payload, *datagram, *sent, &text);
             }
             Event::Break | Event::Make => {
                 let breaks = matches!(event, Event::Break);

@@ -139,6 +139,8 @@ pub(crate) struct Causes {
     places: Vec<Place>,
     flow: usize,
     delayed_ack: Option<Duration>,
+    /// The flow runs a stack.
+    is_of_stack: bool,
     /// The segment that arrived last: its number, when it was sent, and when it arrived.
     last: Option<(Seq, Instant, Instant)>,
     /// It awaits its ACK.
@@ -171,6 +173,7 @@ impl Causes {
             places: Vec::new(),
             flow,
             delayed_ack: profile.receiver.delayed_ack,
+            is_of_stack: setup.flows[flow].quic.is_some(),
             last: None,
             awaits: false,
             acks: VecDeque::new(),
@@ -241,6 +244,13 @@ impl Causes {
         let awaited = std::mem::replace(&mut self.awaits, false);
         let kind = if awaited && arrived == now {
             ""
+        } else if self.is_of_stack {
+            // By a timer of the stack's own, or with something else that it sends.
+            if awaited {
+                "delayed"
+            } else {
+                ""
+            }
         } else if awaited && self.delayed_ack.is_some_and(|wait| arrived + wait == now) {
             "delayed"
         } else {

@@ -9,7 +9,7 @@ use super::causes::{Causes, Keep, KeptEvents};
 use super::{play, GoOn, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
 use crate::measure::{Measure, Phases};
-use crate::setup::{flow_id, Setup};
+use crate::setup::{flow_id, FlowSetup, Setup};
 
 /// Copies of a world on the way to an instant: each when the time left is half of that at the last
 /// one, down to this. So one is near whatever is asked for, and there are few.
@@ -59,6 +59,7 @@ pub fn explain(
     let causes = Causes::new(setup, flow, keep).looking_for(find);
     let mut playing = Playback::new(setup, causes)?;
     let mut pasts = Vec::new();
+    let copies = !setup.has_stacks();
     let mut left = EVENTS_AT_A_TIME;
     let is_over = loop {
         let Some(next) = playing.next() else {
@@ -70,7 +71,7 @@ pub fn explain(
             }
             break to_end;
         }
-        if next.at() < near && due >= NEAREST_PAST && near.since(next.at()) <= due {
+        if copies && next.at() < near && due >= NEAREST_PAST && near.since(next.at()) <= due {
             due = half(near.since(next.at()));
             pasts.push((next.at(), playing.world.watched_by(())));
         }
@@ -147,6 +148,15 @@ impl SenderThen {
         flow: usize,
         at: Instant,
     ) -> Result<Self, StudyError> {
+        let FlowSetup {
+            name, stack, quic, ..
+        } = &setup.flows[flow];
+        if quic.is_some() {
+            return Err(StudyError::StackSender {
+                flow: name.to_string(),
+                stack: stack.name(),
+            });
+        }
         world.run_before(at.min(setup.end))?;
         let sender = world.sender(flow_id(flow as u32));
         Ok(Self {

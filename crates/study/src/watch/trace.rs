@@ -266,6 +266,7 @@ fn said(ack: &Ack) -> String {
     match ack.says {
         Says::Nothing => String::new(),
         Says::ZeroWindow => "zero window".into(),
+        Says::Congested => "congestion".into(),
         Says::Moved(mark) => format!("mark {}", mark.number),
         Says::Measured { train, rate } => match rate {
             Some(rate) => format!("train {train}: {rate}"),
@@ -328,6 +329,7 @@ impl Observer for Recorder {
                 sent,
                 link,
                 cause,
+                ..
             } => {
                 let number = match *payload {
                     Payload::Data(seq) => seq as f64,
@@ -349,6 +351,9 @@ impl Observer for Recorder {
                 segment,
                 arrived: false,
             } => self.push(now, "empty_ack", segment.seq as f64, ""),
+            Event::Transport(event) => {
+                self.push(now, event.name(), event.value() as f64, event.detail());
+            }
             Event::AckSent(_)
             | Event::EmptyAck { .. }
             | Event::Entered { .. }

@@ -30,6 +30,7 @@ pub(super) const NS2: Profile = Profile {
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         empty_acks: false,
+        pacing: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
         newreno_timer: PartialAckTimer::First,
@@ -76,10 +77,10 @@ pub(super) const NS2: Profile = Profile {
     counts_picoseconds: false,
 };
 
-/// Today's standards.
+/// The RFCs to the letter. No widespread stack runs it: they have RACK, tail loss probes and a smaller minimum RTO.
 pub(super) const RFC: Profile = Profile {
     name: "rfc",
-    summary: "RFC 5681, 6675, 6298, 3042, 6928, 7323, 2018 and 2883",
+    summary: "the RFCs to the letter (5681, 6675, 6298, 3042, 6928, 7323, 2018, 2883); no widespread stack runs it",
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,
@@ -92,6 +93,7 @@ pub(super) const RFC: Profile = Profile {
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
         empty_acks: false,
+        pacing: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,
         newreno_timer: PartialAckTimer::First,

@@ -38,11 +38,40 @@ pub(crate) trait LossRecovery {
     fn on_resend(&mut self, _core: &mut Core, _seq: Seq) {}
     /// The receiver's window is open, and this kind of recovery has not seen the ACK that said so.
     fn on_window_open(&mut self) {}
+    /// The gate of a pacer has opened for a burst that waits.
+    fn on_gate(&mut self, _core: &mut Core) {}
     /// Segments that were expected late are overdue by now: look again at what is lost.
     fn on_patience_over(&mut self, _core: &mut Core) {}
+    /// What it knows of the segments in flight, where it keeps a list of them.
+    fn tally(&self) -> Option<Tally> {
+        None
+    }
     /// The connection opened, or orders changed the window: look again whether
     /// something may be sent; or they said what became of a recovery.
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
+}
+
+/// What a recovery knows of the segments in flight, as struct tcp_info of Linux has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The state: open, disorder, CWR, recovery or loss, from 0.
+    pub state: u8,
+    /// Segments that are SACKed, taken for lost, and sent again and not known to have arrived.
+    pub sacked: u64,
+    /// See [`Self::sacked`].
+    pub lost: u64,
+    /// See [`Self::sacked`].
+    pub resent: u64,
+    /// How far segments may be out of order, in segments, and whether some were.
+    pub reordering: u64,
+    /// See [`Self::reordering`].
+    pub reordering_seen: bool,
+    /// Segments known to have arrived, and those that DSACKs have reported.
+    pub delivered: u64,
+    /// See [`Self::delivered`].
+    pub dsacked: u64,
+    /// Least RTT in microseconds, once there is a sample.
+    pub min_rtt: Option<u64>,
 }
 
 /// What a kind of recovery is called, and what goes with it.
@@ -61,6 +90,9 @@ pub(crate) struct RecoveryInfo {
     pub(crate) always_has_pipe: bool,
     /// It tells the congestion controller itself when an idle time ends.
     pub(crate) tells_idle_end: bool,
+    /// It asks at the start of each burst whether the pacer lets it leave, and leaves the window to a controller that
+    /// sets it by itself.
+    pub(crate) asks_for_bursts: bool,
     /// In fast recovery it looks again when a segment that was expected late is overdue.
     pub(crate) waits_for_overdue: bool,
 }
@@ -81,6 +113,7 @@ impl RecoveryInfo {
             refuses_classifiers: None,
             always_has_pipe: false,
             tells_idle_end: false,
+            asks_for_bursts: false,
             waits_for_overdue: false,
         }
     }
@@ -209,10 +242,25 @@ macro_rules! recoveries {
                 }
             }
 
+            #[cold]
+            pub(crate) fn on_gate(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$variant(r) => r.on_gate(core),)+
+                    Self::$other(r) => r.on_gate(core),
+                }
+            }
+
             pub(crate) fn on_patience_over(&mut self, core: &mut Core) {
                 match self {
                     $(Self::$variant(r) => r.on_patience_over(core),)+
                     Self::$other(r) => r.on_patience_over(core),
+                }
+            }
+
+            pub(crate) fn tally(&self) -> Option<Tally> {
+                match self {
+                    $(Self::$variant(r) => r.tally(),)+
+                    Self::$other(r) => r.tally(),
                 }
             }
 

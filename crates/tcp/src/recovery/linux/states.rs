@@ -17,6 +17,9 @@ impl Linux {
         log: &mut impl Log,
     ) {
         let una = self.board.una;
+        if news.congested {
+            self.undo.ssthresh = None;
+        }
         if self.state == Ca::Open {
             self.undo.first_resent = None;
         } else if una >= self.high {
@@ -39,7 +42,7 @@ impl Linux {
                     return;
                 }
                 if self.try_undo_dsack(core, log) {
-                    self.try_to_open();
+                    self.try_to_open(core, false, log);
                 }
                 self.find_losses(core, news);
                 if self.state != Ca::Recovery {
@@ -76,10 +79,13 @@ impl Linux {
         }
         self.find_losses(core, news);
         if self.board.lost_out == 0 {
-            self.try_to_open();
+            self.try_to_open(core, news.congested, log);
             return false;
         }
         self.enter_recovery(core, log);
+        if news.congested {
+            self.undo.ssthresh = None;
+        }
         true
     }
 
@@ -138,7 +144,7 @@ impl Linux {
 
     /// tcp_end_cwnd_reduction().
     pub(super) fn end_reduction(&mut self, core: &mut Core, log: &mut impl Log) {
-        if self.state == Ca::Cwr || self.undo.marker.is_some() {
+        if !core.controls() && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
             self.stamp_window(core);
             core.set_cwnd(core.ssthresh(), Author::Recovery, log);
         }
@@ -154,7 +160,7 @@ impl Linux {
 
     /// tcp_cwnd_reduction().
     pub(super) fn reduce(&mut self, core: &mut Core, ack: Delivery, log: &mut impl Log) {
-        if self.keeps_window {
+        if self.keeps_window || core.controls() {
             return;
         }
         let ssthresh = core.ssthresh() as u64;
@@ -205,6 +211,9 @@ impl Linux {
         core.tell_timeout();
         self.keeps_window = false;
         self.state = Ca::Loss;
+        if core.controls() {
+            core.control_loss(self.inside());
+        }
         self.high = self.board.nxt();
         self.probe = None;
         self.frto = is_new || self.timeouts > 0;
@@ -281,8 +290,12 @@ impl Linux {
             } else {
                 Author::Recovery
             };
-            let cwnd = core.cwnd().max(self.undo.cwnd as f64);
-            core.set_cwnd(cwnd, by, log);
+            if core.controls() {
+                core.control_undo(self.inside());
+            } else {
+                let cwnd = core.cwnd().max(self.undo.cwnd as f64);
+                core.set_cwnd(cwnd, by, log);
+            }
             if ssthresh > core.ssthresh() {
                 core.set_ssthresh(ssthresh, by, log);
             }
@@ -357,12 +370,25 @@ impl Linux {
     }
 
     /// tcp_try_to_open().
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, core: &mut Core, congested: bool, log: &mut impl Log) {
         if !self.board.any_resent() {
             self.undo.first_resent = None;
         }
+        if congested {
+            self.enter_cwr(core, log);
+        }
         if self.state != Ca::Cwr {
             self.keep_open();
+        }
+    }
+
+    /// tcp_enter_cwr(): the receiver tells of congestion.
+    fn enter_cwr(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.undo.ssthresh = None;
+        if self.state < Ca::Cwr {
+            self.undo.marker = None;
+            self.begin_reduction(core, Author::Recovery, log);
+            self.state = Ca::Cwr;
         }
     }
 

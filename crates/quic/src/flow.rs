@@ -1,0 +1,185 @@
+//! What a flow over QUIC is made of.
+
+use std::net::SocketAddrV4;
+
+use midflight_sim::{DataConfig, End, Stack};
+use midflight_units::Duration;
+
+/// The port of servers: HTTP/3's.
+pub const PORT: u16 = 443;
+
+/// Bytes of data that count as a packet: those of a full packet of 1200 bytes, less its header (a byte of flags,
+/// a connection identifier of 8, a packet number of 2), the header of a STREAM frame (1 + 1 + 4) and the tag of 16.
+pub const SEGMENT_BYTES: u32 = 1200 - 11 - 6 - 16;
+
+/// A stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicStack {
+    /// quinn-proto.
+    Quinn,
+}
+
+/// A congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// CUBIC.
+    Cubic,
+    /// BBR.
+    Bbr,
+    /// NewReno.
+    NewReno,
+}
+
+impl Congestion {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cubic, Self::Bbr, Self::NewReno];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::NewReno => "newreno",
+        }
+    }
+
+    /// The one of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// Why a flow cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The stack is not built in.
+    #[error("midflight was built without it (its feature \"{0}\"); expected a build with it, or another stack")]
+    NotBuilt(&'static str),
+    /// Its TLS cannot be set up.
+    #[error("its TLS cannot be set up: {0}")]
+    Broken(String),
+    /// The stack has not got that.
+    #[error("the stack \"{stack}\" has no {what}; expected {accepted}")]
+    Unknown {
+        /// The stack.
+        stack: &'static str,
+        /// What was asked for.
+        what: String,
+        /// What it has.
+        accepted: String,
+    },
+}
+
+impl QuicStack {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Quinn];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quinn => "quinn",
+        }
+    }
+
+    /// What it is a version of.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::Quinn => "quinn-proto 0.11.19",
+        }
+    }
+
+    /// Whether it is built in.
+    pub fn is_built(self) -> bool {
+        match self {
+            Self::Quinn => cfg!(feature = "quinn"),
+        }
+    }
+
+    /// Its congestion controllers, the usual one first.
+    pub fn congestion(self) -> &'static [Congestion] {
+        match self {
+            Self::Quinn => &[Congestion::Cubic, Congestion::NewReno, Congestion::Bbr],
+        }
+    }
+}
+
+/// A flow over QUIC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Whose code it runs.
+    pub stack: QuicStack,
+    /// Its congestion controller, at both ends.
+    pub congestion: Congestion,
+    /// Real TLS 1.3; otherwise packets are not encrypted, and have the same sizes.
+    pub tls: bool,
+    /// A connection without packets is over after so long; the stack's own value if there is none.
+    pub idle: Option<Duration>,
+    /// How many streams carry the data, in equal shares.
+    pub streams: u64,
+    /// The client knows that its address is another, and migrates; otherwise the server finds out.
+    pub migrates: bool,
+    /// The end that sends the data.
+    pub sender: End,
+    /// How many bytes; none for no end.
+    pub total: Option<u64>,
+    /// Seed of every random source.
+    pub seed: [u8; 32],
+    /// Where the client is at first.
+    pub client: SocketAddrV4,
+    /// Where the server is.
+    pub server: SocketAddrV4,
+}
+
+impl Flow {
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn check(&self) -> Result<(), Refused> {
+        let stack = self.stack;
+        if !stack.is_built() {
+            return Err(Refused::NotBuilt(stack.name()));
+        }
+        if self.tls && !cfg!(feature = "tls") {
+            return Err(Refused::NotBuilt("tls"));
+        }
+        if !stack.congestion().contains(&self.congestion) {
+            let names = stack.congestion().iter().map(|one| one.name());
+            return Err(Refused::Unknown {
+                stack: stack.name(),
+                what: format!("congestion control \"{}\"", self.congestion.name()),
+                accepted: names.collect::<Vec<_>>().join(", "),
+            });
+        }
+        Ok(())
+    }
+
+    /// What the simulator has to know of its data.
+    pub fn data(&self) -> DataConfig {
+        DataConfig {
+            sender: self.sender,
+            segment_bytes: SEGMENT_BYTES,
+            total: self.total,
+        }
+    }
+
+    /// Its ends: client and server.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn ends(&self) -> Result<[Box<dyn Stack>; 2], Refused> {
+        self.check()?;
+        match self.stack {
+            #[cfg(feature = "quinn")]
+            QuicStack::Quinn => {
+                let end = |side| match crate::quinn::Driver::new(self, side) {
+                    Ok(end) => Ok(Box::new(end) as Box<dyn Stack>),
+                    Err(why) => Err(Refused::Broken(why)),
+                };
+                Ok([end(End::Client)?, end(End::Server)?])
+            }
+            #[cfg(not(feature = "quinn"))]
+            QuicStack::Quinn => Err(Refused::NotBuilt("quinn")),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What is heard of a stack while it works: the packets that it encrypts and decrypts, what it says to its
+//! congestion controller, and a few of its own messages.
+//!
+//! A stack is used as it is published. It takes a cryptography and a congestion controller from outside, and
+//! says what it does through `tracing`: those are the places where one can listen. Each call into a
+//! stack ends before the next one begins, on the same thread, so what is heard lies with the thread.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
+use tracing_core::callsite::rebuild_interest_cache;
+use tracing_core::field::{Field, Visit};
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_core::subscriber::Interest;
+use tracing_core::{dispatcher, Dispatch, Event, Metadata, Subscriber};
+
+use crate::frames::{Frame, Frames};
+
+/// Something heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// A packet behind the handshake is about to be encrypted, or has been decrypted.
+    Packet {
+        sent: bool,
+        number: u64,
+        frames: SmallVec<[HeardFrame; 2]>,
+    },
+    /// Losses, as the congestion controller is told of them.
+    Lost {
+        sent: std::time::Instant,
+        persistent: bool,
+    },
+    /// The controller has another window, or is another one.
+    Window { bytes: u64, by: WindowChange },
+    /// What the stack has said.
+    Said(Message),
+    /// A line of a key log.
+    #[cfg_attr(
+        not(feature = "tls"),
+        allow(dead_code, reason = "only TLS has secrets")
+    )]
+    Secret(String),
+}
+
+/// A frame of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HeardFrame {
+    Stream {
+        id: u64,
+        offset: u64,
+        length: u64,
+    },
+    /// From the highest range down.
+    Ack(SmallVec<[(u64, u64); 4]>),
+    PathChallenge,
+    PathResponse,
+}
+
+/// Notes a packet with what its payload says.
+pub(crate) fn hear_packet(sent: bool, number: u64, payload: &[u8]) {
+    let known = |frame| match frame {
+        Frame::Stream { id, offset, length } => Some(HeardFrame::Stream { id, offset, length }),
+        Frame::Ack(ranges) => Some(HeardFrame::Ack(ranges.collect())),
+        Frame::PathChallenge => Some(HeardFrame::PathChallenge),
+        Frame::PathResponse => Some(HeardFrame::PathResponse),
+        Frame::Eliciting | Frame::Other => None,
+    };
+    let frames = Frames::new(payload).filter_map(known).collect();
+    hear(Heard::Packet {
+        sent,
+        number,
+        frames,
+    });
+}
+
+/// Why a window is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WindowChange {
+    New,
+    Acked,
+    Lost,
+}
+
+/// Messages of a stack that say what cannot be seen otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    ProbeTimeout,
+    AmplificationLimit,
+    Migration,
+    Validated,
+    ValidationFailed,
+}
+
+impl Message {
+    /// Messages by how they begin.
+    const ALL: [(&'static str, Self); 5] = [
+        ("PTO fired", Self::ProbeTimeout),
+        ("blocked by anti-amplification", Self::AmplificationLimit),
+        ("migration initiated", Self::Migration),
+        ("new path validated", Self::Validated),
+        ("path validation failed", Self::ValidationFailed),
+    ];
+
+    fn of(text: &str) -> Option<Self> {
+        let begins = |(beginning, _): &&(&str, Self)| text.starts_with(beginning);
+        Self::ALL.iter().find(begins).map(|(_, message)| *message)
+    }
+}
+
+thread_local! {
+    static HEARD: RefCell<Vec<Heard>> = const { RefCell::new(Vec::new()) };
+    static RANDOM: Cell<(u64, [u8; 32])> = const { Cell::new((0, [0; 32])) };
+}
+
+/// Notes something that is heard.
+pub(crate) fn hear(what: Heard) {
+    HEARD.with_borrow_mut(|heard| heard.push(what));
+}
+
+/// Random bytes for a stack: the n-th that it asks for under a seed.
+#[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "only TLS asks here"))]
+pub(crate) fn random(bytes: &mut [u8]) {
+    let (asked, seed) = RANDOM.get();
+    RANDOM.set((asked + 1, seed));
+    let mut drawn = blake3::Hasher::new_keyed(&seed);
+    drawn.update(&asked.to_le_bytes());
+    drawn.finalize_xof().fill(bytes);
+}
+
+/// Calls a stack, listens, and gives what was heard behind what `heard` has. `random` is how often it has asked
+/// for random bytes, and their seed.
+pub(crate) fn listen<T>(
+    random: &mut (u64, [u8; 32]),
+    heard: &mut Vec<Heard>,
+    call: impl FnOnce() -> T,
+) -> T {
+    static DISPATCH: OnceLock<Dispatch> = OnceLock::new();
+    let dispatch = DISPATCH.get_or_init(|| Dispatch::new(Listener));
+    HEARD.with_borrow_mut(Vec::clear);
+    RANDOM.set(*random);
+    let result = dispatcher::with_default(dispatch, || {
+        let result = call();
+        // Asks the listener of this thread, so not later.
+        if LEARNED.swap(false, Ordering::Relaxed) {
+            rebuild_interest_cache();
+        }
+        result
+    });
+    *random = RANDOM.get();
+    HEARD.with_borrow_mut(|new| heard.append(new));
+    result
+}
+
+/// Modules in whose messages something may matter.
+const MODULES: [&str; 2] = ["quinn_proto::connection", "noq_proto::connection"];
+/// Lines of a module that are told apart.
+const LINES: usize = 1 << 14;
+
+/// Listens to the messages that matter. A message is known by its text only, and a line of a module always
+/// says the same: what it says is looked at once, and a line that says nothing of matter is not asked again.
+struct Listener;
+
+/// Of each line of each module, by what is known of it: nothing, that it matters, or that it does not.
+static KNOWN: [[AtomicU8; LINES]; 2] = [const { [const { AtomicU8::new(0) }; LINES] }; 2];
+const MATTERS: u8 = 1;
+const IDLE: u8 = 2;
+/// Another line is known not to matter.
+static LEARNED: AtomicBool = AtomicBool::new(false);
+
+fn known(metadata: &Metadata<'_>) -> Option<&'static AtomicU8> {
+    let module = MODULES.iter().position(|name| *name == metadata.target())?;
+    KNOWN[module].get(metadata.line()? as usize)
+}
+
+impl Subscriber for Listener {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match known(metadata).map(|known| known.load(Ordering::Relaxed)) {
+            Some(0 | MATTERS) if metadata.is_event() => Interest::always(),
+            _ => Interest::never(),
+        }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && known(metadata).is_some()
+    }
+
+    fn new_span(&self, _span: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        struct Saying(Option<Message>);
+        impl Visit for Saying {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                if field.name() == "message" {
+                    self.0 = Message::of(&format!("{value:?}"));
+                }
+            }
+        }
+        let mut saying = Saying(None);
+        event.record(&mut saying);
+        if let Some(message) = saying.0 {
+            hear(Heard::Said(message));
+        }
+        let learned = if saying.0.is_some() { MATTERS } else { IDLE };
+        if let Some(known) = known(event.metadata()) {
+            let before = known.swap(learned, Ordering::Relaxed);
+            if before != learned && learned == IDLE {
+                LEARNED.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
+}

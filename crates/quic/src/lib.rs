@@ -1,0 +1,24 @@
+//! Real QUIC stacks as ends of a flow in the simulator: unmodified, in virtual time, with every random
+//! source pinned by a seed.
+//!
+//! A stack takes datagrams and the time, and gives datagrams and the next timeout. The driver puts its
+//! packets into datagrams of IPv4 and UDP, opens its streams, and tells the simulator what is heard of it
+//! ([`midflight_sim::Report`]): which bytes of the flow's data a datagram has, which are acknowledged, when a
+//! probe timeout fires, what becomes of a path. All of it is read where a stack lets others in: the
+//! cryptography, the congestion controller and its messages.
+
+mod flow;
+#[cfg(feature = "quinn")]
+mod frames;
+#[cfg(feature = "quinn")]
+mod hearing;
+#[cfg(feature = "quinn")]
+mod ip;
+#[cfg(feature = "quinn")]
+mod ledger;
+#[cfg(feature = "quinn")]
+mod quinn;
+#[cfg(all(feature = "tls", feature = "quinn"))]
+mod tls;
+
+pub use flow::{Congestion, Flow, QuicStack, Refused, PORT, SEGMENT_BYTES};

@@ -1,0 +1,142 @@
+//! The stack's congestion controllers, listened to.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::proto::congestion::{
+    BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
+use super::proto::RttEstimator;
+use crate::flow::Congestion;
+use crate::hearing::{hear, Heard, WindowChange};
+
+/// Makes controllers that are listened to.
+pub(super) struct Listened {
+    inner: Arc<dyn ControllerFactory + Send + Sync>,
+    congestion: Congestion,
+}
+
+impl Listened {
+    pub(super) fn new(congestion: Congestion) -> Self {
+        let inner: Arc<dyn ControllerFactory + Send + Sync> = match congestion {
+            Congestion::Cubic => Arc::new(CubicConfig::default()),
+            Congestion::NewReno => Arc::new(NewRenoConfig::default()),
+            Congestion::Bbr => Arc::new(BbrConfig::default()),
+        };
+        Self { inner, congestion }
+    }
+}
+
+impl ControllerFactory for Listened {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let inner = Arc::clone(&self.inner).build(now, current_mtu);
+        let controller = Listening {
+            inner,
+            congestion: self.congestion,
+            told: 0,
+        };
+        Box::new(controller.telling(WindowChange::New))
+    }
+}
+
+/// A controller that says when its window is another.
+struct Listening {
+    inner: Box<dyn Controller>,
+    congestion: Congestion,
+    told: u64,
+}
+
+impl Listening {
+    fn telling(mut self, by: WindowChange) -> Self {
+        self.tell(by);
+        self
+    }
+
+    fn tell(&mut self, by: WindowChange) {
+        let bytes = self.inner.window();
+        if self.told != bytes {
+            self.told = bytes;
+            hear(Heard::Window { bytes, by });
+        }
+    }
+}
+
+impl Controller for Listening {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        self.inner.on_sent(now, bytes, last_packet_number);
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        self.inner
+            .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+        self.tell(WindowChange::Acked);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        hear(Heard::Lost {
+            sent,
+            persistent: is_persistent_congestion,
+        });
+        self.inner
+            .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
+        self.tell(WindowChange::Lost);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.inner.on_mtu_update(new_mtu);
+        self.tell(WindowChange::New);
+    }
+
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    /// BBR's pacing rate is the one thing that its generator, which cannot be seeded, has a say in; the stack
+    /// paces by its window (`pacing.rs`), so it is no part of what happens.
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = self.inner.metrics();
+        if self.congestion == Congestion::Bbr {
+            metrics.pacing_rate = None;
+        }
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(Self {
+            inner: self.inner.clone_box(),
+            ..*self
+        })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.inner.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self.inner.into_any()
+    }
+}

@@ -1,0 +1,189 @@
+//! A download over a link of the simulator.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use midflight_quic::{Congestion, Flow, QuicStack, PORT, SEGMENT_BYTES};
+use midflight_sim::{
+    Action, Digest, End, Event, FlowId, LinkConfig, NodeId, Observer, StackConfig, TransportEvent,
+    World, WorldConfig,
+};
+use midflight_tcp::SenderEvent;
+use midflight_units::{Duration, Instant, Rate};
+
+const SERVER: NodeId = NodeId(0);
+const CLIENT: NodeId = NodeId(1);
+const BYTES: u64 = 3_000_000;
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    sent: u64,
+    rexmits: u64,
+    dropped: u64,
+    acked: u64,
+    finished: Option<Instant>,
+    timeouts: u64,
+    cwnd: f64,
+    rtt: Option<Duration>,
+    events: Vec<(u64, &'static str)>,
+    bytes: blake3::Hasher,
+}
+
+impl Observer for Seen {
+    fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
+        match event {
+            Event::Sent(segment) => {
+                self.sent += 1;
+                self.rexmits += u64::from(segment.retransmission);
+            }
+            Event::AckArrived(ack) if ack.ack > self.acked => {
+                self.acked = ack.ack;
+                if ack.ack > BYTES.div_ceil(SEGMENT_BYTES.into()) {
+                    self.finished.get_or_insert(now);
+                }
+            }
+            Event::Dropped { .. } => self.dropped += 1,
+            Event::DatagramSent(datagram) => {
+                self.bytes.update(&datagram.bytes);
+            }
+            Event::Sender(SenderEvent::Timeout(_)) => self.timeouts += 1,
+            Event::Sender(SenderEvent::Cwnd { to, .. }) => self.cwnd = *to,
+            Event::Sender(SenderEvent::RttSample(rtt)) => {
+                self.rtt.get_or_insert(*rtt);
+            }
+            Event::Transport(event) if !matches!(event, TransportEvent::Lost { .. }) => {
+                self.events.push((now.as_nanos() / 1_000_000, event.name()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn flow(congestion: Congestion) -> Flow {
+    Flow {
+        stack: QuicStack::Quinn,
+        congestion,
+        tls: false,
+        idle: None,
+        streams: 1,
+        migrates: true,
+        sender: End::Server,
+        total: Some(BYTES),
+        seed: [7; 32],
+        client: SocketAddrV4::new(Ipv4Addr::new(10, 1, 0, 1), 50_000),
+        server: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), PORT),
+    }
+}
+
+/// A run; `gap` is a time without the link from 1 s on, after which the client has another address.
+fn run(flow: &Flow, gap: Option<u64>) -> (Digest, Seen) {
+    let link = |name: &'static str, ends, limit| {
+        let mut link = LinkConfig::new(
+            name,
+            ends,
+            Rate::from_mbps(6),
+            Duration::from_millis(20),
+            Some(limit),
+        );
+        (link.may_break, link.may_return) = (true, true);
+        link
+    };
+    let links = vec![
+        link("down", (SERVER, CLIENT), 60),
+        link("up", (CLIENT, SERVER), 60),
+    ];
+    let [down, up] = [0, 1].map(World::<()>::link_id);
+    let routes = [(SERVER, CLIENT, down), (CLIENT, SERVER, up)];
+    let other = SocketAddrV4::new(Ipv4Addr::new(10, 2, 0, 1), 50_000);
+    let config = WorldConfig {
+        nodes: 2,
+        links,
+        routes: &routes,
+        stacks: vec![StackConfig {
+            nodes: [CLIENT, SERVER],
+            ends: flow.ends().unwrap_or_else(|e| panic!("{e}")),
+            addresses: vec![(flow.client, CLIENT), (other, CLIENT)],
+            data: Some(flow.data()),
+        }],
+        ..WorldConfig::default()
+    };
+    let observer = (Digest::default(), Seen::default());
+    let mut world = World::new(config, observer).unwrap_or_else(|e| panic!("{e}"));
+    let id = world.stack_id(0);
+    let mut plan = vec![(at(10), Action::Open(id))];
+    if let Some(gap) = gap {
+        let (begins, ends) = (at(1000), at(1000 + gap));
+        plan.extend([down, up].map(|link| (begins, Action::Down(link))));
+        plan.extend([down, up].map(|link| (ends, Action::Up(link))));
+        plan.push((ends, Action::Address(id, 1)));
+    }
+    for (at, action) in plan {
+        world.schedule(at, action).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let ran = world.run_before(at(40_000));
+    ran.unwrap_or_else(|e| panic!("{e}"));
+    world.into_observer()
+}
+
+#[test]
+fn a_download_takes_what_the_link_takes() {
+    for congestion in [Congestion::Cubic, Congestion::NewReno, Congestion::Bbr] {
+        let (_, seen) = run(&flow(congestion), None);
+        let finished = seen.finished.unwrap_or_else(|| panic!("{seen:?}"));
+        let seconds = finished.as_nanos() as f64 / 1e9;
+        // 3 MB at 6 Mbit/s with headers.
+        assert!((4.0..6.0).contains(&seconds), "{seconds}");
+        assert_eq!(seen.acked, 1 + BYTES.div_ceil(SEGMENT_BYTES.into()));
+        let least = BYTES / 1180;
+        assert!(
+            seen.sent - seen.rexmits >= least && seen.sent < 2 * least,
+            "{seen:?}"
+        );
+        let rtt = seen.rtt.unwrap_or_else(|| panic!("{seen:?}"));
+        assert!(rtt >= Duration::from_millis(40) && rtt < Duration::from_millis(80));
+        assert!(seen.dropped > 0 && seen.rexmits > 0, "{seen:?}");
+        assert_eq!(seen.events[0].1, "established");
+    }
+}
+
+#[test]
+fn two_runs_are_equal_to_the_byte_and_another_seed_is_another_run() {
+    for congestion in [Congestion::Cubic, Congestion::NewReno, Congestion::Bbr] {
+        let of = |flow: &Flow| {
+            let (digest, seen) = run(flow, Some(500));
+            (digest, seen.bytes.finalize())
+        };
+        for tls in [false, true] {
+            let flow = Flow {
+                tls,
+                ..flow(congestion)
+            };
+            let first = of(&flow);
+            assert_eq!(first, of(&flow));
+            let seed = [8; 32];
+            assert_ne!(first.1, of(&Flow { seed, ..flow }).1);
+        }
+    }
+}
+
+#[test]
+fn a_client_migrates_and_its_path_is_validated() {
+    let (_, seen) = run(&flow(Congestion::Cubic), Some(500));
+    let names: Vec<&str> = seen.events.iter().map(|(_, name)| *name).collect();
+    let expected = ["established", "migrates", "migrated", "path_challenge"];
+    assert!(names.starts_with(&expected), "{:?}", seen.events);
+    assert!(names.contains(&"path_validated"), "{:?}", seen.events);
+    assert!(seen.timeouts > 0 && seen.finished.is_some(), "{seen:?}");
+    // The client sends at once, and the server hears of it one way later.
+    assert_eq!(seen.events[1].0, 1500);
+    assert!(
+        (1520..1530).contains(&seen.events[2].0),
+        "{:?}",
+        seen.events
+    );
+    println!("{:?}", seen.events);
+}

@@ -1,0 +1,259 @@
+//! Flows over QUIC: what a scenario says of them, and the addresses of their clients.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+
+use midflight_quic::{Congestion, Flow as QuicConfig, QuicStack, PORT, SEGMENT_BYTES};
+use midflight_sim::{Action, End, NodeId};
+use midflight_units::{Duration, Seq};
+
+use super::file::{Direction, FlowFile, Migration, Rebind};
+use super::plan::{problem, Flow, Plan, Problem, PLAIN};
+use super::written::Size;
+use crate::network::cell::Map;
+use crate::quic::QuicSetup;
+use crate::setup::{flow_id, Timeline};
+
+/// Most streams: as many as stacks allow each other at once by default.
+const MOST_STREAMS: u64 = 100;
+/// Port of the first flow's client.
+const FIRST_PORT: u16 = 49_152;
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// What a scenario says of a flow over QUIC.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct QuicFlow {
+    stack: QuicStack,
+    congestion: Congestion,
+    tls: bool,
+    idle: Option<Duration>,
+    streams: u64,
+    migrates: bool,
+    sends_up: bool,
+    total: Option<u64>,
+}
+
+impl QuicFlow {
+    /// What the entry of a flow says, if it is over QUIC.
+    pub(super) fn new(key: &str, flow: &FlowFile) -> Result<Option<Self>, Problem> {
+        let at = |part: &str| format!("{key}.{part}");
+        let Some(stack) = flow.stack.quic() else {
+            let given = [
+                ("cc", flow.cc.is_some()),
+                ("idle", flow.idle.is_some()),
+                ("streams", flow.streams.is_some()),
+                ("tls", flow.tls.is_some()),
+                ("migration", flow.migration.is_some()),
+            ];
+            return match given.iter().find(|(_, given)| *given) {
+                None => Ok(None),
+                Some((part, _)) => problem(
+                    at(part),
+                    format!(
+                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\", or a flow without it",
+                        flow.stack.name()
+                    ),
+                ),
+            };
+        };
+        if !stack.is_built() {
+            let name = stack.name();
+            let why = format!("the stack \"{name}\" is not built in; expected \"midflight\" or \"linux\", or a build of midflight with the feature {name}");
+            return problem(at("stack"), why);
+        }
+        let not_ours = |part: &str, what: &str| {
+            let name = stack.name();
+            let why = format!("{what} of the simulator's own sender, and this flow's stack is \"{name}\"; expected the flow without it");
+            problem(at(part), why)
+        };
+        if flow.scheme != PLAIN {
+            return not_ours("scheme", &format!("\"{}\" is a scheme", flow.scheme));
+        }
+        if let Some((name, _)) = flow.set.first_key_value() {
+            return not_ours(&format!("set.{name}"), "this is a setting");
+        }
+        if flow.start_notice {
+            return not_ours("start_notice", "a notice is for a policy");
+        }
+        let known = stack.congestion();
+        let congestion = match &flow.cc {
+            None => known.first().copied(),
+            Some(name) => known.iter().copied().find(|one| one.name() == name),
+        };
+        let Some(congestion) = congestion else {
+            let names: Vec<&str> = known.iter().map(|one| one.name()).collect();
+            let why = format!(
+                "\"{}\" is no congestion control of the stack \"{}\"; expected {}",
+                flow.cc.as_deref().unwrap_or_default(),
+                stack.name(),
+                names.join(", ")
+            );
+            return problem(at("cc"), why);
+        };
+        let streams = flow.streams.unwrap_or(1);
+        if !(1..=MOST_STREAMS).contains(&streams) {
+            let why = format!("{streams} is out of range; expected 1 to {MOST_STREAMS}");
+            return problem(at("streams"), why);
+        }
+        let idle = flow.idle.as_ref().map(|idle| idle.value);
+        if idle.is_some_and(|idle| idle < Duration::from_millis(1)) {
+            let why = "a connection that is over after less than 1 ms cannot begin; expected a longer time";
+            return problem(at("idle"), why);
+        }
+        let of = Self {
+            stack,
+            congestion,
+            tls: flow.tls.unwrap_or(false),
+            idle,
+            streams,
+            migrates: flow.migration.unwrap_or_default() == Migration::Active,
+            sends_up: flow.direction == Direction::Up,
+            total: match flow.size.value {
+                Size::Unlimited => None,
+                Size::Bytes(bytes) => Some(bytes),
+                Size::Packets(packets) => Some(packets * u64::from(SEGMENT_BYTES)),
+            },
+        };
+        let anywhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+        if let Err(refused) = of.config([0; 32], anywhere).check() {
+            return problem(at("tls"), refused.to_string());
+        }
+        Ok(Some(of))
+    }
+
+    /// What stands where other flows have their scheme.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.stack.name(), self.congestion.name())
+    }
+
+    /// One past its last packet.
+    pub(super) fn end(&self) -> Option<Seq> {
+        let total = self.total?;
+        Some(1 + total.div_ceil(SEGMENT_BYTES.into()))
+    }
+
+    fn config(&self, seed: [u8; 32], client: SocketAddrV4) -> QuicConfig {
+        QuicConfig {
+            stack: self.stack,
+            congestion: self.congestion,
+            tls: self.tls,
+            idle: self.idle,
+            streams: self.streams,
+            migrates: self.migrates,
+            sender: if self.sends_up {
+                End::Client
+            } else {
+                End::Server
+            },
+            total: self.total,
+            seed,
+            client,
+            server: SocketAddrV4::new(SERVER, PORT),
+        }
+    }
+}
+
+/// The addresses that a client has in turn.
+struct Addresses {
+    all: Vec<(SocketAddrV4, NodeId)>,
+    /// For each handoff, the number of the address from then on, if it is another.
+    then: Vec<Option<u16>>,
+}
+
+impl Plan {
+    /// Whether a flow over QUIC may get another address by a handoff.
+    pub(super) fn has_host_nodes(&self) -> bool {
+        let is_moving = |flow: &Flow| flow.quic.is_some() && flow.on.is_none();
+        let rebinds = || self.moves.iter().any(|step| step.rebind == Rebind::Address);
+        self.flows.iter().any(is_moving) && rebinds()
+    }
+
+    /// The address of a flow's client on a link. What is sent there takes that link, whatever the node does.
+    fn address_on(&self, number: usize, link: usize) -> (Ipv4Addr, NodeId) {
+        let map = Map::of_links(self.access.len());
+        let [high, low] = (number as u16 + 1).to_be_bytes();
+        let ip = Ipv4Addr::new(10, 1 + link as u8, high, low);
+        match self.flows[number].on {
+            Some(_) => (ip, map.interface(link)),
+            None if self.has_host_nodes() => (ip, map.host(link)),
+            None => (ip, map.mobile()),
+        }
+    }
+
+    /// An address that outlives a change of links belongs to no link: what is sent there takes the node's route,
+    /// as under Mobile IP.
+    fn home_address(&self, number: usize, epoch: usize) -> (Ipv4Addr, NodeId) {
+        let [high, low] = (number as u16 + 1).to_be_bytes();
+        let ip = Ipv4Addr::new(172, 16 + (epoch % 16) as u8, high, low);
+        (ip, Map::of_links(self.access.len()).mobile())
+    }
+
+    fn addresses(&self, number: usize) -> Addresses {
+        let flow = &self.flows[number];
+        let mut port = FIRST_PORT + (number % 10_000) as u16;
+        if let Some(link) = flow.on {
+            let (ip, node) = self.address_on(number, link);
+            return Addresses {
+                all: vec![(SocketAddrV4::new(ip, port), node)],
+                then: vec![None; self.moves.len()],
+            };
+        }
+        // Up to the next handoff that changes the whole address.
+        let epoch = |epoch: usize, link: usize, later: &[super::plan::PlannedHandoff]| {
+            let stays = later
+                .iter()
+                .take_while(|step| step.rebind != Rebind::Address);
+            let outlives = stays.into_iter().any(|step| step.to != step.from);
+            if outlives {
+                self.home_address(number, epoch)
+            } else {
+                self.address_on(number, link)
+            }
+        };
+        let (mut ip, mut node) = epoch(0, self.start, &self.moves);
+        let mut all = vec![(SocketAddrV4::new(ip, port), node)];
+        let mut then = Vec::with_capacity(self.moves.len());
+        let mut epochs = 0;
+        for (place, step) in self.moves.iter().enumerate() {
+            match step.rebind {
+                Rebind::None => {
+                    then.push(None);
+                    continue;
+                }
+                Rebind::Port => port = port.checked_add(1).unwrap_or(FIRST_PORT),
+                Rebind::Address => {
+                    epochs += 1;
+                    (ip, node) = epoch(epochs, step.to, &self.moves[place + 1..]);
+                }
+            }
+            let address = (SocketAddrV4::new(ip, port), node);
+            let known = all.iter().position(|one| *one == address);
+            then.push(Some(known.unwrap_or(all.len()) as u16));
+            if known.is_none() {
+                all.push(address);
+            }
+        }
+        Addresses { all, then }
+    }
+
+    /// What a flow over QUIC is made of in a run.
+    pub(super) fn quic_setup(&self, number: usize, run: u64) -> Option<Arc<QuicSetup>> {
+        let flow = &self.flows[number];
+        let quic = flow.quic.as_ref()?;
+        let addresses = self.addresses(number).all;
+        let text = format!("midflight quic {} {run} {}", self.file.seed, flow.name);
+        let seed = *blake3::hash(text.as_bytes()).as_bytes();
+        let flow = quic.config(seed, addresses[0].0);
+        Some(Arc::new(QuicSetup { flow, addresses }))
+    }
+
+    /// The new addresses at handoffs: when each is complete, of which flow.
+    pub(super) fn readdress(&self, timeline: &mut Timeline, place: usize) {
+        for (number, _) in self.moving().filter(|(_, flow)| flow.quic.is_some()) {
+            if let Some(address) = self.addresses(number).then[place] {
+                let action = Action::Address(flow_id(number as u32), address);
+                timeline.act(self.moves[place].make(), action);
+            }
+        }
+    }
+}

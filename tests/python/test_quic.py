@@ -1,0 +1,225 @@
+"""Flows over QUIC: the stack itself runs, twice alike, and is measured as TCP is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import MidflightError, Scenario
+from midflight.cli import main
+
+QUINN = "flows.download.stack"
+TSHARK = shutil.which("tshark")
+
+
+def starter(**sets: Any) -> midflight.Plan:
+    values = {QUINN: "quinn", **{key.replace("__", "."): value for key, value in sets.items()}}
+    return Scenario.read("wifi-to-5g").plan(sets=values)
+
+
+def flow_of(plan: midflight.Plan) -> dict[str, Any]:
+    flows, _ = midflight.run_plans([plan])
+    return {name: flows.column(name)[0] for name in flows.column_names}
+
+
+@pytest.mark.parametrize("cc", ["cubic", "newreno", "bbr"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_two_runs_of_every_controller_are_equal(cc: str, tls: bool) -> None:
+    sets = {"flows__download__cc": cc, "flows__download__tls": tls, "handoffs__0__gap": "500 ms"}
+    first, again = (flow_of(starter(**sets)) for _ in range(2))
+    assert first == again
+    assert first["scheme"] == f"quinn-{cc}"
+    assert first["finished_ns"] is not None
+    # A packet has 1,167 bytes of data.
+    assert first["acked"] == -(-10_000_000 // 1167)
+    assert first["sent"] >= first["acked"] * 0.99
+    other = flow_of(starter(**sets, seed=2))
+    assert other["digest"] != first["digest"]
+
+
+def test_sizes_are_the_same_with_and_without_encryption() -> None:
+    plain, encrypted = (flow_of(starter(flows__download__tls=tls)) for tls in (False, True))
+    # The handshakes differ by some bytes; what comes after them does not.
+    assert abs(plain["duration_ns"] - encrypted["duration_ns"]) < 0.03 * plain["duration_ns"]
+
+
+def test_threads_and_forks_change_nothing() -> None:
+    at = [{"handoffs.0.at": f"{200 + 50 * i} ms", QUINN: "quinn"} for i in range(6)]
+    plans = [Scenario.read("wifi-to-5g").plan(sets=sets) for sets in at]
+    digests = [
+        midflight.run_plans(plans, threads=threads)[0].column("digest") for threads in (1, 3)
+    ]
+    assert digests[0] == digests[1]
+    assert len(set(digests[0])) == len(at)
+
+
+def test_a_handoff_without_another_address_is_no_migration() -> None:
+    events = {}
+    for rebind in ("address", "port", "none"):
+        trace = starter(handoffs__0__rebind=rebind).setup(0).trace()
+        rows = zip(trace.column("event"), trace.column("detail"), strict=True)
+        events[rebind] = [
+            row for row in rows if row[0] in ("migrates", "migrated", "path_validated")
+        ]
+    assert [name for name, _ in events["address"]] == ["migrates", "migrated", "path_validated"]
+    assert ("migrated", "port only") in events["port"]
+    assert events["none"] == []
+
+
+def test_a_new_address_has_a_new_window_and_another_port_keeps_it() -> None:
+    """RFC 9000 section 9.4; of quinn's window 12,000 bytes are left, which are ten packets."""
+    windows = {}
+    for rebind in ("address", "port"):
+        trace = starter(handoffs__0__rebind=rebind).setup(0).trace(only=["cwnd", "migrated"])
+        rows = [*zip(trace.column("event"), trace.column("value"), trace.column("by"), strict=True)]
+        place = [event for event, *_ in rows].index("migrated")
+        windows[rebind] = [(value, by) for event, value, by in rows[place - 1 : place + 3]]
+    assert (10.0, "path") in windows["address"]
+    assert all(by != "path" for _, by in windows["port"])
+
+
+def test_a_passive_client_is_found_by_what_it_sends() -> None:
+    """An upload shows its new address with its next packet; a download with its next ACK."""
+    active, passive = (
+        flow_of(starter(flows__download__migration=kind, flows__download__direction="up"))
+        for kind in ("active", "passive")
+    )
+    assert active["finished_ns"] is not None
+    assert passive["finished_ns"] is not None
+
+
+def test_a_connection_without_packets_is_over_after_its_idle_time() -> None:
+    plan = starter(
+        flows__download__idle="1 s", handoffs__0__gap="5 s", handoffs__0__at="0.5 s", end="20 s"
+    )
+    flow = flow_of(plan)
+    assert flow["finished_ns"] is None
+    trace = plan.setup(0).trace(only=["closed"])
+    assert trace.column("detail")[0] == "timed out"
+
+
+def test_tcp_runs_beside_it() -> None:
+    plan = Scenario.read("wifi-to-5g").plan(
+        sets={
+            "flows.quic.stack": "quinn",
+            "flows.quic.size": "5 MB",
+            "flows.resident.on": "5g",
+            "flows.resident.stack": "quinn",
+            "flows.resident.cc": "bbr",
+            "flows.resident.size": "5 MB",
+        }
+    )
+    flows, _ = midflight.run_plans([plan])
+    assert flows.column("flow") == ["download", "quic", "resident"]
+    assert flows.column("scheme") == ["sack", "quinn-cubic", "quinn-bbr"]
+    assert None not in flows.column("finished_ns")
+
+
+def test_several_streams_carry_the_same_data() -> None:
+    flow = flow_of(starter(flows__download__streams=10, flows__download__size="2 MB"))
+    assert flow["acked"] == -(-2_000_000 // 1167)
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({"cc": "vegas"}, '"vegas" is no congestion control of the stack "quinn"; expected cubic'),
+        ({"scheme": "enhanced"}, '"enhanced" is a scheme of the simulator\'s own sender'),
+        ({"streams": 101}, "101 is out of range; expected 1 to 100"),
+        ({"idle": "0 s"}, "a connection that is over after less than 1 ms cannot begin"),
+        ({"start_notice": True}, "a notice is for a policy of the simulator's own sender"),
+        ({"set__iw": 4}, "this is a setting of the simulator's own sender"),
+        ({"stack": "midflight", "cc": "bbr"}, 'this flow\'s stack is "midflight"'),
+        ({"stack": "picoquic"}, "unknown variant"),
+    ],
+)
+def test_what_a_stack_has_not_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
+    with pytest.raises(MidflightError) as error:
+        starter(**{f"flows__download__{key}": value for key, value in sets.items()})
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_line_tells_who_made_the_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "wifi-to-5g", "--set", f"{QUINN}=quinn"]) == 0
+    out = capsys.readouterr().out
+    assert midflight.QUIC_STACKS["quinn"] in out
+    assert "quinn-cubic" in out
+
+
+@pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+def test_tshark_decrypts_a_capture(tmp_path: Path) -> None:
+    assert TSHARK is not None
+    small = {"flows__download__size": "300 kB", "handoffs__0__at": "0.05 s"}
+    setup = starter(flows__download__tls=True, **small).setup(0)
+    captures = setup.capture(snaplen=0)
+    for place in ("sender", "receiver", "wifi", "5g"):
+        file = tmp_path / f"{place}.pcapng"
+        file.write_bytes(captures[place])
+    fields = ["-T", "json", "-e", "quic.frame_type", "-e", "quic.stream_data", "-e", "ip.src"]
+    told = subprocess.run(
+        [TSHARK, "-r", str(tmp_path / "sender.pcapng"), *fields, "-e", "_ws.malformed"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    packets = [one["_source"]["layers"] for one in json.loads(told.stdout)]
+    kinds = [kind for one in packets for kind in one.get("quic.frame_type", ())]
+    assert len(packets) > 300
+    # Path challenges and their answers are within what is encrypted, and so is every stream.
+    assert {"26", "27"} <= set(kinds)
+    assert sum(8 <= int(kind) <= 15 for kind in kinds) > 250
+    assert not any("_ws.malformed" in one for one in packets)
+    assert len({source for one in packets for source in one["ip.src"]}) == 3
+
+
+def long_delay(cc: str, gap: str, *, at: str = "5.03 s") -> midflight.Plan:
+    """Return a download that goes to a link with 300 ms, both links of 6.4 Mbit/s."""
+    return Scenario.from_dict(
+        {
+            "wired": {"delay": "0 s"},
+            "links": {
+                "near": {"rate": "6400 kbit/s", "delay": "9 ms", "queue": "20 packets"},
+                "far": {"rate": "6400 kbit/s", "delay": "300 ms", "queue": "320 packets"},
+            },
+            "flows": {"download": {"stack": "quinn", "cc": cc}},
+            "handoffs": [{"at": at, "to": "far", "gap": gap}],
+            "end": "25 s",
+        }
+    ).plan()
+
+
+@pytest.mark.parametrize(
+    ("cc", "gap", "seconds"),
+    [
+        ("cubic", "none", 2.98),
+        ("newreno", "none", 3.03),
+        ("bbr", "none", 1.91),
+        ("cubic", "500 ms", 4.18),
+        ("newreno", "500 ms", 4.03),
+        ("bbr", "500 ms", 2.24),
+    ],
+)
+def test_a_hundred_packets_take_as_long_as_with_another_driver(
+    cc: str, gap: str, seconds: float
+) -> None:
+    """Another driver of quinn-proto took so long, with 0.3 s for the last ACK."""
+    _, phases = midflight.run_plans([long_delay(cc, gap)])
+    assert phases.column("all_new_ns")[1] / 1e9 == pytest.approx(seconds, rel=0.05)
+
+
+def test_a_path_is_validated_over_both_links() -> None:
+    """The same driver found the address at +0.300 s and the path validated at +0.903 s."""
+    trace = long_delay("cubic", "none").setup(0).trace(from_ns=5_000_000_000)
+    first = {}
+    for event, time_ns in zip(trace.column("event"), trace.column("time_ns"), strict=True):
+        first.setdefault(event, (time_ns - 5_030_000_000) / 1e9)
+    assert first["migrated"] == pytest.approx(0.300, abs=0.005)
+    assert first["path_validated"] == pytest.approx(0.903, abs=0.01)
+    assert first["amplification_limit"] < first["path_validated"]
