@@ -933,6 +933,13 @@ class Setup:
 
         Windows are in segments, times in nanoseconds.
         """
+    def stack_log(self, *, flow: str | None = None) -> bytes | None:
+        """Return the qlog that a flow's QUIC stack writes at the end that sends the data.
+
+        None for a flow without one. It is text in the stack's own version of the format (of quinn
+        qlog 0.3, JSON text sequences), with times from the start of the run. `flow` is as for
+        `trace`.
+        """
     def capture(
         self, *, flow: str | None = None, until_ns: int | None = None, snaplen: int = 128
     ) -> dict[str, bytes]:
