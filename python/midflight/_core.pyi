@@ -1174,6 +1174,25 @@ class SenderView:
         """Retransmission timeout of a connection that has no sample: 3 s (RFC 2988), or the
         profile's initial one where that is less."""
     @property
+    def delivery_rate(self) -> float | None:
+        """Segments a second at which data is delivered, as the last ACK shows it; None for a policy
+        without `on_ack`, and where the ACK gives no valid sample."""
+    @property
+    def delivery_interval_ns(self) -> int | None:
+        """The time of that sample, from which the rate follows."""
+    @property
+    def delivered(self) -> int | None:
+        """Segments delivered since the connection opened, the SYN included; None as above."""
+    @property
+    def newly_delivered(self) -> int | None:
+        """Segments that the last ACK delivers: acknowledged, or SACKed for the first time."""
+    @property
+    def app_limited(self) -> bool | None:
+        """The application had too little to send when what the last ACK delivers was sent."""
+    @property
+    def paced_until_ns(self) -> int | None:
+        """When the next segment may leave, if one waits because sending is paced."""
+    @property
     def srtt_ns(self) -> int | None:
         """Smoothed round-trip time, if there has been a sample."""
     @property
@@ -1279,6 +1298,15 @@ class Order:
     @staticmethod
     def hold_growth(since_ns: int, *, because: str) -> Order:
         """Do not grow the window until a segment last sent then or later is acknowledged."""
+    @staticmethod
+    def pace_at(rate_bps: int, *, because: str) -> Order:
+        """Send no faster than this from now on, counted on the wire, until a further order."""
+    @staticmethod
+    def pace_window(over_ns: int, *, because: str) -> Order:
+        """Spread the window of now over this time, such as a round trip; then send as before."""
+    @staticmethod
+    def end_pacing(*, because: str) -> Order:
+        """Send without an ordered rate again."""
     @staticmethod
     def pace(segments: int, *, rate_bps: int, segment_bytes: int, because: str) -> Order:
         """Send the next so many segments at this rate instead of in a burst, what a timeout resends

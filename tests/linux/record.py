@@ -23,7 +23,7 @@ SENT, DELIVERED = 1, 2
 ABOUT = """\
 # sent NS SEGMENT CWND SSTHRESH SRTT_US RTTVAR_US RTO_US PUSH: a segment leaves, 0 is the SYN
 # ack NS NUMBER ECHO_NS WINDOW STAMP_MS BLOCKS: an ACK arrives, with the window in bytes
-# handshake NS: the sender's ACK of the SYN arrives
+# empty NS SEGMENT SENT_NS ECHO_MS: an ACK of the sender without data arrives
 # data NS SEGMENT SENT_NS PUSH ECHO_MS: a segment arrives
 # acked NS NUMBER WINDOW STAMP_MS BLOCKS: the receiver sends an ACK
 """
@@ -124,7 +124,7 @@ def lines_of(record: bytes) -> Iterator[str]:
                 echo = stamp_ms(p.stamps[1]) if p.stamps[1] else 0
                 yield f"data {p.at_ns} {number} {p.sent_ns} {push} {echo}"
             elif p.event == DELIVERED:
-                yield f"handshake {p.at_ns} {p.sent_ns} {stamp_ms(p.stamps[1])}"
+                yield f"empty {p.at_ns} {number} {p.sent_ns} {stamp_ms(p.stamps[1])}"
             continue
         window = p.window << (0 if is_syn else 7)
         number = segment(syn.seq, p.ack)

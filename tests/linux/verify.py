@@ -16,6 +16,7 @@ packets of a flow agree than `agreement.txt` says, which `--record` writes.
 from __future__ import annotations
 
 import argparse
+import json
 import lzma
 import sys
 import tomllib
@@ -57,7 +58,8 @@ class Cell:
     @property
     def congestion(self) -> str:
         """The kernel's congestion control."""
-        return "reno" if self.family == "reno" else "cubic"
+        chosen = json.loads(self.plan.canonical).get("set", {}).get("congestion", "cubic")
+        return "reno" if chosen == "reno-linux" else "cubic"
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,12 @@ def simulate(cell: Cell) -> list[Flow]:
     ]
 
 
-def run_on(kernel: Kernel, of: list[Cell]) -> Iterator[list[Flow]]:
-    """Run cells on a kernel, as many at a time as there are cores."""
+def run_on(kernel: Kernel, of: list[Cell], at_once: int = 0) -> Iterator[list[Flow]]:
+    """Run cells on a kernel, so many at a time; 0 for as many as there are cores."""
     asked = [LabRuns(cell.plan, kernel, (cell.congestion,), sample_ns=0) for cell in of]
     guests = (one.guest(cell.congestion, 0) for one, cell in zip(asked, of, strict=True))
-    for one, cell, ran in zip(asked, of, run_guests(kernel, guests), strict=True):
+    ran_all = run_guests(kernel, guests, at_once=at_once)
+    for one, cell, ran in zip(asked, of, ran_all, strict=True):
         flows, *_ = one.tables(0, 0, ran)
         run = KernelRun(cell.plan.setup(0), ran, cell.congestion)
         yield [

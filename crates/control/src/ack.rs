@@ -1,5 +1,6 @@
 use midflight_units::{Instant, Seq};
 
+use crate::delivery::RateSample;
 use crate::signal::HandoffMark;
 
 /// What an ACK has told a sender, which has processed it. Sequence numbers are in segments.
@@ -25,6 +26,8 @@ pub struct AckNews<'a> {
     pub dsack: Option<Seq>,
     /// A handoff mark.
     pub mark: Option<HandoffMark>,
+    /// How fast data is delivered, if a part listens to that.
+    pub rate: Option<RateSample>,
 }
 
 #[cfg(test)]
@@ -45,6 +48,7 @@ pub(crate) mod testing {
             blocks: &[],
             dsack: None,
             mark: None,
+            rate: None,
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod ack;
 pub mod congestion;
+mod delivery;
 pub mod dupack;
 pub mod estimate;
 pub mod jiffies;
@@ -23,10 +24,13 @@ pub mod signal;
 pub mod spurious;
 mod train;
 mod view;
+mod windowed;
 
 pub use ack::AckNews;
+pub use delivery::{Deliveries, RateSample};
 pub use listens::Listens;
 pub use notice::{LinkInfo, Notice, StartNotice, ACK_BYTES, DATA_BYTES};
-pub use order::{Order, Orders, Reordering};
+pub use order::{Order, Orders, Pacing, Reordering};
 pub use train::{Gaps, Measure, Spacing, Then, Train};
 pub use view::SenderView;
+pub use windowed::{WindowedMax, WindowedMin};

@@ -22,6 +22,8 @@ impl Listens {
     pub const RETRANSMISSIONS: Self = Self(1 << 4);
     /// RTT samples of segments.
     pub const SAMPLES: Self = Self(1 << 5);
+    /// The rate sample of every ACK.
+    pub const RATES: Self = Self(1 << 6);
 
     /// This set where it holds, and else none.
     #[must_use]

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use midflight_units::{Duration, Instant};
+use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
 use crate::quick_start::RateCode;
@@ -80,6 +80,23 @@ pub enum Order {
     ExpectReordering(Reordering),
     /// Duplicate ACKs mean again what they usually do.
     EndReordering,
+    /// Let segments leave no faster than this, in place of an earlier order of the kind; those whose timer has
+    /// expired, and trains, go as they would.
+    Pace(Pacing),
+}
+
+/// At which rate segments leave. A controller or a setting that paces goes on doing so, where that is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// At most this rate, counted in bits on the wire, until a further order.
+    At(Rate),
+    /// The window of now in this time, at equal gaps, and then as before.
+    Window {
+        /// The time, such as a round trip.
+        over: Duration,
+    },
+    /// As if there had been no order.
+    Off,
 }
 
 /// How to take duplicate ACKs while segments overtake others.
@@ -130,6 +147,9 @@ impl Order {
             Self::ReportRate(_) => "report_rate",
             Self::ExpectReordering(_) => "expect_reordering",
             Self::EndReordering => "end_reordering",
+            Self::Pace(Pacing::Off) => "end_pacing",
+            Self::Pace(Pacing::At(_)) => "pace",
+            Self::Pace(Pacing::Window { .. }) => "pace_window",
         }
     }
 }
@@ -189,6 +209,9 @@ impl fmt::Display for Order {
                 until.map_or(Ok(()), |until| write!(f, ", but no longer than to {until}"))
             }
             Self::EndReordering => write!(f, "wait for the usual number of duplicate ACKs"),
+            Self::Pace(Pacing::At(rate)) => write!(f, "send no faster than {rate}"),
+            Self::Pace(Pacing::Window { over }) => write!(f, "spread the window over {over}"),
+            Self::Pace(Pacing::Off) => write!(f, "send without an ordered rate"),
         }
     }
 }

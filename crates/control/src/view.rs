@@ -1,6 +1,6 @@
 use midflight_units::{Duration, Instant, Seq};
 
-use crate::Reordering;
+use crate::{RateSample, Reordering};
 
 /// What a policy may know of a sender. Sequence numbers and windows are in
 /// segments.
@@ -64,6 +64,10 @@ pub struct SenderView {
     /// An order to pace segments has an effect now: what a timeout has resent is paced
     /// too, but no fast recovery or probe is under way.
     pub may_pace: bool,
+    /// When the next segment may leave, if one waits for that because sending is paced.
+    pub paced_until: Option<Instant>,
+    /// How fast the last ACK shows data to be delivered, if a part listens to that.
+    pub rate: Option<RateSample>,
     /// Setting: size of a data segment on the wire, in bytes.
     pub segment_bytes: u32,
     /// Setting: the receiver's window.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
-use midflight_control::{Listens, Orders, Spacing, Then, Train};
+use midflight_control::{Listens, Orders, Pacing, Spacing, Then, Train};
 use midflight_study::{nearest, Scheme, StudyError};
 use midflight_units::{Duration, Instant, Rate};
 use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError};
@@ -185,6 +185,43 @@ impl View {
     #[getter]
     fn sack(&self) -> bool {
         self.0.sack
+    }
+
+    /// Segments a second at which data is delivered, as the last ACK shows it; None for a policy without
+    /// `on_ack`, and where the ACK gives no valid sample.
+    #[getter]
+    fn delivery_rate(&self) -> Option<f64> {
+        self.0.rate?.per_second()
+    }
+
+    /// The time of that sample, from which the rate follows.
+    #[getter]
+    fn delivery_interval_ns(&self) -> Option<u64> {
+        self.0.rate?.interval.map(ns)
+    }
+
+    /// Segments delivered since the connection opened, the SYN included; None as above.
+    #[getter]
+    fn delivered(&self) -> Option<u64> {
+        self.0.rate.map(|rate| rate.total)
+    }
+
+    /// Segments that the last ACK delivers: acknowledged, or SACKed for the first time.
+    #[getter]
+    fn newly_delivered(&self) -> Option<u64> {
+        self.0.rate.map(|rate| rate.newly)
+    }
+
+    /// The application had too little to send when what the last ACK delivers was sent.
+    #[getter]
+    fn app_limited(&self) -> Option<bool> {
+        self.0.rate.map(|rate| rate.app_limited)
+    }
+
+    /// When the next segment may leave, if one waits because sending is paced.
+    #[getter]
+    fn paced_until_ns(&self) -> Option<u64> {
+        self.0.paced_until.map(Instant::as_nanos)
     }
 
     fn __repr__(&self) -> String {
@@ -402,6 +439,44 @@ impl Order {
         ))
     }
 
+    /// Send no faster than this from now on, counted on the wire, until a further order.
+    #[staticmethod]
+    #[pyo3(signature = (rate_bps, *, because))]
+    fn pace_at(rate_bps: u64, because: &str) -> PyResult<Self> {
+        let Some(rate) = Rate::from_bps(rate_bps) else {
+            return Err(refuse(StudyError::Range {
+                what: "the rate to pace at",
+                value: "0 bit/s".into(),
+                accepted: "1 bit/s or more",
+            }));
+        };
+        let order = midflight_control::Order::Pace(Pacing::At(rate));
+        Ok(Self::new(order, because))
+    }
+
+    /// Spread the window of now over this time, such as a round trip; then send as before.
+    #[staticmethod]
+    #[pyo3(signature = (over_ns, *, because))]
+    fn pace_window(over_ns: u64, because: &str) -> PyResult<Self> {
+        if over_ns == 0 {
+            return Err(refuse(StudyError::Range {
+                what: "the time to spread the window over",
+                value: "0 ns".into(),
+                accepted: "1 ns or more",
+            }));
+        }
+        let over = Duration::from_nanos(over_ns);
+        let order = midflight_control::Order::Pace(Pacing::Window { over });
+        Ok(Self::new(order, because))
+    }
+
+    /// Send without an ordered rate again.
+    #[staticmethod]
+    #[pyo3(signature = (*, because))]
+    fn end_pacing(because: &str) -> Self {
+        Self::new(midflight_control::Order::Pace(Pacing::Off), because)
+    }
+
     fn __repr__(&self) -> String {
         format!("<order: {} because {}>", self.order, self.because)
     }
@@ -595,7 +670,8 @@ impl HandoffPolicy for PythonPolicy {
     }
 
     fn listens(&self) -> Listens {
-        Listens::START.when(self.hooks.start) | Listens::ACKS.when(self.hooks.ack)
+        let acks = Listens::ACKS | Listens::RATES;
+        Listens::START.when(self.hooks.start) | acks.when(self.hooks.ack)
     }
 
     fn on_ack(

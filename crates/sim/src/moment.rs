@@ -99,11 +99,33 @@ impl Clock {
         Moment { at, fine }
     }
 
-    /// The moment after another by a timer; ns-2's timers run in hundredths of a second.
-    pub(crate) fn after_timer(self, armed: Moment, deadline: Instant) -> Moment {
-        if self == Self::Picoseconds {
-            return self.written(deadline);
+    /// When a timer rings that was armed then, and when that was decided; ns-2's timers run in hundredths of a
+    /// second. A kernel lets timers of its wheel ring before it looks at packets of the same nanosecond, and those of
+    /// high resolution after that (TIMER_SOFTIRQ, NET_RX_SOFTIRQ, HRTIMER_SOFTIRQ).
+    pub(crate) fn timer(
+        self,
+        armed: Moment,
+        deadline: Instant,
+        high_resolution: bool,
+    ) -> (Moment, Scheduled) {
+        match self {
+            Self::Seconds => {
+                let due = Self::after_timer(armed, deadline);
+                (due, Scheduled::alone(armed.fine))
+            }
+            Self::Picoseconds => {
+                let Moment { at, fine } = self.written(deadline);
+                if high_resolution {
+                    let fine = fine.plus((PICOS_PER_NANO / 2 - 1) as f64);
+                    (Moment { at, fine }, Scheduled::NEVER)
+                } else {
+                    (Moment { at, fine }, Scheduled::OF_WHEEL)
+                }
+            }
         }
+    }
+
+    fn after_timer(armed: Moment, deadline: Instant) -> Moment {
         let wait = deadline.since(armed.at).as_nanos();
         let seconds = if wait.is_multiple_of(10_000_000) {
             (wait / 10_000_000) as f64 * 0.01
@@ -206,6 +228,11 @@ pub(crate) struct Scheduled {
 impl Scheduled {
     pub(crate) const START: Self = Self::alone(FineTime::ZERO);
     pub(crate) const NEVER: Self = Self::alone(FineTime::NEVER);
+    /// After [`Self::START`] and before anything that was decided during the run.
+    const OF_WHEEL: Self = Self {
+        before: FineTime(1.0),
+        ..Self::START
+    };
 
     pub(crate) const fn alone(at: FineTime) -> Self {
         Self {

@@ -129,6 +129,18 @@ impl Part {
         }
     }
 
+    /// Its controller draws random numbers.
+    pub(crate) fn draws(&self) -> bool {
+        self.built.profile.sender.congestion.draws()
+    }
+
+    /// The same with a controller that draws from this seed.
+    pub(crate) fn seeded(&self, seed: u64) -> Self {
+        let mut part = self.clone();
+        part.built.profile.sender.congestion.seed(seed);
+        part
+    }
+
     fn policies(&self) -> Option<&String> {
         let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
         let text = || {

@@ -59,7 +59,7 @@ fn handoffs() -> Vec<Handoff> {
 }
 
 /// All schemes, those that need company with it. Linux's recovery leaves out those with a part in its own
-/// place, which says so.
+/// place, and the others BBR, which says so.
 fn names(profile: &str) -> Vec<String> {
     let name = |s: Scheme| match s.name.as_str() {
         "ld-handover" => "ld-handover+frto".into(),
@@ -68,7 +68,7 @@ fn names(profile: &str) -> Vec<String> {
     let builds = |name: &String| {
         let built = Scheme::named(name).and_then(|s| s.build(profile, &knobs()));
         let refused = built.err().map(|e| e.to_string()).unwrap_or_default();
-        profile != "linux" || !refused.contains("recovery linux")
+        !refused.contains("recovery linux")
     };
     schemes().into_iter().map(name).filter(builds).collect()
 }

@@ -35,6 +35,7 @@
 //!
 //! A program with a path that delays and loses is in `examples/two_endpoints.rs`.
 
+mod answers;
 mod config;
 mod event;
 mod measurement;

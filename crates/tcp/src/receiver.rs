@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
-use self::linux::{Data, Held, LinuxAcks, Place};
+use self::linux::{Data, Held, LinuxAcks, Place, Syn};
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{
@@ -187,13 +187,13 @@ impl Receiver {
         self.take(now, arrival(segment), false)
     }
 
-    /// Takes an ACK of the sender without data, which nothing answers.
-    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) {
+    /// Takes an ACK of the sender without data; Linux answers one that is older than what has been acknowledged.
+    pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
-            self.take_as_linux(now, segment);
-        } else {
-            self.on_empty(segment.seq, segment.sent);
+            return self.take_as_linux(now, segment);
         }
+        self.on_empty(segment.seq, segment.sent);
+        None
     }
 
     /// Takes a block of which nothing need be new, with the timestamp `sent`; returns the ACK to
@@ -314,6 +314,13 @@ impl Receiver {
                 .or_else(|| linux.acks.poll_timer());
         }
         self.delayed.map(|d| (d.deadline, d.armed))
+    }
+
+    /// Whether what is due next is a timer of high resolution, which rings after a kernel has looked at the
+    /// packets of the same instant.
+    pub fn awaits_high_resolution(&self) -> bool {
+        let linux = self.linux.as_deref();
+        linux.is_some_and(|linux| linux.more.is_empty() && linux.acks.awaits_high_resolution())
     }
 
     /// The node is about to leave its link; the ACKs by which it tells the sender.
@@ -499,19 +506,26 @@ impl Receiver {
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
-            self.on_empty(0, segment.sent);
+            let syn = acks.on_syn(now);
+            if syn == Syn::First {
+                self.on_empty(0, segment.sent);
+            }
             self.next = self.next.max(1);
             self.highest = self.highest.max(1);
             self.last_cause = segment.sent;
-            let is_answered = self.linux.as_deref_mut()?.acks.on_syn(now);
-            return is_answered.then(|| self.acknowledge_as_linux());
+            return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
         }
         acks.establish(now);
         if !segment.has_data() {
             self.on_empty(segment.seq, segment.sent);
-            let is_asked = segment.content == Content::WindowProbe;
+            let is_answered = segment.content == Content::WindowProbe
+                || self
+                    .linux
+                    .as_deref_mut()?
+                    .acks
+                    .answers_old(now, segment.seq);
             self.last_cause = segment.sent;
-            return is_asked.then(|| self.acknowledge_as_linux());
+            return is_answered.then(|| self.acknowledge_as_linux());
         }
         let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
         let is_old = block.right < acks.acked() || next == 0;

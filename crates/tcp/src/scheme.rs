@@ -422,7 +422,9 @@ mod tests {
             } else {
                 scheme.name.clone()
             };
-            let built = Scheme::named(&name).and_then(|s| s.build("rfc", &knobs));
+            let controls = AnyCongestion::named(&name).is_some_and(|c| c.controls());
+            let profile = if controls { "linux" } else { "rfc" };
+            let built = Scheme::named(&name).and_then(|s| s.build(profile, &knobs));
             assert_eq!(
                 built.as_ref().ok().map(|b| b.policies.len()),
                 Some(policies),

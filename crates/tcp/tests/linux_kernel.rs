@@ -59,10 +59,16 @@ fn ack_of(words: &[&str]) -> (Instant, Ack) {
     (at, ack)
 }
 
+/// The controller, for BBR with the phases that the kernel drew behind a colon.
 fn linux(controller: &str) -> Profile {
     let mut p = profile("linux").unwrap_or_else(|e| panic!("{e}"));
+    let (controller, phases) = controller.split_once(':').unwrap_or((controller, ""));
     for (setting, value) in [("hz_phase", PHASE), ("congestion", controller)] {
         p.set(setting, value).unwrap_or_else(|e| panic!("{e}"));
+    }
+    if !phases.is_empty() {
+        let set = p.sender.congestion.set_knob("bbr_linux_phases", phases);
+        set.unwrap_or_else(|e| panic!("{e}"));
     }
     p
 }
@@ -178,9 +184,9 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
                 let n = read();
                 got.push((n[0], segment(n[1], n[2], n[3], n[4], Content::Data)));
             }
-            "handshake" => {
+            "empty" => {
                 let n = read();
-                got.push((n[0], segment(1, n[1], 0, n[2], Content::Acknowledgment)));
+                got.push((n[0], segment(n[1], n[2], 0, n[3], Content::Acknowledgment)));
             }
             "acked" => {
                 let n = numbers(&words[1..5]);
@@ -201,7 +207,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
             tell(due, receiver.on_timer(due));
         }
         if segment.content == Content::Acknowledgment {
-            receiver.on_empty_ack(now, &segment);
+            tell(now, receiver.on_empty_ack(now, &segment));
         } else {
             tell(now, receiver.on_segment(now, &segment));
         }
@@ -251,4 +257,7 @@ beside_the_kernel! {
     a_handoff_to_a_shorter_path: "to-a-shorter-path" with "cubic-linux",
     a_break: "break" with "cubic-linux",
     lost_syns: "lost-syns" with "cubic-linux",
+    bbr: "bbr" with "bbr-linux:00",
+    bbr_with_losses: "bbr-losses" with "bbr-linux:5",
+    bbr_over_a_handoff_to_a_longer_path_and_a_break: "bbr-to-a-longer-path" with "bbr-linux:6",
 }

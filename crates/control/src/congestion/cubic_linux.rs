@@ -265,8 +265,8 @@ impl Congestion for CubicLinux {
     /// cubictcp_acked().
     fn on_rtt_sample(&mut self, window: &mut Window, news: &RttNews) {
         self.see(news);
-        if news.una == 1 {
-            // The handshake is over, and the connection's state begins (cubictcp_init()).
+        if news.nxt == 1 {
+            // Only the SYN has been sent: the connection's state begins (cubictcp_init()).
             self.reset(news);
             return;
         }
@@ -297,6 +297,7 @@ mod tests {
             una,
             nxt: una + 50,
             pacing_rate: 0,
+            is_paced: false,
         }
     }
 

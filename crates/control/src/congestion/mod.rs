@@ -4,6 +4,8 @@
 //! arithmetic on `(cwnd, ssthresh)` in segments, and for some an estimate of
 //! the path. It never sends, and recovery decides when it is asked.
 
+mod bbr_linux;
+mod control;
 mod cubic;
 mod cubic_linux;
 mod linux;
@@ -14,6 +16,8 @@ mod westwood_plus;
 
 use midflight_units::{Duration, Instant, Seq};
 
+pub use bbr_linux::BbrLinux;
+pub use control::{LossPhase, Standing, Steer};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use reno::Reno;
@@ -21,6 +25,7 @@ pub use reno_linux::RenoLinux;
 pub use westwood::Westwood;
 pub use westwood_plus::WestwoodPlus;
 
+use crate::delivery::RateSample;
 use crate::jiffies::Jiffies;
 use crate::part::registry;
 
@@ -63,6 +68,8 @@ pub struct RttNews {
     pub nxt: Seq,
     /// Bytes a second at which bursts leave; 0 if the sender has no such rate.
     pub pacing_rate: u64,
+    /// They wait for their time.
+    pub is_paced: bool,
 }
 
 impl RttNews {
@@ -117,6 +124,56 @@ pub trait Congestion {
     fn bandwidth(&self, _now: Instant) -> Option<f64> {
         None
     }
+
+    // ---- for one that sets the window and the rate of sending by itself -------
+
+    /// Whether it does: then it is asked as below, by a recovery that leaves the window to it, and segments
+    /// leave at its rate.
+    fn controls(&self) -> bool {
+        false
+    }
+
+    /// The connection is open, with its initial window.
+    fn on_open(&mut self, _window: &mut Window, _at: &Standing) -> Steer {
+        Steer::default()
+    }
+
+    /// An ACK has been processed; lost segments are found and not yet sent again.
+    fn on_delivery(&mut self, _window: &mut Window, _sample: &RateSample, _at: &Standing) -> Steer {
+        Steer::default()
+    }
+
+    /// Nothing is in flight, and a segment goes.
+    fn on_restart(&mut self, _window: &mut Window, _at: &Standing) -> Steer {
+        Steer::default()
+    }
+
+    /// A recovery would reduce the window now.
+    fn on_reduction(&mut self, _window: Window) {}
+
+    /// The retransmission timer has expired, and the segments in flight count as lost.
+    fn on_loss_state(&mut self, _at: &Standing) {}
+
+    /// A recovery or a timeout has proved to be unneeded.
+    fn on_undo(&mut self, _at: &Standing) {}
+
+    /// Segments of the smallest burst, at so many bytes a second.
+    fn least_burst(&self, _rate: u64) -> u64 {
+        2
+    }
+
+    /// How many windows the send buffer holds.
+    fn buffer_factor(&self) -> u64 {
+        2
+    }
+
+    /// Whether it draws random numbers.
+    fn draws(&self) -> bool {
+        false
+    }
+
+    /// What it draws is drawn from this on; the seed is of the flow and the run.
+    fn seed(&mut self, _seed: u64) {}
 }
 
 registry! {
@@ -129,6 +186,7 @@ registry! {
     Cubic: Cubic,
     CubicLinux: CubicLinux,
     RenoLinux: RenoLinux,
+    BbrLinux: BbrLinux,
 }
 
 impl AnyCongestion {
@@ -156,6 +214,7 @@ pub(super) mod testing {
             una: 2,
             nxt: 9,
             pacing_rate: 0,
+            is_paced: false,
         };
         controller.on_rtt_sample(&mut window, &news);
     }
@@ -201,6 +260,7 @@ mod tests {
                     una: 2,
                     nxt: 9,
                     pacing_rate: 0,
+                    is_paced: false,
                 };
                 part.on_rtt_sample(&mut window, &news);
                 part.on_timeout(&news);

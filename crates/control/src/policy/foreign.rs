@@ -64,6 +64,7 @@ impl HandoffPolicy for Foreign {
         let all = self.policy.listens();
         Listens::START.when(all.to(Listens::START))
             | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
+            | Listens::RATES.when(self.told && all.to(Listens::RATES))
     }
 
     fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {

@@ -200,6 +200,8 @@ pub(crate) mod testing {
             train: None,
             may_train: true,
             may_pace: true,
+            paced_until: None,
+            rate: None,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,

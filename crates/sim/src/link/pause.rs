@@ -4,7 +4,7 @@ use super::{Link, Transit};
 use crate::agenda::Key;
 use crate::announcement::{Announcement, What};
 use crate::config::WorldError;
-use crate::moment::{FineTime, Moment, Scheduled};
+use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::Packet;
 
 impl Link {
@@ -271,9 +271,14 @@ impl Link {
         let Some(special) = self.special.as_deref_mut() else {
             return;
         };
-        let Some((last, delay)) = special.holds_back else {
+        let Some((mut last, delay)) = special.holds_back else {
             return;
         };
+        if self.clock == Clock::Picoseconds {
+            // Only what is on the link counts. In seconds what found no room does, too, by a nanosecond each.
+            let newest = self.ring.last().map(|transit| transit.passage.arrive);
+            last = newest.unwrap_or(FineTime::ZERO);
+        }
         let behind = self.clock.nanosecond();
         let start = self.free_at.max(enter);
         if last.minus(start) + behind <= delay {

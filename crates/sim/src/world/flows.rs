@@ -114,7 +114,8 @@ impl<O: Observer> World<O> {
     fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
-        state.receiver.on_empty_ack(self.moment.at, &segment);
+        let ack = state.receiver.on_empty_ack(self.moment.at, &segment);
+        self.acknowledge(flow, ack);
     }
 
     /// The same, so that the few do not cost the many; datagrams too. Cross traffic ends here.

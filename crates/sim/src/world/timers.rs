@@ -94,12 +94,15 @@ impl<O: Observer> World<O> {
 
     fn plan_timer(&mut self, flow: FlowId, which: usize) {
         let source = self.first_timer() + 2 * flow.index() + which;
-        let timer = &mut self.flows[flow.index()].timers[which];
-        let due = self.clock.after_timer(timer.armed, timer.deadline);
+        let state = &mut self.flows[flow.index()];
+        let high_resolution = which == RECEIVER && state.receiver.awaits_high_resolution();
+        let timer = &mut state.timers[which];
+        let (due, scheduled) = self
+            .clock
+            .timer(timer.armed, timer.deadline, high_resolution);
         let none = timer.planned == Instant::NEVER;
         if none || due <= self.agenda.other(source).due {
             timer.planned = timer.deadline;
-            let scheduled = Scheduled::alone(timer.armed.fine);
             self.agenda.set_other(source, Key { due, scheduled });
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_sim::Action;
+use midflight_sim::{random, Action};
 use midflight_units::{Duration, Instant};
 
 use super::file::{Direction, Stop};
@@ -13,7 +13,7 @@ use super::plan::{Change, EventDescription, Flow, Plan, PlannedHandoff};
 use crate::error::StudyError;
 use crate::measure::Measured;
 use crate::network::cell::{link_names, Cell, Map, PossibleActions, SERVER};
-use crate::setup::{flow_id, FlowSetup, Mark, Network, Setup, Timeline};
+use crate::setup::{flow_id, FlowSetup, Mark, Network, Part, Setup, Timeline};
 
 /// What the timeline may do to each access link.
 pub(super) fn what_may_happen(
@@ -53,7 +53,7 @@ impl Plan {
         policies.find_map(|policy| policy.routers())
     }
 
-    /// The flows of a run; those without QUIC are the same in every run.
+    /// The flows of a run, most of which are the same in every run ([`Self::differs_by_run`]).
     pub(super) fn flow_setups(&self, run: u64) -> Arc<[FlowSetup]> {
         let map = self.map();
         let flow = |(number, flow): (usize, &Flow)| {
@@ -67,7 +67,7 @@ impl Plan {
                 scheme: flow.scheme.clone(),
                 from,
                 to,
-                part: self.parts[flow.part].clone(),
+                part: self.part_of(flow, run),
                 end: flow.end,
                 opens: flow.opens,
                 stays: flow.on.map(|link| link as u16),
@@ -100,7 +100,7 @@ impl Plan {
         };
         Ok(Setup {
             network,
-            flows: if self.flows.iter().any(|flow| flow.quic.is_some()) {
+            flows: if self.flows.iter().any(|flow| self.differs_by_run(flow)) {
                 self.flow_setups(run)
             } else {
                 Arc::clone(&self.flow_setups)
@@ -116,6 +116,22 @@ impl Plan {
             run: Some(run),
             path_changes: Arc::clone(&self.all_path_changes),
         })
+    }
+
+    /// Whether a flow has QUIC, or a controller that draws random numbers.
+    fn differs_by_run(&self, flow: &Flow) -> bool {
+        flow.quic.is_some() || self.parts[flow.part].draws()
+    }
+
+    /// The sender and the receiver of a flow; a controller that draws random numbers has a stream of its own.
+    fn part_of(&self, flow: &Flow, run: u64) -> Arc<Part> {
+        let part = &self.parts[flow.part];
+        if !part.draws() {
+            return Arc::clone(part);
+        }
+        let component = format!("flow {}", flow.name);
+        let seed = random::seed(self.file.seed, run, &component, "congestion control");
+        Arc::new(part.seeded(seed))
     }
 
     /// Whether the networks of two scenarios are the same in runs of the same number.

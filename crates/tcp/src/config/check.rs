@@ -32,6 +32,12 @@ impl Profile {
             }
             _ => {}
         }
+        if tx.congestion.controls() && !recovery.asks_for_bursts {
+            return refuse(
+                tx.congestion.info().name,
+                "it sets the window in a recovery too, by what is delivered; choose recovery linux",
+            );
+        }
         match (tx.dupack_response, recovery.refuses_responses) {
             (AnyDupackResponse::Immediate(_), _) | (_, None) => {}
             (response, Some(reason)) => return refuse(response.info().name, reason),

@@ -130,6 +130,9 @@ pub struct SenderConfig {
     /// The sender acknowledges by segments without data: the SYN-ACK before data goes (RFC 9293 section 3.5), and
     /// ACKs that others have overtaken (RFC 7323 section 5.3).
     pub empty_acks: bool,
+    /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
+    /// Linux.
+    pub pacing: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.

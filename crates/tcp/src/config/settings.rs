@@ -93,6 +93,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "the sender acknowledges by segments without data: the SYN-ACK before data goes, and ACKs that others have overtaken (PAWS)",
     },
     Knob {
+        name: "pacing",
+        default: "",
+        accepts: "auto, on",
+        summary: "segments leave at a rate: where the controller asks for it, or always, by twice the window a round trip below half the threshold and 1.2 times above, as Linux does where its qdisc is fq or a socket asks",
+    },
+    Knob {
         name: "acks",
         default: "",
         accepts: "rfc, linux",
@@ -297,6 +303,7 @@ impl Profile {
             "initial_ssthresh" => tx.initial_ssthresh.to_string(),
             "receiver_window" => tx.receiver_window.to_string(),
             "empty_acks" => switch(tx.empty_acks),
+            "pacing" => if tx.pacing { "on" } else { "auto" }.into(),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
@@ -442,6 +449,13 @@ impl Profile {
             "initial_ssthresh" => tx.initial_ssthresh = whole(2, 2_147_483_647)? as f64,
             "receiver_window" => tx.receiver_window = whole(1, 100_000_000)?,
             "empty_acks" => tx.empty_acks = switch()?,
+            "pacing" => {
+                tx.pacing = match value {
+                    "auto" => false,
+                    "on" => true,
+                    _ => return Err(refuse()),
+                };
+            }
             "acks" => {
                 rx.acks = match value {
                     "rfc" => AckRules::Rfc,

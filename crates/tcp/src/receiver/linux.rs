@@ -10,6 +10,7 @@ use midflight_units::{Duration, Instant, Seq};
 
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
+use crate::answers::Answers;
 use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
@@ -68,6 +69,17 @@ pub(super) enum Place {
     Beyond,
 }
 
+/// What a SYN is to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syn {
+    /// The first of its connection: its timestamp is echoed.
+    First,
+    /// One more, which is answered like the first.
+    Again,
+    /// One more too soon after another.
+    Ignored,
+}
+
 /// The state beside the sequence space.
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
@@ -111,6 +123,7 @@ pub(super) struct LinuxAcks {
     syn_acked: Option<Instant>,
     syn_acks: u32,
     request: Option<Request>,
+    answers: Answers,
     established: bool,
     rtt_x8: u64,
     rtt_from: Option<(Instant, u64)>,
@@ -158,6 +171,7 @@ impl LinuxAcks {
             syn_acked: None,
             syn_acks: 0,
             request: None,
+            answers: Answers::default(),
             established: false,
             rtt_x8: 0,
             rtt_from: None,
@@ -189,15 +203,17 @@ impl LinuxAcks {
 
     // ---- handshake ------------------------------------------------------
 
-    /// A SYN has arrived (tcp_select_initial_window()); whether it is answered (tcp_check_req()).
-    pub(super) fn on_syn(&mut self, now: Instant) -> bool {
+    /// A SYN has arrived (tcp_select_initial_window(), tcp_check_req()).
+    pub(super) fn on_syn(&mut self, now: Instant) -> Syn {
         if self.established {
-            return true;
+            return Syn::Again;
         }
+        let mut syn = Syn::First;
         if let Some(request) = &mut self.request {
             if !request.answers(self.clock, now) {
-                return false;
+                return Syn::Ignored;
             }
+            syn = Syn::Again;
         } else {
             self.request = Some(Request::new(self.clock, now));
         }
@@ -206,7 +222,7 @@ impl LinuxAcks {
         self.acked = 1;
         self.syn_acks += 1;
         self.syn_acked = Some(now);
-        true
+        syn
     }
 
     pub(super) fn is_established(&self) -> bool {
@@ -268,6 +284,12 @@ impl LinuxAcks {
     /// The first sequence number that was not acknowledged (rcv_wup).
     pub(super) fn acked(&self) -> Seq {
         self.acked
+    }
+
+    /// Whether a segment without data and with this number is answered: it is from before the last ACK
+    /// (tcp_sequence()).
+    pub(super) fn answers_old(&mut self, now: Instant, seq: Seq) -> bool {
+        seq < self.acked && self.answers.allows(self.clock, now)
     }
 
     /// __tcp_select_window().
@@ -574,6 +596,13 @@ impl LinuxAcks {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
             (delayed, compressed) => delayed.or(compressed),
         }
+    }
+
+    /// Whether the next is a timer of high resolution (compressed_ack_timer), and not one of the wheel.
+    pub(super) fn awaits_high_resolution(&self) -> bool {
+        let compressed = self.compressed_at.map(|(due, _)| due);
+        self.request.is_none()
+            && compressed.is_some_and(|due| self.timer.is_none_or(|(_, rings, _)| due < rings))
     }
 
     /// Whether an ACK leaves as a timer has expired (reqsk_timer_handler(), tcp_delack_timer_handler(),

@@ -4,6 +4,8 @@
 use midflight_control::jiffies::Jiffies;
 use midflight_units::{Duration, Instant};
 
+use crate::answers::Answers;
+
 /// The first timeout (TCP_TIMEOUT_INIT), and how often it is sent again (net.ipv4.tcp_synack_retries).
 const TIMEOUT: Duration = Duration::from_secs(1);
 const TIMEOUTS: u32 = 5;
@@ -14,23 +16,23 @@ pub(super) struct Request {
     timeouts: u32,
     /// When the SYN-ACK leaves again, and when that was set.
     timer: (Instant, Instant),
-    /// The tick of the last SYN that was answered beside the first (last_oow_ack_time).
-    answered: Option<u64>,
+    /// To SYNs beside the first.
+    answers: Answers,
 }
 
 impl Request {
     /// That of a SYN that has just arrived.
     pub(super) fn new(clock: Jiffies, now: Instant) -> Self {
-        Self::after(clock, now, 0, None)
+        Self::after(clock, now, 0, Answers::default())
     }
 
     /// reqsk_timeout().
-    fn after(clock: Jiffies, now: Instant, timeouts: u32, answered: Option<u64>) -> Self {
+    fn after(clock: Jiffies, now: Instant, timeouts: u32, answers: Answers) -> Self {
         let due = clock.rings(now, TIMEOUT * 2_u64.pow(timeouts));
         Self {
             timeouts,
             timer: (due, now),
-            answered,
+            answers,
         }
     }
 
@@ -39,21 +41,19 @@ impl Request {
         self.timer
     }
 
-    /// The SYN has come again: whether it is answered, twice a second at most (tcp_oow_rate_limited()).
+    /// The SYN has come again: whether it is answered.
     pub(super) fn answers(&mut self, clock: Jiffies, now: Instant) -> bool {
-        let tick = clock.count(now);
-        let limit = clock.per_second() / 2;
-        if self.answered.is_some_and(|last| tick < last + limit) {
-            return false;
+        let is_answered = self.answers.allows(clock, now);
+        if is_answered {
+            *self = Self::after(clock, now, self.timeouts, self.answers);
         }
-        *self = Self::after(clock, now, self.timeouts, Some(tick));
-        true
+        is_answered
     }
 
     /// The timer rings: the SYN-ACK leaves again, unless the connection is given up.
     pub(super) fn time_out(self, clock: Jiffies, now: Instant) -> Option<Self> {
         let goes_on = self.timeouts < TIMEOUTS;
-        goes_on.then(|| Self::after(clock, now, self.timeouts + 1, self.answered))
+        goes_on.then(|| Self::after(clock, now, self.timeouts + 1, self.answers))
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) trait LossRecovery {
     fn on_resend(&mut self, _core: &mut Core, _seq: Seq) {}
     /// The receiver's window is open, and this kind of recovery has not seen the ACK that said so.
     fn on_window_open(&mut self) {}
+    /// The gate of a pacer has opened for a burst that waits.
+    fn on_gate(&mut self, _core: &mut Core) {}
     /// Segments that were expected late are overdue by now: look again at what is lost.
     fn on_patience_over(&mut self, _core: &mut Core) {}
     /// The connection opened, or orders changed the window: look again whether
@@ -61,6 +63,9 @@ pub(crate) struct RecoveryInfo {
     pub(crate) always_has_pipe: bool,
     /// It tells the congestion controller itself when an idle time ends.
     pub(crate) tells_idle_end: bool,
+    /// It asks at the start of each burst whether the pacer lets it leave, and leaves the window to a controller that
+    /// sets it by itself.
+    pub(crate) asks_for_bursts: bool,
     /// In fast recovery it looks again when a segment that was expected late is overdue.
     pub(crate) waits_for_overdue: bool,
 }
@@ -81,6 +86,7 @@ impl RecoveryInfo {
             refuses_classifiers: None,
             always_has_pipe: false,
             tells_idle_end: false,
+            asks_for_bursts: false,
             waits_for_overdue: false,
         }
     }
@@ -206,6 +212,14 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_window_open(),)+
                     Self::$other(r) => r.on_window_open(),
+                }
+            }
+
+            #[cold]
+            pub(crate) fn on_gate(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$variant(r) => r.on_gate(core),)+
+                    Self::$other(r) => r.on_gate(core),
                 }
             }
 

@@ -4,9 +4,11 @@
 mod books;
 mod classifier;
 mod controller;
+mod deliveries;
 mod detector;
 mod loss_state;
 mod orders;
+mod pacer;
 mod path;
 mod peer;
 mod persist;
@@ -28,12 +30,14 @@ use midflight_control::policy::Policy;
 use midflight_control::quick_start::{Nonce, RateCode};
 use midflight_control::rtt::Sampled;
 use midflight_control::spurious::AnySpuriousDetector;
-use midflight_control::{Listens, Reordering};
+use midflight_control::{Deliveries, Listens, RateSample, Reordering};
 use midflight_units::{Duration, Instant, Seq};
 
 use self::books::Books;
+pub(crate) use self::controller::Inside;
 use self::detector::UnneededWatch;
 use self::loss_state::LossState;
+use self::pacer::Pacer;
 use self::path::Path;
 use self::peer::Peer;
 use self::quick_start::RateRequest;
@@ -71,13 +75,18 @@ pub(crate) struct Core {
     peer: Peer,
     /// The train under way.
     train: Option<ActiveTrain>,
+    /// When the next burst may leave, where bursts are paced.
+    pacer: Option<Pacer>,
+    /// How fast data is delivered, where a part listens to that; and what the last ACK has told.
+    deliveries: Option<Box<Deliveries>>,
+    rate: Option<RateSample>,
     /// A rate asked for, and one to report.
     asking: Option<RateRequest>,
     report: Option<(RateCode, Nonce)>,
     /// That of the last request, which a report repeats.
     last_nonce: Nonce,
-    /// The handshake, a train or a rate request is under way or the window closed:
-    /// the usual course of sending is suspended.
+    /// The handshake, a train or a rate request is under way or the window closed, or segments are paced or
+    /// followed: the usual course of sending is suspended.
     pub(crate) held: bool,
     syn_timeouts: u32,
     /// The segment for which the timer last expired, and the threshold after the first expiry for it.
@@ -122,6 +131,9 @@ impl Core {
             loss: LossState::default(),
             peer: Peer::default(),
             train: None,
+            pacer: None,
+            deliveries: None,
+            rate: None,
             asking: None,
             report: None,
             last_nonce: Nonce::default(),
@@ -148,6 +160,7 @@ impl Core {
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
         core.note_policies();
+        core.begin_control();
         if core.listens.to(Listens::UNNEEDED) {
             core.watch_retransmissions();
         }
@@ -276,6 +289,9 @@ impl Core {
             return;
         }
         self.now = now;
+        if self.path.controls {
+            return;
+        }
         if !self.path.reno && !self.recovery_tells_idle() {
             self.path
                 .congestion

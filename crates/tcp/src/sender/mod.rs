@@ -7,7 +7,7 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
-pub(crate) use self::core::{Core, RecoveryRequest, SlotKind};
+pub(crate) use self::core::{Core, Inside, RecoveryRequest, SlotKind};
 use crate::config::SenderConfig;
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::Recovery;
@@ -64,6 +64,7 @@ impl Sender {
     pub fn write_until(&mut self, now: Instant, end: Seq, log: &mut impl Log) {
         if end > self.core.books.end() {
             self.core.restart_after_idle(now, log);
+            self.core.note_write();
         }
         self.set_end(end);
     }
@@ -157,6 +158,9 @@ impl Sender {
             self.core.consult_next_train(now, log);
             states.after(self, Trigger::Report, log);
         }
+        if self.core.held && self.core.take_gate(now) {
+            self.recovery.on_gate(&mut self.core);
+        }
         if !self.core.timer_is_due(now) {
             return false;
         }
@@ -211,7 +215,9 @@ impl Sender {
     /// something for a segment to carry.
     #[cold]
     fn transmit_held(&mut self) -> Option<Segment> {
+        let idle = !self.core.books.is_outstanding();
         let mut segment = self.next_held()?;
+        self.core.follow_segment(&segment, idle);
         self.core.hand_options(&mut segment);
         Some(segment)
     }
@@ -236,7 +242,14 @@ impl Sender {
         if of_train == Some(false) || core.books.una() == 0 && core.books.nxt() > 0 {
             return None;
         }
+        let asks = !core.config.recovery.about().asks_for_bursts;
+        if asks && of_train.is_none() && core.gate_is_closed() {
+            return None;
+        }
         let next = self.recovery.next_segment(core);
+        if asks && next.is_some_and(|seq| seq > 0) {
+            core.leave(1);
+        }
         if of_train.is_none() {
             return next.map(|seq| core.transmit(seq));
         }

@@ -386,7 +386,10 @@ impl Bench {
         assert!(v.cwnd >= 0.0 && v.ssthresh >= 2.0 - 1e-9);
         assert_eq!(
             self.sender.poll_timer().is_some(),
-            v.snd_una < v.snd_max || self.sender.is_window_closed() || v.train.is_some(),
+            v.snd_una < v.snd_max
+                || self.sender.is_window_closed()
+                || v.train.is_some()
+                || v.paced_until.is_some(),
             "the timer runs exactly while data is in flight or waits for its time or the window is closed"
         );
         if let Some((deadline, armed)) = self.sender.poll_timer() {

@@ -90,8 +90,9 @@ impl HyStart {
                 0 => 0,
                 rate => (BURST_BYTES * 4 * 1_000_000 / rate).min(BURST_MOST),
             };
-            // Half, as the sender does not pace.
-            if 2 * (now - self.round_start) > self.delay_min + burst {
+            // Half, where the sender does not pace.
+            let halves = if news.is_paced { 1 } else { 2 };
+            if halves * (now - self.round_start) > self.delay_min + burst {
                 self.end(window);
             }
         }
@@ -128,6 +129,7 @@ mod tests {
             una,
             nxt,
             pacing_rate: 1_000_000,
+            is_paced: false,
         }
     }
 

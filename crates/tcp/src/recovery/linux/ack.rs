@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::board::Entry;
 use super::prr::Delivery;
-use super::rack::{micros, time, WindowedMin};
+use super::rack::{micros, min_rtt_window, time};
 use super::{Ca, Linux, Probe};
 use crate::event::{Author, Log};
 use crate::segment::{Ack, SackBlock};
@@ -37,6 +37,8 @@ pub(super) struct News {
     sacked_sent: Option<(Instant, Instant)>,
     /// The newest of what has arrived: when it was sent, one past it, and what had been delivered.
     newest: Option<(Instant, Seq, u64)>,
+    /// The round trip of what was sent last, in microseconds.
+    latest: Option<u64>,
     /// The timestamp that it echoes.
     pub(super) echo: Option<Instant>,
 }
@@ -71,7 +73,7 @@ impl Linux {
             self.take_old(core, ack, &mut news, log);
             return;
         }
-        let was_out = self.board.packets_out();
+        let (was_out, was_in_flight) = (self.board.packets_out(), self.board.in_flight());
         let fack = self.board.fack();
         news.advanced = ack.ack > before;
         if news.advanced {
@@ -110,6 +112,11 @@ impl Linux {
             newly_lost: self.board.lost_ever - lost,
             advanced: news.advanced,
         };
+        if core.held {
+            // tcp_rate_gen().
+            let measured = Some((news.latest, self.min_rtt()));
+            core.take_rate(arrived.newly_lost, was_in_flight, measured);
+        }
         self.control(core, arrived, &news, log);
         self.sending.new = true;
     }
@@ -153,16 +160,27 @@ impl Linux {
         let mut blocks_seen = [(0, 0); 4];
         for (i, block) in blocks.iter().enumerate() {
             let is_dup = dsack == Some(*block);
+            let next_dup = dsack.filter(|d| blocks.get(i + 1) == Some(d));
             let mut seq = block.left;
+            let mut walked = None;
             while seq < block.right {
                 let skip = known.iter().find(|k| k.0 <= seq && seq < k.1);
-                if let Some(&(_, right)) = skip.filter(|_| is_kept && dsack.is_none()) {
+                if let Some(&(_, right)) = skip.filter(|_| is_kept && !is_dup) {
+                    // tcp_maybe_skipping_dsack(): the duplicate is looked at here, and as a block of its own.
+                    let dup = next_dup.filter(|d| d.left < right && right < block.right);
+                    for seq in dup.map_or(0..0, |d| d.left..d.right) {
+                        self.tag_one(core, seq, true, news);
+                    }
                     seq = right;
                     continue;
                 }
-                let is_dup = is_dup || dsack.is_some_and(|d| d.left <= seq && seq < d.right);
+                let is_dup = is_dup || next_dup.is_some_and(|d| d.left <= seq && seq < d.right);
+                walked.get_or_insert(seq);
                 self.tag_one(core, seq, is_dup, news);
                 seq += 1;
+            }
+            if let Some(from) = walked {
+                self.join_parts(core, *block, from, una);
             }
             blocks_seen[i] = (block.left, block.right);
         }
@@ -172,6 +190,17 @@ impl Linux {
                 self.check_reordering(late);
             }
         }
+    }
+
+    /// What a block covers is SACKed, from the first segment on that was looked at.
+    fn join_parts(&mut self, core: &Core, block: SackBlock, from: Seq, una: Seq) {
+        let board = &self.board;
+        let is_done = |seq| {
+            let entry = board.get(seq);
+            entry.is_some_and(|e| e.is_sacked() && !e.is_resent())
+        };
+        let mss = u64::from(core.config.payload_bytes());
+        self.queue.sack(block, from, una, is_done, mss);
     }
 
     /// tcp_check_dsack(), tcp_dsack_seen(): whether a retransmission has made it.
@@ -223,7 +252,7 @@ impl Linux {
             return;
         }
         if !entry.is_sacked() {
-            let least = entry.was_ever_resent().then(|| self.min_rtt.get());
+            let least = entry.was_ever_resent().then(|| self.min_rtt());
             self.rack.advance(core.now, seq, entry.sent, least);
             if !entry.is_resent() && !entry.was_ever_resent() {
                 if seq < self.board.fack() {
@@ -273,7 +302,7 @@ impl Linux {
                 self.delivered += 1;
                 let is_spurious = entry.was_ever_resent() && echoes_before(core, news, entry.sent);
                 if !is_spurious {
-                    let least = entry.was_ever_resent().then(|| self.min_rtt.get());
+                    let least = entry.was_ever_resent().then(|| self.min_rtt());
                     self.rack.advance(core.now, seq, entry.sent, least);
                 }
                 news.saw(seq, &entry);
@@ -293,6 +322,7 @@ impl Linux {
         self.queue.free(self.board.una, mss);
         core.advance(ack.ack, log);
         let samples = measure(core, news, acked_sent.filter(|_| !any_resent));
+        news.latest = samples.latest;
         let is_sampled = self.take_samples(core, samples, log);
         if news.advanced {
             news.set_timer = true;
@@ -315,7 +345,7 @@ impl Linux {
             return false;
         };
         let clock = core.config.rto.clock;
-        let (tick, window) = (clock.count(core.now), WindowedMin::window(clock));
+        let (tick, window) = (clock.count(core.now), min_rtt_window(clock));
         // Zero would be less than anything.
         let latest = if latest == 0 {
             clock.length(1).as_nanos() / 1000
@@ -349,6 +379,15 @@ impl Linux {
 
     /// tcp_cong_control().
     fn control(&mut self, core: &mut Core, ack: Delivery, news: &News, log: &mut impl Log) {
+        if core.controls() {
+            if news.before == 0 {
+                core.grow(ack.delivered, log);
+                core.open_control(self.inside(), log);
+            } else {
+                core.control(self.inside(), log);
+            }
+            return;
+        }
         if self.in_reduction() {
             self.reduce(core, ack, log);
         } else {
@@ -358,7 +397,7 @@ impl Linux {
                 core.grow(ack.delivered, log);
             }
         }
-        self.update_pacing_rate(core);
+        core.update_pacing_rate(self.board.packets_out());
     }
 }
 

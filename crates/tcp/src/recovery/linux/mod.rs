@@ -25,18 +25,20 @@ mod states;
 mod timers;
 
 use educe::Educe;
+use midflight_control::congestion::LossPhase;
+use midflight_control::WindowedMin;
 use midflight_units::{Instant, Seq};
 
 use self::ack::News;
 use self::board::Board;
 use self::prr::Prr;
 use self::queue::Queue;
-use self::rack::{Rack, Wait, WindowedMin};
+use self::rack::{Rack, Wait};
 use self::send::{Sending, Usage};
 use super::{LossRecovery, RecoveryInfo, RecoveryPart};
 use crate::event::Log;
 use crate::segment::Ack;
-use crate::sender::{Core, RecoveryRequest, SlotKind};
+use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
 
 /// Reordering that is expected before any is seen, in segments (net.ipv4.tcp_reordering), and at
 /// most (tcp_max_reordering).
@@ -117,12 +119,33 @@ impl Linux {
         REORDERING + self.more_reordering
     }
 
+    /// tcp_min_rtt(), in microseconds: the greatest number where nothing was measured.
+    fn min_rtt(&self) -> u64 {
+        self.min_rtt.get().unwrap_or(u64::from(u32::MAX))
+    }
+
+    /// What a controller that sets the window by itself is told.
+    fn inside(&self) -> Inside {
+        Inside {
+            phase: match self.state {
+                Ca::Open => LossPhase::Open,
+                Ca::Disorder => LossPhase::Disorder,
+                Ca::Cwr => LossPhase::Reducing,
+                Ca::Recovery => LossPhase::Recovery,
+                Ca::Loss => LossPhase::Loss,
+            },
+            in_flight: self.board.in_flight(),
+            lost: self.board.lost_ever,
+            min_rtt: self.min_rtt(),
+        }
+    }
+
     fn wait(&self, core: &Core) -> Wait {
         Wait {
             reordering_seen: self.reordering_seen,
             in_recovery: self.state >= Ca::Recovery,
             reordering: self.reordering(),
-            min_rtt: self.min_rtt.get(),
+            min_rtt: self.min_rtt(),
             srtt: core
                 .path
                 .rto
@@ -174,6 +197,7 @@ impl RecoveryPart for Linux {
         ),
         always_has_pipe: true,
         tells_idle_end: true,
+        asks_for_bursts: true,
         ..RecoveryInfo::with_sack(
             "linux",
             "RACK, tail loss probes, proportional rate reduction, F-RTO and undo",
@@ -184,21 +208,21 @@ impl RecoveryPart for Linux {
 
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         self.take_ack(core, ack, log);
         self.show(core);
     }
 
     fn on_timeout(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         self.retransmission_timeout(core, log);
         self.show(core);
     }
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
-        self.sending.burst = 0;
+        self.sending.begin_turn();
         self.shrink_unused(core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
@@ -221,7 +245,17 @@ impl LossRecovery for Linux {
 
     fn on_resend(&mut self, core: &mut Core, seq: Seq) {
         self.queue.leaves_again(seq, 1);
+        self.depart(core, 1);
         self.resend(core, seq, false);
+    }
+
+    /// tcp_tsq_write().
+    fn on_gate(&mut self, core: &mut Core) {
+        self.sending.begin_turn();
+        let board = &self.board;
+        self.sending.lost |=
+            board.lost_out > board.retrans_out && (core.cwnd() as u64) > board.in_flight();
+        self.sending.new = true;
     }
 
     fn on_window_open(&mut self) {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use midflight_units::Seq;
 
+use crate::segment::SackBlock;
 use crate::sender::Core;
 
 /// Bytes that the kernel's own structures take of a piece, and of a segment when the buffer is sized
@@ -21,6 +22,13 @@ const MOST_BUFFER: u64 = 4_194_304;
 const INITIAL_SEGMENTS: u64 = 10;
 /// TCP_MSS_DEFAULT: a window of no more is not halved.
 const SMALL_WINDOW: u64 = 536;
+/// A part that takes in others remains smaller (tcp_skb_shift()).
+const MOST_SHIFTED: u64 = 65_535 * 8;
+
+/// What so many buffers take that have so many segments (truesize).
+pub(super) fn memory(buffers: u64, segments: u64, mss: u64) -> u64 {
+    buffers * OVERHEAD + segments * mss
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -43,6 +51,8 @@ pub(super) struct Queue {
     /// The first segment of the last burst of new data, and the last burst of retransmissions.
     begins: Seq,
     again: (Seq, Seq),
+    /// How many windows the buffer holds.
+    factor: u64,
     /// Bytes in use, and at most.
     used: u64,
     buffer: u64,
@@ -60,6 +70,7 @@ impl Default for Queue {
             freed: 1,
             begins: 0,
             again: (0, 0),
+            factor: 2,
             used: 0,
             buffer: BUFFER,
             is_full: false,
@@ -94,14 +105,15 @@ impl Queue {
     }
 
     /// The connection is open: the buffer fits the initial window (tcp_init_buffer_space()).
-    pub(super) fn open(&mut self, cwnd: u64, reordering: u64) {
+    pub(super) fn open(&mut self, cwnd: u64, reordering: u64, factor: u64) {
+        self.factor = factor;
         self.expand(cwnd, reordering);
     }
 
     /// tcp_sndbuf_expand().
     fn expand(&mut self, cwnd: u64, reordering: u64) {
         let segments = cwnd.max(INITIAL_SEGMENTS).max(reordering + 1);
-        let wanted = (2 * segments * PER_SEGMENT).min(MOST_BUFFER);
+        let wanted = (self.factor * segments * PER_SEGMENT).min(MOST_BUFFER);
         self.buffer = self.buffer.max(wanted);
     }
 
@@ -209,6 +221,11 @@ impl Queue {
         Some(Head { left, is_last })
     }
 
+    /// More than one burst is not acknowledged (tcp_rtx_queue_empty_or_single_skb()).
+    pub(super) fn has_left_twice(&self) -> bool {
+        self.parts.len() > 1
+    }
+
     /// So many segments leave as one; those that are left of their piece have structures of their own from
     /// then on (tso_fragment()).
     pub(super) fn leaves(&mut self, nxt: Seq, segments: u64) {
@@ -237,6 +254,12 @@ impl Queue {
         }
     }
 
+    /// The segments of the part that one is of.
+    pub(super) fn part_of(&self, seq: Seq) -> u64 {
+        let at = self.parts.partition_point(|p| p.end <= seq);
+        self.parts.get(at).map_or(1, |p| p.end - self.begin(at))
+    }
+
     /// How many of these segments, from `seq` on, are of one part and so go again as one.
     pub(super) fn again(&self, seq: Seq, segments: u64) -> u64 {
         let at = self.parts.partition_point(|p| p.end <= seq);
@@ -252,12 +275,89 @@ impl Queue {
         self.again = (seq, end);
     }
 
+    /// The first segment of a part.
+    fn begin(&self, at: usize) -> Seq {
+        let before = at.checked_sub(1).and_then(|i| self.parts.get(i));
+        before.map_or(self.freed, |p| p.end)
+    }
+
+    /// A block is SACKed, and the walk over what it covers begins at `from` (tcp_sacktag_walk()). A part of which all
+    /// is SACKed becomes one with such a part before it and gives its structures back (tcp_shift_skb_data());
+    /// else a part ends where the block does (tcp_match_skb_to_sack()). `is_done` says that a segment is SACKed and no
+    /// retransmission of it is under way.
+    pub(super) fn sack(
+        &mut self,
+        block: SackBlock,
+        from: Seq,
+        una: Seq,
+        is_done: impl Fn(Seq) -> bool,
+        mss: u64,
+    ) {
+        let SackBlock { left, right } = block;
+        let mut at = self.parts.partition_point(|p| p.end <= from);
+        while at < self.parts.len() && self.begin(at) < right {
+            let (begin, end) = (self.begin(at), self.parts[at].end);
+            if self.shift(at, block, una, &is_done, mss) {
+                // What is at this place now is behind those that are one.
+                continue;
+            }
+            if begin < left && left < end {
+                self.cut(left);
+            } else if end > right && begin < right {
+                self.cut(right);
+            }
+            at += 1;
+        }
+    }
+
+    /// tcp_shift_skb_data(): whether the part has gone, or only what is not SACKed is left of it.
+    fn shift(
+        &mut self,
+        at: usize,
+        block: SackBlock,
+        una: Seq,
+        is_done: &impl Fn(Seq) -> bool,
+        mss: u64,
+    ) -> bool {
+        let (begin, end) = (self.begin(at), self.parts[at].end);
+        let to = end.min(block.right);
+        let may = at > 0 && block.left <= begin && end > una && to > una;
+        if !may || !is_done(begin) || !is_done(begin - 1) {
+            return false;
+        }
+        let fits = |queue: &Self, segments: Seq| {
+            let before = queue.parts[at - 1].end - queue.begin(at - 1);
+            (before + segments) * mss < MOST_SHIFTED
+        };
+        if !fits(self, to - begin) {
+            return false;
+        }
+        self.parts[at - 1].end = to;
+        if to < end {
+            return true;
+        }
+        self.join(at);
+        // A gap has closed.
+        let next = self.parts.get(at).map(|next| next.end);
+        if let Some(next) = next.filter(|next| is_done(next - 1) && fits(self, next - end)) {
+            self.parts[at - 1].end = next;
+            self.join(at);
+        }
+        true
+    }
+
+    /// The part before has taken this one in.
+    fn join(&mut self, at: usize) {
+        if let Some(gone) = self.parts.remove(at) {
+            self.parts[at - 1].push |= gone.push;
+            self.used = self.used.saturating_sub(OVERHEAD);
+        }
+    }
+
     /// A part begins here; where it is one of two, only the last tells the receiver to hand on.
     fn cut(&mut self, seq: Seq) {
         let at = self.parts.partition_point(|p| p.end < seq);
-        let begins = at.checked_sub(1).and_then(|i| self.parts.get(i));
-        let begins = begins.map_or(self.freed, |p| p.end);
-        if self.parts.get(at).is_some_and(|p| p.end > seq) && begins < seq {
+        if self.parts.get(at).is_some_and(|p| p.end > seq) && self.begin(at) < seq {
             let (end, push) = (seq, false);
             self.parts.insert(at, Piece { end, push });
             self.used += OVERHEAD;

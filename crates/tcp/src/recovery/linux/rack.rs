@@ -156,52 +156,9 @@ impl Rack {
     }
 }
 
-/// The least of the last so many ticks, by three samples (lib/win_minmax.c): the best, the best after
-/// it, and the best after that.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WindowedMin {
-    best: Option<[(u64, u64); 3]>,
-}
-
-impl WindowedMin {
-    /// The least; the greatest number if nothing was sampled.
-    pub(super) fn get(&self) -> u64 {
-        self.best.map_or(u64::from(u32::MAX), |best| best[0].1)
-    }
-
-    pub(super) fn sample(&mut self, now: u64, window: u64, value: u64) {
-        let new = (now, value);
-        let Some(mut best) = self.best else {
-            self.best = Some([new; 3]);
-            return;
-        };
-        if value <= best[0].1 || now - best[2].0 > window {
-            self.best = Some([new; 3]);
-            return;
-        }
-        if value <= best[1].1 {
-            best = [best[0], new, new];
-        } else if value <= best[2].1 {
-            best[2] = new;
-        }
-        let age = now - best[0].0;
-        if age > window {
-            best = [best[1], best[2], new];
-            if now - best[0].0 > window {
-                best = [best[1], new, new];
-            }
-        } else if best[1].0 == best[0].0 && age > window / 4 {
-            best = [best[0], new, new];
-        } else if best[2].0 == best[1].0 && age > window / 2 {
-            best[2] = new;
-        }
-        self.best = Some(best);
-    }
-
-    /// How long a minimum is kept (tcp_min_rtt_wlen), in ticks.
-    pub(super) fn window(clock: Jiffies) -> u64 {
-        300 * clock.per_second()
-    }
+/// How long the least RTT is kept (tcp_min_rtt_wlen), in ticks.
+pub(super) fn min_rtt_window(clock: Jiffies) -> u64 {
+    300 * clock.per_second()
 }
 
 /// A time of whole microseconds.
@@ -303,18 +260,5 @@ mod tests {
         rack.recovered();
         rack.adapt(50, 60);
         assert_eq!(rack.steps, 1);
-    }
-
-    #[test]
-    fn a_minimum_is_forgotten_after_its_window() {
-        let mut min = WindowedMin::default();
-        min.sample(0, 100, 40);
-        min.sample(10, 100, 50);
-        assert_eq!(min.get(), 40);
-        min.sample(60, 100, 60);
-        min.sample(101, 100, 70);
-        assert!(min.get() > 40 && min.get() <= 70);
-        min.sample(102, 100, 30);
-        assert_eq!(min.get(), 30);
     }
 }

@@ -3,17 +3,19 @@
 use midflight_units::{Instant, Seq};
 
 use super::board::Entry;
-use super::queue::{Head, Push};
+use super::queue::{self, Head, Push};
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
 
 /// The largest burst, in bytes: 64 KB less the largest header.
 const BURST_BYTES: u64 = 65_215;
-/// tcp_min_tso_segs, tcp_tso_rtt_log, sk_pacing_shift.
-const LEAST_BURST: u64 = 2;
+/// tcp_tso_rtt_log, sk_pacing_shift.
 const BURST_RTT_LOG: u32 = 9;
 const BURST_RATE_SHIFT: u32 = 10;
+/// net.ipv4.tcp_limit_output_bytes, and how much more of it retransmissions may take, as a power of two.
+const QUEUE_BYTES: u64 = 1 << 20;
+const AGAIN_SHIFT: u32 = 1;
 /// A burst is not held back for longer, in nanoseconds.
 const DEFER_MOST: u64 = 1_000_000;
 
@@ -40,14 +42,30 @@ pub(super) struct Sending {
     one: Option<bool>,
     /// Segments left of the burst under way.
     pub(super) burst: u64,
+    /// Bytes of memory that have left in this turn and that the queue below TCP still has; and whether they
+    /// are too many for more (TSQ_THROTTLED).
+    charged: u64,
+    throttled: bool,
+    /// The program writes, and what leaves is gone at once.
+    by_program: bool,
     /// New segments that have gone in this turn, and whether nothing was in flight before.
     sent: u64,
     was_empty: bool,
     /// The window is what stops the sender.
     limited: bool,
+    /// The controller has set the window while segments were sent: the next event tells.
+    untold: bool,
 }
 
 impl Sending {
+    /// Something has happened.
+    pub(super) fn begin_turn(&mut self) {
+        self.burst = 0;
+        self.charged = 0;
+        self.throttled = false;
+        self.by_program = false;
+    }
+
     pub(super) fn drop_lost(&mut self) {
         self.lost = false;
         self.again_until = 0;
@@ -78,6 +96,7 @@ impl Linux {
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
+            self.depart(core, 1);
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -87,6 +106,22 @@ impl Linux {
         if self.sending.probe_new {
             return self.choose_probe(core);
         }
+        loop {
+            if let Some(seq) = self.choose_by_window(core) {
+                return Some(seq);
+            }
+            if !std::mem::take(&mut self.sending.throttled) {
+                return None;
+            }
+            // The queue below TCP gets rid of what it has: tcp_data_snd_check(), tcp_tsq_write().
+            self.check_space(core);
+            self.sending.charged = 0;
+            self.sending.lost = self.board.lost_out > self.board.retrans_out;
+            self.sending.new = true;
+        }
+    }
+
+    fn choose_by_window(&mut self, core: &mut Core) -> Option<Seq> {
         if self.sending.new_first {
             if let Some(seq) = self.choose_new(core) {
                 return Some(seq);
@@ -114,19 +149,26 @@ impl Linux {
                 return Some(seq);
             }
             self.end_write(core);
+            if self.sending.throttled {
+                break;
+            }
             self.sending.new = self.write(core);
+            self.sending.by_program = true;
         }
         None
     }
 
     /// The application writes if there is room; whether it has.
-    fn write(&mut self, core: &Core) -> bool {
+    fn write(&mut self, core: &mut Core) -> bool {
         if self.board.una == 0 {
             return false;
         }
         self.check_space(core);
         if self.queue.written() == 1 {
-            self.queue.open(whole(core), self.reordering());
+            // tcp_sendmsg_locked(): nothing was to send so far (tcp_rate_check_app_limited()).
+            core.limit_by_application(self.board.in_flight());
+            self.queue
+                .open(whole(core), self.reordering(), core.buffer_factor());
         }
         let push = self.queue.write(core, self.board.nxt(), BURST_BYTES);
         self.sending.one = (push == Push::One).then_some(false);
@@ -163,8 +205,8 @@ impl Linux {
         Some(seq)
     }
 
-    fn probe_burst(&mut self, core: &Core) -> Option<u64> {
-        if !self.may_send_new(core) {
+    fn probe_burst(&mut self, core: &mut Core) -> Option<u64> {
+        if !self.may_send_new(core) || core.gate_is_closed() {
             return None;
         }
         let quota = self.quota(core).unwrap_or(1);
@@ -190,7 +232,12 @@ impl Linux {
         }
         let seq = self.board.next_lost()?;
         if seq >= self.sending.again_until {
+            let part = self.queue.part_of(seq);
+            if core.gate_is_closed() || self.is_throttled(core, part, AGAIN_SHIFT) {
+                return None;
+            }
             self.sending.again_until = self.begin_again(core, seq);
+            self.charge(core, self.sending.again_until - seq);
         }
         self.resend(core, seq, false);
         if self.in_reduction() {
@@ -204,7 +251,7 @@ impl Linux {
     }
 
     /// A burst of what is lost begins here; one past its last segment (__tcp_retransmit_skb()).
-    fn begin_again(&mut self, core: &Core, seq: Seq) -> Seq {
+    fn begin_again(&mut self, core: &mut Core, seq: Seq) -> Seq {
         let room = whole(core) - self.board.in_flight();
         let most = room.min(self.burst_segments(core));
         let lost = (seq..seq + most)
@@ -212,6 +259,7 @@ impl Linux {
             .count();
         let segments = self.queue.again(seq, lost as u64);
         self.queue.leaves_again(seq, segments);
+        self.depart(core, segments);
         seq + segments
     }
 
@@ -219,18 +267,33 @@ impl Linux {
         self.sending.lost = false;
         self.sending.again_until = 0;
         if std::mem::take(&mut self.sending.head_resent) {
-            core.set_slot(SlotKind::Retransmission, core.path.rto.timeout());
+            let after = core.path.rto.timeout() + core.pacing_delay();
+            core.set_slot(SlotKind::Retransmission, after);
         }
     }
 
     /// The books of a retransmission (tcp_retransmit_skb()); a probe's are smaller.
     pub(super) fn resend(&mut self, core: &Core, seq: Seq, is_probe: bool) {
-        self.board.resend(seq, core.now, self.delivered, is_probe);
+        self.board
+            .resend(seq, core.stamp(), self.delivered, is_probe);
         self.resent += 1;
         if !is_probe {
             self.undo.first_resent.get_or_insert(core.now);
             *self.undo.unanswered.get_or_insert(0) += 1;
         }
+    }
+
+    /// A burst of so many segments leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    pub(super) fn depart(&mut self, core: &mut Core, segments: u64) {
+        if self.board.una == 0 {
+            // A SYN.
+            return;
+        }
+        if core.controls() && self.board.in_flight() == 0 {
+            core.restart_control(self.inside(), &mut ());
+            self.sending.untold = true;
+        }
+        core.leave(segments);
     }
 
     /// The books of a new segment (tcp_event_new_data_sent()).
@@ -269,7 +332,7 @@ impl Linux {
         Some(seq)
     }
 
-    fn next_burst(&mut self, core: &Core) -> Option<u64> {
+    fn next_burst(&mut self, core: &mut Core) -> Option<u64> {
         let nxt = self.board.nxt();
         if nxt == 0 {
             // The SYN.
@@ -281,6 +344,9 @@ impl Linux {
         if self.sending.one == Some(true) {
             return None;
         }
+        if core.gate_is_closed() {
+            return None;
+        }
         let quota = self.quota(core)?;
         let head = self.queue.head(nxt, quota)?;
         if self.window_left(core) == 0 {
@@ -290,8 +356,34 @@ impl Linux {
         if waits && self.defers(core, head) {
             return None;
         }
+        let segments = quota.min(self.window_left(core)).min(head.left);
+        if self.is_throttled(core, segments, 0) {
+            return None;
+        }
+        self.charge(core, segments);
         self.sending.one = self.sending.one.map(|_| true);
         Some(self.leave(core, quota, head))
+    }
+
+    /// tcp_small_queue_check(): whether what has left in this turn is more than two buffers of so many segments take, and
+    /// than a millisecond takes at the pacing rate; for retransmissions twice that. The queue below TCP gets
+    /// rid of it right after the turn, and what is lost goes first then.
+    fn is_throttled(&mut self, core: &Core, segments: u64, shift: u32) -> bool {
+        if self.sending.by_program {
+            return false;
+        }
+        let size = queue::memory(1, segments, u64::from(core.config.payload_bytes()));
+        let limit = (2 * size).max(core.path.pacing_rate >> BURST_RATE_SHIFT);
+        let most = if core.is_paced() { limit } else { QUEUE_BYTES };
+        let limit = limit.min(most) << shift;
+        self.sending.throttled = self.sending.charged >= limit && self.queue.has_left_twice();
+        self.sending.throttled
+    }
+
+    /// A burst of so many segments leaves, each in a buffer of its own.
+    fn charge(&mut self, core: &Core, segments: u64) {
+        let mss = u64::from(core.config.payload_bytes());
+        self.sending.charged += queue::memory(segments, segments, mss);
     }
 
     /// tcp_cwnd_test(): what the window allows a burst.
@@ -308,28 +400,29 @@ impl Linux {
     }
 
     /// The burst that leaves now: its segments.
-    fn leave(&mut self, core: &Core, quota: u64, head: Head) -> u64 {
+    fn leave(&mut self, core: &mut Core, quota: u64, head: Head) -> u64 {
         let segments = quota.min(self.window_left(core)).min(head.left);
         self.queue.leaves(self.board.nxt(), segments);
+        self.depart(core, segments);
         segments
     }
 
     /// tcp_tso_autosize().
     fn burst_segments(&self, core: &Core) -> u64 {
         let mut bytes = core.path.pacing_rate >> BURST_RATE_SHIFT;
-        let halvings = self.min_rtt.get() >> BURST_RTT_LOG;
+        let halvings = self.min_rtt() >> BURST_RTT_LOG;
         if halvings < 32 {
             bytes += BURST_BYTES >> halvings;
         }
         let most = bytes.min(BURST_BYTES) / u64::from(core.config.payload_bytes());
-        most.max(LEAST_BURST)
+        most.max(core.least_burst())
     }
 
     /// tcp_tso_should_defer(): whether to wait for an ACK that lets a whole burst go.
     fn defers(&mut self, core: &Core, head: Head) -> bool {
         let (burst, window) = (self.burst_segments(core), self.window_left(core));
         if self.state >= Ca::Recovery
-            || core.now.since(core.books.last_sent()).as_nanos() > DEFER_MOST
+            || core.now.since(core.departure_of_burst()).as_nanos() > DEFER_MOST
         {
             return false;
         }
@@ -403,7 +496,10 @@ impl Linux {
         }
         self.usage.used = self.usage.used.max(out);
         let unused = core.now.since(self.usage.since);
-        if core.config.restarts_after_idle() && unused >= core.path.rto.timeout() {
+        if core.config.restarts_after_idle()
+            && !core.controls()
+            && unused >= core.path.rto.timeout()
+        {
             self.application_limited(core);
         }
     }
@@ -423,27 +519,13 @@ impl Linux {
 
     /// The window that it has set; nothing has been sent since.
     pub(super) fn shrink_unused(&mut self, core: &mut Core, log: &mut impl Log) {
+        if std::mem::take(&mut self.sending.untold) {
+            core.tell_window(log);
+        }
         if let Some((cwnd, ssthresh)) = self.usage.shrunk.take() {
             core.set_ssthresh(ssthresh, Author::Idle, log);
             core.set_cwnd(cwnd as f64, Author::Idle, log);
         }
-    }
-
-    /// tcp_update_pacing_rate(), in bytes a second.
-    pub(super) fn update_pacing_rate(&self, core: &mut Core) {
-        let Some(srtt) = core.path.rto.srtt() else {
-            return;
-        };
-        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
-        let percent = if core.cwnd() < (core.ssthresh() as u64 / 2) as f64 {
-            200
-        } else {
-            120
-        };
-        let out = whole(core).max(self.board.packets_out());
-        let bytes = u64::from(core.config.payload_bytes());
-        // A policy may lift the window altogether; such a rate limits nothing.
-        core.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
     }
 }
 

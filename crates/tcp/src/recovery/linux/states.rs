@@ -138,7 +138,7 @@ impl Linux {
 
     /// tcp_end_cwnd_reduction().
     pub(super) fn end_reduction(&mut self, core: &mut Core, log: &mut impl Log) {
-        if self.state == Ca::Cwr || self.undo.marker.is_some() {
+        if !core.controls() && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
             self.stamp_window(core);
             core.set_cwnd(core.ssthresh(), Author::Recovery, log);
         }
@@ -154,7 +154,7 @@ impl Linux {
 
     /// tcp_cwnd_reduction().
     pub(super) fn reduce(&mut self, core: &mut Core, ack: Delivery, log: &mut impl Log) {
-        if self.keeps_window {
+        if self.keeps_window || core.controls() {
             return;
         }
         let ssthresh = core.ssthresh() as u64;
@@ -205,6 +205,9 @@ impl Linux {
         core.tell_timeout();
         self.keeps_window = false;
         self.state = Ca::Loss;
+        if core.controls() {
+            core.control_loss(self.inside());
+        }
         self.high = self.board.nxt();
         self.probe = None;
         self.frto = is_new || self.timeouts > 0;
@@ -281,8 +284,12 @@ impl Linux {
             } else {
                 Author::Recovery
             };
-            let cwnd = core.cwnd().max(self.undo.cwnd as f64);
-            core.set_cwnd(cwnd, by, log);
+            if core.controls() {
+                core.control_undo(self.inside());
+            } else {
+                let cwnd = core.cwnd().max(self.undo.cwnd as f64);
+                core.set_cwnd(cwnd, by, log);
+            }
             if ssthresh > core.ssthresh() {
                 core.set_ssthresh(ssthresh, by, log);
             }

@@ -34,7 +34,7 @@ impl Linux {
             }
             _ => core.path.rto.timeout(),
         };
-        core.set_slot(SlotKind::Retransmission, after);
+        core.set_slot(SlotKind::Retransmission, after + core.pacing_delay());
     }
 
     /// tcp_set_xmit_timer().
@@ -74,7 +74,7 @@ impl Linux {
         } else {
             after
         };
-        core.set_slot(SlotKind::LossProbe, after);
+        core.set_slot(SlotKind::LossProbe, after + core.pacing_delay());
         true
     }
 

@@ -123,6 +123,7 @@ impl Core {
                 } => self.path.adapt_rto = Some((since, srtt, rttvar)),
                 Order::ExpectReordering(reordering) => self.expect_reordering(Some(reordering)),
                 Order::EndReordering => self.expect_reordering(None),
+                Order::Pace(pacing) => self.order_pacing(pacing),
             }
         }
         applied

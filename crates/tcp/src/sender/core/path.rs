@@ -17,6 +17,8 @@ pub(crate) struct Path {
     pub(super) congestion: AnyCongestion,
     /// The controller is Reno: the way of most packets, without a detour to ask it.
     pub(super) reno: bool,
+    /// The controller sets the window and the rate by itself.
+    pub(super) controls: bool,
     /// The slow start under way follows a timeout (RFC 3465 section 2.2).
     pub(super) slow_start_after_timeout: bool,
     /// The window does not grow until a segment sent at this instant or later is acknowledged.
@@ -46,6 +48,7 @@ impl Path {
             window: WindowState::new(config.initial_ssthresh, config.receiver_window),
             congestion: config.congestion,
             reno: config.congestion.is_reno(),
+            controls: config.congestion.controls(),
             slow_start_after_timeout: false,
             hold_growth: None,
             pacing_rate: 0,

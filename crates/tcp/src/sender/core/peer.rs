@@ -4,6 +4,7 @@
 use std::num::NonZeroU32;
 
 use super::Core;
+use crate::answers::Answers;
 use crate::segment::{Ack, Content, Segment};
 
 /// TCP_PAWS_WINDOW.
@@ -20,8 +21,8 @@ pub(super) struct Peer {
     /// An ACK is to be sent; that of its SYN has been.
     owes_ack: bool,
     has_acked: bool,
-    /// The tick of the last ACK that answered one out of order (last_oow_ack_time).
-    answered: Option<u64>,
+    /// To ACKs out of order.
+    answers: Answers,
     /// The next segment ends what the application gets at once.
     pub(super) push: bool,
 }
@@ -83,14 +84,9 @@ impl Core {
         ack.ack != self.books.una() || is_news || u64::from(age_ms) > replay_ms
     }
 
-    /// It is answered by an ACK, twice a second at most (tcp_oow_rate_limited()).
+    /// It is answered by an ACK, if one may leave.
     fn answer_discarded(&mut self) {
-        let clock = self.config.rto.clock;
-        let tick = clock.count(self.now);
-        let limit = clock.per_second() / 2;
-        let is_limited = self.peer.answered.is_some_and(|last| tick < last + limit);
-        if !is_limited {
-            self.peer.answered = Some(tick);
+        if self.peer.answers.allows(self.config.rto.clock, self.now) {
             self.peer.owes_ack = self.config.empty_acks;
         }
         self.hold();

@@ -25,6 +25,7 @@ impl Core {
     /// one that repeats the last ACK and says something else by it.
     #[cold]
     pub(crate) fn on_special_ack(&mut self, ack: &Ack) -> bool {
+        self.follow_deliveries(ack);
         let (old, again) = (ack.ack < self.books.una(), ack.ack == self.books.una());
         if old || self.books.una() == 0 {
             return true;
@@ -68,7 +69,7 @@ impl Core {
     pub(super) fn hold(&mut self) {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
-        self.held |= self.peer.owes_ack();
+        self.held |= self.peer.owes_ack() || self.pacer.is_some() || self.deliveries.is_some();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.

@@ -13,16 +13,17 @@ use crate::segment::{Ack, SackBlock, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
-const OF_POLICIES: [Listens; 4] = [
+const OF_POLICIES: [Listens; 5] = [
     Listens::START,
     Listens::ACKS,
     Listens::MARKS,
     Listens::UNNEEDED,
+    Listens::RATES,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
 /// if it is below the ACK or within the second (RFC 2883 section 4).
-fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
+pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
     let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
     let dsack = match blocks[..] {
         [first, ..] if first.left < ack.ack => Some(first.left),
@@ -64,6 +65,7 @@ impl Core {
         let others = OF_POLICIES.into_iter().fold(self.listens, Listens::without);
         let heard = self.policies.iter().map(|policy| policy.listens());
         self.listens = heard.fold(others, |all, one| all | one);
+        self.begin_to_follow();
     }
 
     /// Gives the notice to every policy; whether any order was applied, or a
@@ -118,6 +120,7 @@ impl Core {
         log: &mut impl Log,
     ) {
         let (blocks, dsack) = sack_and_dsack(ack);
+        self.take_rate(0, max - una, None);
         let news = AckNews {
             ack: ack.ack,
             una_before: una,
@@ -131,7 +134,11 @@ impl Core {
                 Says::Moved(mark) => Some(mark),
                 _ => None,
             },
+            rate: self.rate,
         };
+        if self.config.pacing && !self.config.recovery.about().asks_for_bursts {
+            self.update_pacing_rate(max - una);
+        }
         if special {
             self.consult_mark(&news, log);
             self.consult_report(ack, log);

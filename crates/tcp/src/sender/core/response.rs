@@ -102,11 +102,12 @@ impl Core {
         self.timers.deadline()
     }
 
-    /// The same while sending does not take its usual course: a segment of a train may wait for its time.
+    /// The same while sending does not take its usual course: a segment of a train, or a burst that is paced, may
+    /// wait for its time.
     #[cold]
     pub(crate) fn held_deadline(&self) -> Option<(Instant, Instant)> {
-        let departure = self.departure();
+        let others = self.departure().into_iter().chain(self.gate());
         let deadline = self.deadline().into_iter();
-        deadline.chain(departure).min_by_key(|due| due.0)
+        deadline.chain(others).min_by_key(|due| due.0)
     }
 }

@@ -47,7 +47,7 @@ impl Core {
 
     /// Nothing was in flight, and a segment goes.
     pub(crate) fn tell_idle_end(&mut self) {
-        if !self.path.reno {
+        if !self.path.reno && !self.path.controls {
             self.path
                 .congestion
                 .on_idle_end(self.now, self.books.last_sent());
@@ -56,6 +56,10 @@ impl Core {
 
     /// Sets the threshold by the window, whole segments of it, and not by what is in flight.
     pub(crate) fn reduce_from_window(&mut self, timeout: bool, by: Author, log: &mut impl Log) {
+        if self.path.controls {
+            self.path.congestion.on_reduction(self.path.window.both());
+            return;
+        }
         let load = self.cwnd().trunc();
         let ssthresh = if timeout {
             self.path.congestion.ssthresh_after_timeout(self.now, load)

@@ -132,6 +132,11 @@ impl Core {
         !self.train.is_some_and(|active| active.goes_on()) && self.end_train()
     }
 
+    /// Segments leave by the gaps of a train.
+    pub(super) fn in_train(&self) -> bool {
+        self.train.is_some_and(|active| !active.is_past())
+    }
+
     /// Segments that the window and what there is to send allow now.
     fn room(&self) -> u64 {
         let edge = self

@@ -80,6 +80,8 @@ impl Core {
             train: self.train(),
             may_train: self.may_train(),
             may_pace: self.may_pace(),
+            paced_until: self.gate().map(|(until, _)| until),
+            rate: self.rate,
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.receiver_window(),
             sack: self.config.recovery.uses_sack(),
@@ -104,7 +106,8 @@ impl Core {
             State::FastRecovery
         } else if self.timers.delay().is_some() || self.patient {
             State::Delay
-        } else if self.cwnd() < self.ssthresh() {
+        } else if self.cwnd() < self.ssthresh() && !(self.path.controls && self.books.una() > 0) {
+            // A controller that sets the window by itself has phases of its own.
             State::SlowStart
         } else {
             State::CongestionAvoidance

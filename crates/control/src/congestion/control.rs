@@ -1,0 +1,60 @@
+//! What a controller is told, and answers, that sets the window and the rate of sending by itself (cong_control()
+//! of Linux), as BBR does. No recovery reduces the window for it.
+
+use midflight_units::Instant;
+
+use crate::jiffies::Jiffies;
+
+/// Where a sender stands in its recovery from losses: the states of Linux, in its order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossPhase {
+    /// Nothing is suspected.
+    #[default]
+    Open,
+    /// Segments have arrived out of order.
+    Disorder,
+    /// The window is being reduced, and nothing is lost.
+    Reducing,
+    /// Lost segments are sent again.
+    Recovery,
+    /// The retransmission timer has expired.
+    Loss,
+}
+
+/// Where the sender stands when the controller is asked. Counts are in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The present.
+    pub now: Instant,
+    /// The clock of the sender's timers.
+    pub clock: Jiffies,
+    /// In its recovery.
+    pub phase: LossPhase,
+    /// In flight now.
+    pub in_flight: u64,
+    /// Delivered since the connection opened, and when the last of it was.
+    pub delivered: u64,
+    /// When the last of it was delivered.
+    pub delivered_at: Instant,
+    /// Found to be lost since the connection opened.
+    pub lost: u64,
+    /// The application has too little to send.
+    pub app_limited: bool,
+    /// Smoothed round-trip time in microseconds, if there has been a sample.
+    pub srtt: Option<u64>,
+    /// The least round-trip time that the recovery knows, in microseconds; `u32::MAX` for none.
+    pub min_rtt: u64,
+    /// Bytes of data in a segment.
+    pub mss: u64,
+    /// When the next burst may leave.
+    pub departure: Instant,
+}
+
+/// What such a controller answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steer {
+    /// Bytes of data a second at which bursts leave.
+    pub rate: u64,
+    /// What is sent until what is in flight has been delivered says nothing of the path.
+    pub ignore_samples: bool,
+}

@@ -1,0 +1,341 @@
+//! How fast data is delivered, as each ACK shows it: Linux's rate sample (tcp_rate.c) and that of
+//! draft-ietf-ccwg-bbr, section 4.1, which is the same.
+//!
+//! A segment keeps what had been delivered when it was sent, when the last of that was, and when the
+//! newest segment of that was sent. When it is delivered itself, the difference tells how many segments
+//! the path delivers in how long. Of the time it took to send them and the time in which their ACKs came
+//! the longer counts: ACKs that were held up and come together do not make a rate.
+//!
+//! It follows the segments by itself, from the numbers of each ACK, so that it works with every kind of
+//! recovery. A sender has one only if a part asks for it.
+
+use midflight_units::{Duration, Instant, Ring, Seq};
+
+/// What an ACK tells of the rate (struct rate_sample). Counts are in segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Delivered by this ACK: acknowledged, or SACKed for the first time.
+    pub newly: u64,
+    /// Found to be lost at this ACK.
+    pub lost: u64,
+    /// In flight before the ACK.
+    pub in_flight_before: u64,
+    /// Delivered since the connection opened, the SYN included.
+    pub total: u64,
+    /// The same when the newest segment of this ACK was sent; 0 if the ACK delivers none.
+    pub prior: u64,
+    /// Delivered since then; none if the ACK delivers nothing.
+    pub delivered: Option<u64>,
+    /// In which time, in whole microseconds; none if that is less than a round trip can take.
+    pub interval: Option<Duration>,
+    /// The application had too little to send when that segment was sent.
+    pub app_limited: bool,
+    /// Round trip of the newest segment that was sent only once; none if the ACK delivers none.
+    pub rtt: Option<Duration>,
+}
+
+impl RateSample {
+    /// Segments a second; none if the ACK gives no valid sample.
+    pub fn per_second(&self) -> Option<f64> {
+        let (delivered, interval) = (self.delivered?, self.interval?);
+        (interval > Duration::ZERO).then(|| delivered as f64 * 1e9 / interval.as_nanos() as f64)
+    }
+}
+
+/// What a segment keeps (tcp_skb_cb).
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Instant,
+    /// When the newest segment that had been delivered was sent, and when it was delivered.
+    first_tx: Instant,
+    delivered_at: Option<Instant>,
+    delivered: u64,
+    app_limited: bool,
+    resent: bool,
+    sacked: bool,
+}
+
+/// The newest segment of the ACK at hand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest {
+    prior: u64,
+    prior_at: Option<Instant>,
+    app_limited: bool,
+    end: Seq,
+    /// Microseconds in which the segments were sent.
+    send_phase: u64,
+}
+
+/// Follows what is delivered.
+#[derive(Clone, Debug, Default)]
+pub struct Deliveries {
+    una: Seq,
+    sent: Ring<Sent>,
+    /// Blocks of the last ACK: what is in them has been looked at.
+    known: [(Seq, Seq); 4],
+    total: u64,
+    at: Option<Instant>,
+    first_tx: Instant,
+    /// What will have been delivered when that of which the application had too little has been; 0 if it has
+    /// enough.
+    app_limited: u64,
+    newest: Newest,
+    rtt: Option<Duration>,
+    before: u64,
+    /// The least round trip, where nobody else measures it.
+    least: Option<u64>,
+}
+
+/// Whole microseconds between two instants, by a clock of microseconds.
+fn micros(from: Instant, to: Instant) -> u64 {
+    (to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000)
+}
+
+impl Deliveries {
+    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`
+    /// (tcp_rate_skb_sent()).
+    pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool) {
+        // The SYN counts as in flight before it is sent, and is no sample.
+        if idle && seq > 0 {
+            self.first_tx = at;
+            self.at = Some(at);
+        }
+        let mut sent = Sent {
+            at,
+            first_tx: self.first_tx,
+            delivered_at: self.at,
+            delivered: self.total,
+            app_limited: self.app_limited > 0,
+            resent: false,
+            sacked: false,
+        };
+        if self.sent.is_empty() {
+            // It is the first, or what went before was sent before anybody asked.
+            self.una = seq;
+        }
+        let Some(index) = seq.checked_sub(self.una) else {
+            return;
+        };
+        match self.sent.get_mut(index as usize) {
+            Some(earlier) => {
+                sent.resent = true;
+                sent.sacked = earlier.sacked;
+                *earlier = sent;
+            }
+            None => self.sent.push(sent),
+        }
+    }
+
+    /// An ACK has arrived, with these blocks above its number, each up to but without its right edge.
+    pub fn take(&mut self, ack: Seq, blocks: &[(Seq, Seq)], now: Instant) {
+        self.newest = Newest::default();
+        self.rtt = None;
+        self.before = self.total;
+        let mut known = [(0, 0); 4];
+        let mut ordered = [(0, 0); 4];
+        for (block, place) in blocks.iter().zip(&mut ordered) {
+            *place = *block;
+        }
+        ordered.sort_unstable();
+        for ((left, right), place) in ordered.into_iter().zip(&mut known) {
+            *place = (left, right);
+            let within = |&&(l, r): &&(Seq, Seq)| l < r && left <= l && r <= right;
+            let (l, r) = self
+                .known
+                .iter()
+                .find(within)
+                .copied()
+                .unwrap_or((left, left));
+            for seq in (left..l).chain(r..right) {
+                self.deliver(seq, now);
+            }
+        }
+        self.known = known;
+        while self.una < ack {
+            self.deliver(self.una, now);
+            if self.sent.pop().is_none() {
+                break;
+            }
+            self.una += 1;
+        }
+        if let Some(rtt) = self.rtt {
+            let rtt = (rtt.as_nanos() / 1000).max(1);
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    /// tcp_rate_skb_delivered().
+    fn deliver(&mut self, seq: Seq, now: Instant) {
+        let index = seq.checked_sub(self.una);
+        let Some(sent) = index.and_then(|i| self.sent.get_mut(i as usize)) else {
+            return;
+        };
+        if std::mem::replace(&mut sent.sacked, true) {
+            return;
+        }
+        self.total += 1;
+        if !sent.resent {
+            self.rtt = Some(Duration::from_micros(micros(sent.at, now)));
+        }
+        let Some(delivered_at) = sent.delivered_at else {
+            return;
+        };
+        let order = |at: Instant, end: Seq| (at.as_nanos() / 1000, end);
+        let is_first = self.newest.prior == 0;
+        if is_first || order(sent.at, seq + 1) > order(self.first_tx, self.newest.end) {
+            self.first_tx = sent.at;
+            self.newest = Newest {
+                prior: sent.delivered,
+                prior_at: Some(delivered_at),
+                app_limited: sent.app_limited,
+                end: seq + 1,
+                send_phase: micros(sent.first_tx, sent.at),
+            };
+        }
+    }
+
+    /// The sample of the ACK at hand, at which `lost` segments were found to be lost; a time below the least
+    /// round trip, `min_rtt` in microseconds or what was measured here, is none (tcp_rate_gen()).
+    pub fn sample(
+        &mut self,
+        now: Instant,
+        lost: u64,
+        in_flight_before: u64,
+        min_rtt: Option<u64>,
+    ) -> RateSample {
+        if self.total > self.app_limited {
+            self.app_limited = 0;
+        }
+        let newly = self.total - self.before;
+        if newly > 0 {
+            self.at = Some(now);
+        }
+        let mut sample = RateSample {
+            newly,
+            lost,
+            in_flight_before,
+            total: self.total,
+            prior: self.newest.prior,
+            rtt: self.rtt,
+            ..RateSample::default()
+        };
+        if let Some(prior_at) = self.newest.prior_at {
+            let interval = self.newest.send_phase.max(micros(prior_at, now));
+            let least = min_rtt.or(self.least).unwrap_or(0);
+            sample.delivered = Some(self.total - self.newest.prior);
+            sample.interval = (interval >= least).then(|| Duration::from_micros(interval));
+            sample.app_limited = self.newest.app_limited;
+        }
+        sample
+    }
+
+    /// The application has too little to send: what is sent from now until what is in flight has been delivered
+    /// says nothing of the path (tcp_rate_check_app_limited()).
+    pub fn limit_by_application(&mut self, in_flight: u64) {
+        self.app_limited = (self.total + in_flight).max(1);
+    }
+
+    /// Whether the application has too little to send.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    /// Segments delivered since the connection opened.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// When the last of them was.
+    pub fn at(&self) -> Option<Instant> {
+        self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// The SYN is delivered at 40 ms; ten segments go at once, and their ACKs come 10 ms apart from 80 ms on.
+    fn ten() -> Deliveries {
+        let mut d = Deliveries::default();
+        d.sent(0, ms(0), true);
+        d.take(1, &[], ms(40));
+        let syn = d.sample(ms(40), 0, 1, Some(40_000));
+        assert_eq!((syn.newly, syn.total, syn.delivered), (1, 1, None));
+        d.limit_by_application(0);
+        for seq in 1..11 {
+            d.sent(seq, ms(40), seq == 1);
+        }
+        d
+    }
+
+    #[test]
+    fn a_window_gives_the_rate_at_which_it_is_acknowledged() {
+        let mut d = ten();
+        d.take(2, &[], ms(80));
+        let first = d.sample(ms(80), 0, 10, Some(40_000));
+        // One segment in the round trip; the application had just begun.
+        assert_eq!((first.newly, first.prior, first.delivered), (1, 1, Some(1)));
+        assert_eq!(first.interval, Some(Duration::from_millis(40)));
+        assert!(first.app_limited && !d.is_app_limited());
+        d.sent(11, ms(80), false);
+        for n in 3..12 {
+            d.take(n, &[], ms(80 + 10 * (n - 2)));
+            d.sample(ms(80 + 10 * (n - 2)), 0, 10, Some(40_000));
+        }
+        // Segment 11 was sent when 2 had been delivered, at 80 ms; 10 more are until 180 ms.
+        d.take(12, &[], ms(180));
+        let last = d.sample(ms(180), 0, 1, Some(40_000));
+        assert_eq!((last.delivered, last.app_limited), (Some(10), false));
+        assert_eq!(last.per_second(), Some(100.0));
+        assert_eq!(last.rtt, Some(Duration::from_millis(100)));
+    }
+
+    /// What a SACK has delivered is not delivered again by the ACK; an ACK that comes sooner than a round trip can
+    /// take gives no rate.
+    #[test]
+    fn what_was_sacked_counts_once() {
+        let mut d = ten();
+        d.take(1, &[(3, 5)], ms(70));
+        let early = d.sample(ms(70), 0, 10, Some(40_000));
+        assert_eq!(
+            (early.newly, early.delivered, early.interval),
+            (2, Some(2), None)
+        );
+        d.take(1, &[(3, 6)], ms(80));
+        assert_eq!(d.sample(ms(80), 2, 8, Some(40_000)).newly, 1);
+        d.sent(1, ms(80), false);
+        d.take(6, &[], ms(120));
+        let sample = d.sample(ms(120), 0, 7, Some(40_000));
+        assert_eq!((sample.newly, sample.total), (2, 6));
+        // The newest is what was sent again at 80 ms, when four had been delivered.
+        assert_eq!((sample.prior, sample.delivered), (4, Some(2)));
+        assert_eq!(sample.interval, Some(Duration::from_millis(40)));
+    }
+
+    /// Ten segments are sent over 90 ms, and all ACKs come together: the rate is that of sending.
+    #[test]
+    fn acks_that_come_together_do_not_make_a_rate() {
+        let mut d = Deliveries::default();
+        d.sent(0, ms(0), true);
+        d.take(1, &[], ms(10));
+        d.sample(ms(10), 0, 1, Some(10_000));
+        for n in 0..10 {
+            d.sent(n + 1, ms(100 + 10 * n), n == 0);
+        }
+        d.take(2, &[], ms(200));
+        d.sample(ms(200), 0, 10, Some(10_000));
+        d.sent(11, ms(200), false);
+        d.take(11, &[], ms(201));
+        d.sample(ms(201), 0, 10, Some(10_000));
+        d.take(12, &[], ms(210));
+        let sample = d.sample(ms(210), 0, 1, Some(10_000));
+        // Sent from 100 ms (segment 1) to 200 ms (segment 11).
+        assert_eq!(sample.interval, Some(Duration::from_millis(100)));
+        assert_eq!(sample.per_second(), Some(100.0));
+    }
+}

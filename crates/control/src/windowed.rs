@@ -1,0 +1,109 @@
+//! The best of a window of time, by three samples (lib/win_minmax.c): the best, the best after it, and the
+//! best after that. What is best is the least or the greatest.
+
+/// Samples with the time of each, in any unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Three(Option<[(u64, u64); 3]>);
+
+impl Three {
+    /// Takes a sample; one as good as an earlier one takes its place.
+    fn sample(&mut self, now: u64, window: u64, value: u64, as_good: impl Fn(u64, u64) -> bool) {
+        let new = (now, value);
+        let Some(mut best) = self.0 else {
+            self.0 = Some([new; 3]);
+            return;
+        };
+        if as_good(value, best[0].1) || now - best[2].0 > window {
+            self.0 = Some([new; 3]);
+            return;
+        }
+        if as_good(value, best[1].1) {
+            best = [best[0], new, new];
+        } else if as_good(value, best[2].1) {
+            best[2] = new;
+        }
+        let age = now - best[0].0;
+        if age > window {
+            best = [best[1], best[2], new];
+            if now - best[0].0 > window {
+                best = [best[1], new, new];
+            }
+        } else if best[1].0 == best[0].0 && age > window / 4 {
+            best = [best[0], new, new];
+        } else if best[2].0 == best[1].0 && age > window / 2 {
+            best[2] = new;
+        }
+        self.0 = Some(best);
+    }
+
+    fn get(&self) -> Option<u64> {
+        self.0.map(|best| best[0].1)
+    }
+}
+
+/// The least of a window of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowedMin(Three);
+
+impl WindowedMin {
+    /// The least, if there was a sample.
+    pub fn get(&self) -> Option<u64> {
+        self.0.get()
+    }
+
+    /// Takes a sample; time does not run backwards.
+    pub fn sample(&mut self, now: u64, window: u64, value: u64) {
+        self.0.sample(now, window, value, |new, old| new <= old);
+    }
+}
+
+/// The greatest of a window of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowedMax(Three);
+
+impl WindowedMax {
+    /// No sample yet.
+    pub const NONE: Self = Self(Three(None));
+
+    /// The greatest, if there was a sample.
+    pub fn get(&self) -> Option<u64> {
+        self.0.get()
+    }
+
+    /// Takes a sample; time does not run backwards.
+    pub fn sample(&mut self, now: u64, window: u64, value: u64) {
+        self.0.sample(now, window, value, |new, old| new >= old);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minimum_is_forgotten_after_its_window() {
+        let mut min = WindowedMin::default();
+        min.sample(0, 100, 40);
+        min.sample(10, 100, 50);
+        assert_eq!(min.get(), Some(40));
+        min.sample(60, 100, 60);
+        min.sample(101, 100, 70);
+        assert!(min.get().is_some_and(|least| least > 40 && least <= 70));
+        min.sample(102, 100, 30);
+        assert_eq!(min.get(), Some(30));
+    }
+
+    /// A maximum of ten rounds: the 9 of round 0 is kept to round 10, and then the best of later ones.
+    #[test]
+    fn a_maximum_is_forgotten_after_its_window() {
+        let mut max = WindowedMax::default();
+        assert_eq!(max.get(), None);
+        max.sample(0, 10, 9);
+        for round in 1..=10 {
+            max.sample(round, 10, if round == 4 { 7 } else { 3 });
+            assert_eq!(max.get(), Some(9));
+        }
+        max.sample(11, 10, 3);
+        assert_eq!(max.get(), Some(7));
+    }
+}

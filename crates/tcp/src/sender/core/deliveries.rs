@@ -1,0 +1,73 @@
+//! How fast data is delivered is followed here, for a controller that sends at a rate of its own and for policies
+//! that listen to it.
+
+use midflight_control::Listens;
+use midflight_units::Duration;
+
+use super::policies::sack_and_dsack;
+use super::Core;
+use crate::segment::{Ack, Segment};
+
+impl Core {
+    /// A part listens to it.
+    pub(super) fn begin_to_follow(&mut self) {
+        if self.listens.to(Listens::RATES) && self.deliveries.is_none() {
+            self.deliveries = Some(Box::default());
+            self.hold();
+        }
+    }
+
+    /// A segment has just been handed out; nothing else is in flight if `idle`.
+    pub(crate) fn follow_segment(&mut self, segment: &Segment, idle: bool) {
+        let stamp = self.stamp();
+        if let Some(deliveries) = self.deliveries.as_mut().filter(|_| segment.has_data()) {
+            deliveries.sent(segment.seq, stamp, idle);
+        }
+    }
+
+    /// An ACK has arrived, and nobody has acted on it yet.
+    pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
+        self.rate = None;
+        if let Some(deliveries) = &mut self.deliveries {
+            let (blocks, _) = sack_and_dsack(ack);
+            deliveries.take(ack.ack, &blocks, self.now);
+        }
+    }
+
+    /// Makes the rate sample of the ACK at hand, if anybody listens and it is not made yet. A recovery that finds
+    /// losses and measures round trips at the ACK makes it itself; `latest` is the round trip of what was sent
+    /// last, in microseconds like `min_rtt`.
+    pub(crate) fn take_rate(
+        &mut self,
+        lost: u64,
+        in_flight_before: u64,
+        measured: Option<(Option<u64>, u64)>,
+    ) {
+        let now = self.now;
+        let Some(deliveries) = self.deliveries.as_mut().filter(|_| self.rate.is_none()) else {
+            return;
+        };
+        let min_rtt = measured.map(|(_, min_rtt)| min_rtt);
+        let mut sample = deliveries.sample(now, lost, in_flight_before, min_rtt);
+        if let Some((latest, _)) = measured {
+            sample.rtt = latest.map(Duration::from_micros);
+        }
+        self.rate = Some(sample);
+    }
+
+    /// The application has too little to send.
+    pub(crate) fn limit_by_application(&mut self, in_flight: u64) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.limit_by_application(in_flight);
+        }
+    }
+
+    /// The application is about to write: whether it has had too little to send (tcp_rate_check_app_limited()).
+    pub(crate) fn note_write(&mut self) {
+        let in_flight = self.view().pipe;
+        let nothing_left = self.books.max() >= self.books.end();
+        if nothing_left && (in_flight as f64) < self.cwnd().trunc() {
+            self.limit_by_application(in_flight);
+        }
+    }
+}

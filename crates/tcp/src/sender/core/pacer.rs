@@ -1,0 +1,192 @@
+//! Pacing: a gate that a burst passes no earlier than the rate allows (tcp_pacing_check(),
+//! tcp_update_skb_after_send()).
+//!
+//! A burst takes its bytes divided by the rate from when it leaves, and the next may leave then. One that is late
+//! makes up for it by at most half of its own time, unless an order gives the rate. As with the queueing discipline fq the first ten
+//! segments of a connection are not paced. What a timer has sent again passes without being asked, and still
+//! takes its time; so does a train, which has gaps of its own.
+//!
+//! The recovery of Linux asks at the start of each burst. Every other kind has bursts of one segment, which are
+//! asked for here. A sender without a gate takes its usual course ([`Core::held`]) and pays nothing.
+
+use midflight_control::Pacing;
+use midflight_units::{Duration, Instant, Rate};
+
+use super::timers::Deadline;
+use super::Core;
+
+/// Segments of data at the start that are not paced.
+const UNPACED: u64 = 10;
+const NANOS: u64 = 1_000_000_000;
+
+/// The gate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pacer {
+    /// When the next burst may leave; before anything was paced, when the last one has left (tcp_wstamp_ns).
+    departure: Instant,
+    /// When the burst under way counts as sent: later than it leaves, if a timer had it leave before its time.
+    stamp: Instant,
+    /// Segments of data that have left.
+    sent: u64,
+    /// A burst waits until then.
+    wake: Option<Deadline>,
+    /// The rate that an order gives, of what is on the wire, and until when it holds.
+    ordered: Option<(Rate, Option<Instant>)>,
+}
+
+impl Pacer {
+    /// How long so many segments take at the sender's own rate, in bytes of data a second.
+    fn takes(&self, segments: u64, rate: u64, bytes: u64) -> u64 {
+        if rate == 0 || self.sent < UNPACED {
+            return 0;
+        }
+        (u128::from(segments * bytes * NANOS) / u128::from(rate)) as u64
+    }
+
+    /// And at the rate that is ordered.
+    fn takes_by_order(&self, now: Instant, segments: u64, bytes: u64) -> u64 {
+        let in_force = |until: Option<Instant>| until.is_none_or(|until| now < until);
+        let Some((rate, _)) = self.ordered.filter(|(_, until)| in_force(*until)) else {
+            return 0;
+        };
+        rate.transmission_time(segments * bytes).as_nanos()
+    }
+}
+
+impl Core {
+    /// Whether bursts are paced.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.pacer.is_some()
+    }
+
+    /// A rate of its own is in force that no order gives.
+    fn own_rate(&self) -> u64 {
+        if self.config.pacing || self.path.controls {
+            self.path.pacing_rate
+        } else {
+            0
+        }
+    }
+
+    /// tcp_update_pacing_rate(), with so many segments out: a rate of bytes of data a second.
+    pub(crate) fn update_pacing_rate(&mut self, out: u64) {
+        let Some(srtt) = self.path.rto.srtt() else {
+            return;
+        };
+        let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
+        let percent = if self.cwnd() < (self.ssthresh() as u64 / 2) as f64 {
+            200
+        } else {
+            120
+        };
+        let out = (self.cwnd() as u64).max(out);
+        let bytes = u64::from(self.config.payload_bytes());
+        // A policy may lift the window altogether; such a rate limits nothing.
+        self.path.pacing_rate = (bytes * 10_000 * 8 * percent).saturating_mul(out) / srtt_x8;
+    }
+
+    /// Whether the next burst has to wait; the caller is woken when it may leave.
+    #[inline]
+    pub(crate) fn gate_is_closed(&mut self) -> bool {
+        let (now, in_train) = (self.now, self.in_train());
+        let Some(pacer) = &mut self.pacer else {
+            return false;
+        };
+        let is_closed = pacer.departure > now && !in_train;
+        pacer.wake = is_closed.then_some((pacer.departure, now));
+        is_closed
+    }
+
+    /// A burst of so many segments of data leaves, whatever the gate says; the instant that it counts as sent.
+    #[inline]
+    pub(crate) fn leave(&mut self, segments: u64) -> Instant {
+        let (now, own_rate) = (self.now, self.own_rate());
+        let (data, wire) = (self.config.payload_bytes(), self.config.segment_bytes);
+        let Some(pacer) = &mut self.pacer else {
+            return now;
+        };
+        let before = pacer.departure;
+        let leaves = before.max(now);
+        pacer.sent += segments;
+        let takes = pacer.takes(segments, own_rate, data.into());
+        // What is late makes up for it.
+        let credit = leaves.since(before).as_nanos().min(takes / 2);
+        let wait = (takes - credit).max(pacer.takes_by_order(now, segments, wire.into()));
+        pacer.departure = leaves + Duration::from_nanos(wait);
+        pacer.stamp = leaves;
+        leaves
+    }
+
+    /// When the next burst may leave, or when the last one has left.
+    pub(crate) fn departure_of_burst(&self) -> Instant {
+        let last = self.books.last_sent();
+        self.pacer.map_or(last, |pacer| pacer.departure)
+    }
+
+    /// When a segment that leaves now counts as sent.
+    pub(crate) fn stamp(&self) -> Instant {
+        self.pacer
+            .map_or(self.now, |pacer| pacer.stamp.max(self.now))
+    }
+
+    /// How long a timer waits in addition, for the gate to open (tcp_pacing_delay()).
+    pub(crate) fn pacing_delay(&self) -> Duration {
+        let Some(pacer) = &self.pacer else {
+            return Duration::ZERO;
+        };
+        let (clock, wait) = (self.config.rto.clock, pacer.departure.since(self.now));
+        if clock.hz == 0 {
+            return wait;
+        }
+        let ticks = wait.as_nanos() * u64::from(clock.hz) / NANOS;
+        clock.length(ticks)
+    }
+
+    /// When the gate opens, if a burst waits for that.
+    pub(super) fn gate(&self) -> Option<Deadline> {
+        self.pacer.and_then(|pacer| pacer.wake)
+    }
+
+    /// Whether the gate has opened for a burst that waits; once.
+    pub(crate) fn take_gate(&mut self, now: Instant) -> bool {
+        let wake = self.pacer.as_mut().map(|pacer| &mut pacer.wake);
+        let Some(wake) = wake.filter(|wake| wake.is_some_and(|(due, _)| due <= now)) else {
+            return false;
+        };
+        *wake = None;
+        self.now = now;
+        self.path.rtt_sampled = false;
+        true
+    }
+
+    /// Carries out an order to pace.
+    pub(super) fn order_pacing(&mut self, pacing: Pacing) {
+        let now = self.now;
+        let ordered = match pacing {
+            Pacing::At(rate) => Some((rate, None)),
+            Pacing::Window { over } => {
+                let bits = self.usable_window().max(1) * u64::from(self.config.segment_bytes) * 8;
+                let rate =
+                    u128::from(bits) * u128::from(NANOS) / u128::from(over.as_nanos().max(1));
+                let rate = u64::try_from(rate).unwrap_or(u64::MAX).max(1);
+                Rate::from_bps(rate).map(|rate| (rate, Some(now + over)))
+            }
+            Pacing::Off => None,
+        };
+        if let (None, None) = (ordered, &self.pacer) {
+            return;
+        }
+        let last = self.books.last_sent();
+        let pacer = self.pacer.get_or_insert_with(|| Pacer {
+            departure: last,
+            ..Pacer::default()
+        });
+        pacer.ordered = ordered;
+        if pacing == Pacing::Off {
+            pacer.departure = pacer.departure.min(now);
+            let is_own = self.config.pacing || self.path.controls;
+            self.pacer = self.pacer.filter(|_| is_own);
+        }
+        self.hold();
+    }
+}

@@ -1,0 +1,157 @@
+//! Pacing: the gaps between segments, by order, by setting and by the controller, with every kind of recovery.
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+mod common;
+
+use common::{configured, Hand};
+use midflight_control::part::PartInfo;
+use midflight_control::policy::{ForeignPolicy, HandoffPolicy, Policy};
+use midflight_control::{
+    AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, RateSample, SenderView,
+};
+use midflight_tcp::{Sender, RECOVERIES};
+use midflight_units::{Duration, Instant, Rate, Seq};
+
+const MS: u64 = 1_000_000;
+
+/// Gives these orders at a notice, and remembers the rate samples of the ACKs after it.
+#[derive(Clone, Debug)]
+struct Paces(Pacing);
+
+impl HandoffPolicy for Paces {
+    fn on_notice(&mut self, _notice: &Notice, _view: &SenderView) -> Orders {
+        Orders::none().with(Order::Pace(self.0), "a test")
+    }
+
+    fn listens(&self) -> Listens {
+        Listens::ACKS | Listens::RATES
+    }
+
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        assert_eq!(ack.rate, view.rate);
+        assert!(ack.rate.is_some(), "somebody listens");
+        Orders::none()
+    }
+}
+
+impl ForeignPolicy for Paces {
+    fn info(&self) -> PartInfo {
+        PartInfo {
+            name: "paces",
+            summary: "",
+            source: "",
+            knobs: &[],
+        }
+    }
+
+    fn copied(&self) -> Box<dyn ForeignPolicy> {
+        Box::new(self.clone())
+    }
+}
+
+fn told(recovery: &str, pacing: Pacing) -> Hand {
+    let mut hand = Hand::closed(&[("recovery", recovery)], 100);
+    let p = configured(&[("recovery", recovery)]);
+    let policy = midflight_control::policy::Foreign::new(&Paces(pacing));
+    hand.sender = Sender::new(&p.sender, [Policy::Foreign(policy)]);
+    hand.sender.open(hand.now, &mut hand.seen);
+    assert_eq!(hand.send(), [0]);
+    hand.hear(1, &[], None);
+    let link = LinkInfo {
+        rate: Rate::from_mbps(1),
+        delay: Duration::from_millis(10),
+    };
+    let notice = Notice {
+        old: link,
+        new: link,
+        flows: 1,
+    };
+    hand.sender.on_notice(hand.now, &notice, &mut hand.seen);
+    hand
+}
+
+/// All that is sent from now on without a further ACK and before `until`: milliseconds from now and number.
+fn sent(hand: &mut Hand, until_ms: u64) -> Vec<(f64, Seq)> {
+    let from = hand.now;
+    let mut all = Vec::new();
+    loop {
+        let at = hand.now.since(from).as_nanos() as f64 / MS as f64;
+        all.extend(hand.send().into_iter().map(|seq| (at, seq)));
+        match hand.sender.poll_timer() {
+            Some((due, _)) if due < from + Duration::from_millis(until_ms) => {
+                hand.now = due.max(hand.now);
+                hand.sender.on_timer(hand.now, &mut hand.seen);
+            }
+            _ => return all,
+        }
+    }
+}
+
+/// 1500 bytes at 1.2 Mbit/s are 10 ms.
+#[test]
+fn an_ordered_rate_spaces_segments_with_every_recovery() {
+    let rate = Rate::from_bps(1_200_000).unwrap_or_else(|| panic!("a rate"));
+    for recovery in RECOVERIES {
+        let mut hand = told(recovery.name, Pacing::At(rate));
+        let got = sent(&mut hand, 60);
+        let bursts = if recovery.name == "linux" { 2 } else { 1 };
+        for (number, (at, seq)) in got.iter().enumerate() {
+            let due = number as u64 / bursts * bursts * 10;
+            assert_eq!(
+                (*at, *seq),
+                (due as f64, number as u64 + 1),
+                "{}",
+                recovery.name
+            );
+        }
+        assert!(got.len() >= 6, "{}: {got:?}", recovery.name);
+        // An ACK opens no burst.
+        hand.now = Instant::from_nanos(160 * MS);
+        hand.step = Duration::ZERO;
+        let more = hand.ack(5);
+        assert!(more.len() <= bursts as usize, "{}: {more:?}", recovery.name);
+    }
+}
+
+/// The initial window of ten segments in 50 ms is one each 5 ms; after that time ACKs clock again.
+#[test]
+fn a_window_is_spread_over_a_round_trip_and_no_longer() {
+    let over = Duration::from_millis(50);
+    for recovery in ["sack", "newreno"] {
+        let mut hand = told(recovery, Pacing::Window { over });
+        let got = sent(&mut hand, 90);
+        let expected: Vec<(f64, Seq)> = (0..10).map(|n| (5.0 * n as f64, n + 1)).collect();
+        assert_eq!(got, expected, "{recovery}");
+        hand.now = Instant::from_nanos(190 * MS);
+        hand.step = Duration::ZERO;
+        assert!(hand.ack(5).len() > 4, "{recovery}");
+    }
+}
+
+/// With the setting, ten segments go at once and what follows at twice the window in a round trip.
+#[test]
+fn a_setting_paces_at_twice_the_window_in_slow_start() {
+    for recovery in RECOVERIES {
+        let name = recovery.name;
+        let mut hand = Hand::open(&[("pacing", "on"), ("recovery", name)], 100);
+        assert_eq!(hand.sender.view().snd_nxt, 11, "{name}: unpaced");
+        let more = hand.ack(3);
+        assert!(
+            !more.is_empty() && hand.sender.view().paced_until.is_some(),
+            "{name}"
+        );
+        // Rates of 11 to 14 segments a 100 ms, twice; bursts of one or two.
+        let got = sent(&mut hand, 30);
+        let gaps: Vec<f64> = got.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let burst = if name == "linux" { 2.0 } else { 1.0 };
+        let whole = |gap: &f64| *gap == 0.0 && burst > 1.0 || (3.5..4.6).contains(&(gap / burst));
+        assert!(gaps.iter().all(whole), "{name}: {got:?}");
+    }
+}
+
+#[test]
+fn who_does_not_listen_has_no_rate_sample() {
+    let hand = Hand::open(&[], 100);
+    assert_eq!(hand.sender.view().rate, None::<RateSample>);
+    assert_eq!(hand.sender.view().paced_until, None);
+}
