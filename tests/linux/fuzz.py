@@ -22,10 +22,10 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
-from verify import Cell, Compared, Flow, compare, run_on, simulate, told
 
 from midflight import MidflightError, _core
 from midflight.lab.store import Kernel, choose
+from verify import Cell, Compared, Flow, compare, run_on, simulate, told
 
 #: The parts of a scenario: TOML values by their paths.
 Parts = dict[str, str]
@@ -305,7 +305,9 @@ def main() -> None:
         partial += is_partial
         first = "; ".join(map(told, one.first or ()))
         note = " (a part of a segment)" if is_partial else ""
-        console.print(f"case {number}: {one.equal} of {one.packets}: {first}{note}", highlight=False)
+        console.print(
+            f"case {number}: {one.equal} of {one.packets}: {first}{note}", highlight=False
+        )
         if asked.keep is not None:
             if not asked.no_shrink:
                 case = shrink(kernel, case)

@@ -134,7 +134,7 @@ def test_several_streams_carry_the_same_data() -> None:
         ({"streams": 101}, "101 is out of range; expected 1 to 100"),
         ({"idle": "0 s"}, "a connection that is over after less than 1 ms cannot begin"),
         ({"start_notice": True}, "a notice is for a policy of the simulator's own sender"),
-        ({"set__iw": 4}, "this is a setting of the simulator's own sender"),
+        ({"set__initial_window": 4}, "this is a setting of the simulator's own sender"),
         ({"stack": "midflight", "cc": "bbr"}, 'this flow\'s stack is "midflight"'),
         ({"stack": "picoquic"}, "unknown variant"),
     ],
@@ -253,4 +253,4 @@ def test_what_happens_to_a_path_is_explained(capsys: pytest.CaptureFixture[str])
 def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
     values = ["--a", "flows.download.cc=cubic", "--b", "flows.download.cc=newreno"]
     assert main(["diff", "wifi-to-5g", "--set", f"{QUINN}=quinn", *values]) == 1
-    assert "equal events" in capsys.readouterr().out
+    assert "events that are the same" in capsys.readouterr().out

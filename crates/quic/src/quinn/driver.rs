@@ -671,9 +671,7 @@ mod tests {
         let now = Instant::ZERO + Duration::from_millis(1);
         end.open(now);
         assert!(end.poll_datagram(now).is_some());
-        let called = end.call(now, |_, _| -> Result<(), String> {
-            panic!("no such path")
-        });
+        let called = end.call(now, |_, _| -> Result<(), String> { panic!("no such path") });
         assert_eq!(called, None);
         assert_eq!(
             end.poll_report(),
