@@ -542,6 +542,10 @@ type Crypto = (
 );
 
 /// The cryptography of both ends.
+#[cfg_attr(
+    not(feature = "tls"),
+    allow(clippy::unnecessary_wraps, reason = "only TLS can fail")
+)]
 fn crypto(flow: &Flow) -> Result<Crypto, String> {
     #[cfg(feature = "tls")]
     if flow.tls {
