@@ -255,7 +255,7 @@ class HandoffSweep:
         kind: Literal["mbb", "bbm"] | str = "mbb",
         at_ns: Sequence[int],
         schemes: Sequence[str],
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         gap_ns: int = 500_000_000,
         packets: int = 100,
         extra_packets: Sequence[int] = [],
@@ -296,7 +296,7 @@ def handoff(
     kind: Literal["mbb", "bbm"] | str = "mbb",
     at_ns: Sequence[int],
     schemes: Sequence[str],
-    profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+    profile: Literal["ns2", "rfc", "linux"] | str = "linux",
     gap_ns: int = 500_000_000,
     packets: int = 100,
     extra_packets: Sequence[int] = [],
@@ -394,7 +394,7 @@ class LongFlow:
         overhead_ns: int = 0,
         notice: bool = True,
         notice_delay_ns: int = 0,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -424,7 +424,7 @@ class Probe:
         irregular: bool = False,
         told_flows: int = 1,
         segments: int = 100,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -531,7 +531,7 @@ class Roaming:
         signal_delay_ns: int = 0,
         forged: Literal["old", "current", "unsent"] | str | None = None,
         forged_every_ns: int = 1_000_000_000,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         knobs: Mapping[str, str] = {},
         seed: int = 1,
         runs: Sequence[int] = [0],
@@ -585,7 +585,7 @@ class Startup:
         lead_ns: int = 0,
         packets: Sequence[int] = [10, 100, 200, 300, 400],
         window_ns: int | None = None,
-        profile: Literal["ns2", "rfc", "linux"] | str = "rfc",
+        profile: Literal["ns2", "rfc", "linux"] | str = "linux",
         wired: Link = (100_000_000, 2_000_000),
         knobs: Mapping[str, str] = {},
         end_ns: int = 3_600_000_000_000,
@@ -1110,6 +1110,13 @@ class Preset(TypedDict):
     down_bps: int
     up_bps: int
     delay_ns: int
+
+def in_column_unit(text: str) -> tuple[str, float] | None:
+    """Return a value of a scenario as the unit and the number that a column of numbers has.
+
+    Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
+    what is no single quantity with a unit.
+    """
 
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""

@@ -439,13 +439,16 @@ def read_limited(path: Path) -> str:
 
     Raises `MidflightError` for a file that is too large, `OSError` and `UnicodeDecodeError`.
     """
-    from midflight import MidflightError
 
     with path.open("rb") as file:
         found = file.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
-        raise MidflightError(
-            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; use a smaller file'
+        accepted = f"at most {MOST_BYTES // 1_000_000} MB"
+        raise refusal(
+            f'"{path}" is too large; expected {accepted}',
+            name="file",
+            value=path,
+            accepted=accepted,
         )
     return found.decode("utf-8").replace("\r\n", "\n")
 
@@ -485,12 +488,14 @@ _LISTED: dict[str, Any] = {"handoffs": Handoff, "changes": Change}
 
 def _build(of: Any, values: Mapping[str, Any]) -> Any:
     """Return a mapping as an object of this class."""
-    from midflight import MidflightError
 
     if not isinstance(values, Mapping):
-        raise MidflightError(
+        raise refusal(
             f"a {of.__name__} is made of a mapping with the keys of a scenario file, not of "
-            f"{values!r}"
+            f"{values!r}",
+            name=of.__name__,
+            value=values,
+            accepted="a mapping with the keys of a scenario file",
         )
     known = [one.name for one in fields(of)]
     found = {}

@@ -2,8 +2,8 @@
 
     python tests/linux/fuzz.py [--cases 2000] [--seed 1] [--first 0] [--keep FOLDER] [--no-shrink]
 
-Case N of a seed is always the same scenario, whatever else is run. One whose flows are not the same in
-every packet is made smaller as long as it remains one: parts of it are left out, numbers become
+Case N of a seed is always the same scenario, whatever else is run. One whose flows are not the same
+in every packet is made smaller as long as it remains one: parts of it are left out, numbers become
 rounder. What is left is printed with its first packets that differ, and written to `--keep` as a
 scenario file. `verify.py` holds the simulator to those of `tests/linux/fuzz` in every test run.
 

@@ -283,6 +283,13 @@ pub(crate) fn schema() -> String {
     scenario_schema().as_value().to_string()
 }
 
+/// Return a value of a scenario as the unit and the number that a column of numbers has; none for what is
+/// no single quantity with a unit.
+#[pyfunction]
+pub(crate) fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
+    midflight_study::scenario::in_column_unit(text)
+}
+
 /// Return the well-known links that scenarios may name.
 #[pyfunction(name = "link_presets")]
 pub(crate) fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {

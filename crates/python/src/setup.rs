@@ -721,8 +721,8 @@ pub(crate) fn path_changes<'py>(
     for one in changes {
         let entry = PyDict::new(py);
         entry.set_item("kind", if one.is_change { "change" } else { "handoff" })?;
-        entry.set_item("from_link", &one.links.0)?;
-        entry.set_item("to_link", &one.links.1)?;
+        entry.set_item("from_link", &*one.links.0)?;
+        entry.set_item("to_link", &*one.links.1)?;
         entry.set_item("at_ns", one.at.as_nanos())?;
         entry.set_item("make_ns", one.make.as_nanos())?;
         entry.set_item("breaks", one.breaks)?;

@@ -188,12 +188,7 @@ def sweep(
         print(foretold(asked, how_many))
         return
     try:
-        removed = asked.begin(folder)
-        if removed:
-            note(
-                f"{folder} was of another sweep: {', '.join(removed)} of that are gone, its shards "
-                "are there"
-            )
+        asked.begin(folder)
         missing = asked.missing(folder, share)
         execute(asked, folder, missing, run, asked.cells_of(share))
         left = sum(len(one.cells) for one in asked.missing(folder))
@@ -500,6 +495,13 @@ class Summary:
     def comparison_head(self) -> str:
         """Return what the comparison is, and what its intervals are over."""
         first = self.compared[0]
+        if not self.has_intervals:
+            return textwrap.fill(
+                f"Against {first.baseline}: difference, and ratio in per cent. There is at most "
+                "one pair of runs each, so no confidence interval; another axis or more runs give "
+                "one.",
+                WIDTH,
+            )
         text = (
             f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
             "95 % confidence intervals; pairs that miss a value are left out."
@@ -508,36 +510,39 @@ class Summary:
         varied = [axis for axis in varied if len(self.asked.axes[axis]) > 1]
         if first.over == "runs":
             text += " Intervals are over runs, whose pairs are averaged first."
-        elif varied:
+        else:
             text += (
                 f" Intervals are over the values of {', '.join(varied)}, not over chance: too "
                 "narrow where neighbours on a fine axis are alike."
             )
-        else:
-            text += " One pair has no interval."
         return textwrap.fill(text, WIDTH)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any comparison has more than one sample."""
+        return any(one.samples > 1 for one in self.compared)
 
     def comparison_lines(self, unit: float) -> list[list[str]]:
         """Return a head and a line for each comparison."""
         by_runs = self.compared[0].over == "runs"
         counts = ["runs", "pairs"] if by_runs else ["pairs"]
         head = ["flow", *self.others, str(self.asked.compare), *counts]
-        return [
-            [*head, "difference", "+-", "%", "from", "to"],
-            *(
-                [
-                    one.flow,
-                    *one.values,
-                    one.value,
-                    *([str(one.samples)] if by_runs else []),
-                    str(one.pairs),
-                    number(one.difference / unit),
-                    number(one.half_width / unit),
-                    *(per_cent(r) for r in (one.ratio, one.ratio_low, one.ratio_high)),
-                ]
-                for one in self.compared[:MOST_LINES]
-            ),
-        ]
+        lines = [[*head, "difference", "+-", "%", "from", "to"]]
+        for one in self.compared[:MOST_LINES]:
+            line = [
+                one.flow,
+                *one.values,
+                one.value,
+                *([str(one.samples)] if by_runs else []),
+                str(one.pairs),
+                number(one.difference / unit),
+                number(one.half_width / unit),
+                *(per_cent(r) for r in (one.ratio, one.ratio_low, one.ratio_high)),
+            ]
+            lines.append(line)
+        if not self.has_intervals:
+            return [[*line[:-4], line[-3]] for line in lines]
+        return lines
 
     def comparison_foot(self) -> list[str]:
         """Return which pairs were left out, and why a comparison has no numbers."""

@@ -266,6 +266,9 @@ impl<'a> Cell<'a> {
     fn hooks(&self) -> Vec<(NodeId, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
+        if asked_down.is_none() && asked_up.is_none() {
+            return Vec::new();
+        }
         let mut nodes = vec![RateRouter::default(); map.nodes()];
         let mut add = |at: NodeId, link: LinkId, asked: Option<Routers>, is_host| {
             if let Some(routers) = asked {
@@ -356,7 +359,8 @@ impl<'a> Cell<'a> {
     fn links(&self) -> Vec<LinkConfig> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut links = vec![self.fixed(link_id(OUT), (SERVER, ROUTER))];
+        let mut links = Vec::with_capacity(self.map().back().index() + 1);
+        links.push(self.fixed(link_id(OUT), (SERVER, ROUTER)));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_station, down, to_mobile] = Map::down(link);
@@ -388,7 +392,9 @@ impl<'a> Cell<'a> {
     fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut routes = vec![(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())];
+        let (stay, each) = (self.residences.len(), self.access.len());
+        let mut routes = Vec::with_capacity(4 + 4 * each + 3 * stay);
+        routes.extend([(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())]);
         routes.extend(map.routes_over(self.start));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));

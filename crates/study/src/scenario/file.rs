@@ -22,7 +22,7 @@ pub struct ScenarioFile {
     /// What it shows, and where its numbers are from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Profile of all senders and receivers: "rfc" (today's standards), "linux" (sender and receiver of Linux 6.12) or "ns2" (ns-2.35).
+    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
     #[serde(default = "default::profile")]
     pub profile: String,
     /// Settings of the profile and knobs of the schemes' parts for all flows, by
@@ -438,7 +438,7 @@ mod default {
     }
 
     pub(super) fn profile() -> String {
-        "rfc".into()
+        "linux".into()
     }
 
     pub(super) fn scheme() -> String {

@@ -22,4 +22,6 @@ pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
 pub use read::{read_scenario, scenario_schema, Origin};
-pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};
+pub use written::{
+    in_column_unit, Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written,
+};

@@ -680,7 +680,7 @@ impl Plan {
             |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
                 PathChange {
                     is_change: false,
-                    links: (name(from), name(to)),
+                    links: (name(from).into(), name(to).into()),
                     at,
                     make,
                     breaks: false,
