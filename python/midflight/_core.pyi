@@ -863,6 +863,8 @@ class Setup:
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
         is before its own end.
         """
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the flows, and throughput and queue over time."""
     def samples(
         self, *, every_ns: int | None = None, until_ns: int | None = None
     ) -> tuple[Table, Table]:

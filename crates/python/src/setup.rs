@@ -369,6 +369,12 @@ impl Setup {
         captures(py, seen)
     }
 
+    /// Return what a notebook shows: the flows, and throughput and queue over time.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let notebook = slf.py().import("midflight.notebook")?;
+        notebook.call_method1("run_html", (slf,))
+    }
+
     /// A hash of all of it and of the model's version: equal addresses have equal runs.
     #[getter]
     fn address(&self) -> String {
@@ -751,7 +757,7 @@ fn sample_tables(
     links.int("least", ints(rows, |r| r.least));
     links.int("most", ints(rows, |r| r.most));
     links.int("bytes", ints(rows, |r| r.state.bytes));
-    links.int("rate_bps", ints(rows, |r| r.state.rate.as_bps()));
+    links.int("rate_bps", ints(rows, |r| r.state.bps));
     links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));
     links.int("up", ints(rows, |r| r.state.is_up.into()));
     links.digest(digest);
