@@ -863,6 +863,8 @@ class Setup:
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
         is before its own end.
         """
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the flows, and throughput and queue over time."""
     def samples(
         self, *, every_ns: int | None = None, until_ns: int | None = None
     ) -> tuple[Table, Table]:
@@ -932,6 +934,13 @@ class Setup:
         """Return the sender of a flow of the run as it is after everything before `at_ns`.
 
         Windows are in segments, times in nanoseconds.
+        """
+    def stack_log(self, *, flow: str | None = None) -> bytes | None:
+        """Return the qlog that a flow's QUIC stack writes at the end that sends the data.
+
+        None for a flow without one. It is text in the stack's own version of the format (of quinn
+        qlog 0.3, JSON text sequences), with times from the start of the run. `flow` is as for
+        `trace`.
         """
     def capture(
         self, *, flow: str | None = None, until_ns: int | None = None, snaplen: int = 128
@@ -1115,6 +1124,7 @@ def in_column_unit(text: str) -> tuple[str, float] | None:
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
 
+@type_check_only
 class RecordedWay(TypedDict):
     """One direction of a recording, an entry of `read_recording`."""
 
@@ -1123,6 +1133,7 @@ class RecordedWay(TypedDict):
     loss: tuple[list[int], list[float]]
     opportunities_ns: list[int]
 
+@type_check_only
 class Recording(TypedDict):
     """A recording of a path; see `read_recording`."""
 

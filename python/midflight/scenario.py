@@ -302,6 +302,12 @@ class Outcome:
         flows, phases = run_tables([plan], threads=threads, progress=progress)
         return cls(plan, flows, phases)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and the first run over time."""
+        from midflight.notebook import outcome_html
+
+        return outcome_html(self)
+
     @property
     def digests(self) -> list[str]:
         """The digest of each run, in the order of their numbers."""

@@ -249,6 +249,12 @@ class Sweep:
         sweep.check()
         return sweep
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the axes."""
+        from midflight.notebook import sweep_html
+
+        return sweep_html(self)
+
     @property
     def cells(self) -> int:
         """How many combinations there are."""

@@ -17,6 +17,7 @@ from midflight.scenario import read_plan
 
 LEOEM = Path(__file__).parents[1] / "data" / "leoem" / "sd-ny-bp-980-1120.log"
 SCENARIO = """
+profile = "rfc"
 end = "20 s"
 [links.cell]
 trace = "drive.csv"
@@ -68,7 +69,9 @@ def test_columns_from_python_are_the_file(drive: Path) -> None:
     digests = [run(drive)["digest"]]
     for trace in (columns, Frame(), {"columns": columns}):
         cell = Link(trace=trace, delay="10 ms", queue="100 packets")
-        scenario = Scenario(links={"cell": cell}, flows={"download": Flow()}, end="20 s")
+        scenario = Scenario(
+            links={"cell": cell}, flows={"download": Flow()}, end="20 s", profile="rfc"
+        )
         digests += scenario.run().digests
         again = Scenario.from_dict(json.loads(scenario.plan().canonical))
         digests += again.run().digests
@@ -190,5 +193,5 @@ def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) 
     shutil.move(drive.with_suffix(".csv"), drive.with_suffix(".old"))
     assert main(["run", str(drive)]) == 2
     told = capsys.readouterr().err
-    assert "drive.toml:4: links.cell.trace" in told
+    assert "drive.toml:5: links.cell.trace" in told
     assert "drive.csv" in told

@@ -10,7 +10,7 @@ mod opportunities;
 use std::fmt;
 use std::sync::Arc;
 
-use midflight_units::{Duration, Rate};
+use midflight_units::Rate;
 
 pub use self::curve::{Curve, Shape};
 pub use self::opportunities::Opportunities;
@@ -264,8 +264,6 @@ impl Steady {
 
 /// What no rounding takes away, in seconds.
 const BEHIND: f64 = 1e-9;
-/// Over how many seconds opportunities are counted to show them as a rate.
-const SHOWN: f64 = 0.1;
 
 impl Following {
     pub(crate) fn new(link: &LinkSchedule, clock: Clock) -> Box<Self> {
@@ -282,29 +280,27 @@ impl Following {
         })
     }
 
-    /// Whether packets wait for opportunities and are sent at once then.
-    pub(crate) fn sends_at_once(&self) -> bool {
+    /// Whether a transmission takes no time.
+    pub(crate) fn sends_at_instants(&self) -> bool {
         matches!(self.schedule.service, Service::Opportunities(_))
     }
 
-    /// Bits per second at an instant, of opportunities in the tenth of a second from there on; none by the
-    /// link's own rate.
-    pub(crate) fn rate_at(&self, at: FineTime) -> Option<f64> {
-        let at = self.clock.seconds(at);
-        match &self.schedule.service {
+    /// The rate in bit/s and the delay at an instant, as far as they are on the schedule.
+    pub(crate) fn now(&self, at: FineTime) -> (Option<u64>, Option<f64>) {
+        let seconds = self.clock.seconds(at);
+        let bps = match &self.schedule.service {
             Service::Own => None,
-            Service::Rate(rate) => Some(rate.at(at)),
-            Service::Opportunities(opportunities) => {
-                let few = opportunities.count(at, at + SHOWN);
-                Some(8.0 * f64::from(opportunities.bytes()) * few as f64 / SHOWN)
-            }
-        }
+            Service::Rate(rate) => Some(rate.at(seconds)),
+            Service::Opportunities(given) => Some(given.recent_bps(seconds)),
+        };
+        let delay = self.schedule.delay.as_ref();
+        let delay = delay.map(|delay| self.clock.of_seconds(delay.at(seconds)));
+        (bps.map(|bps| bps.round() as u64), delay)
     }
 
-    /// The delay at an instant, if it is on the schedule.
-    pub(crate) fn delay_at(&self, at: FineTime) -> Option<Duration> {
-        let delay = self.schedule.delay.as_ref()?.at(self.clock.seconds(at));
-        Some(Duration::from_nanos((delay * 1e9).round() as u64))
+    /// What the transmitter does.
+    pub(crate) fn service(&self) -> &Service {
+        &self.schedule.service
     }
 
     /// Whether everything is as for the packet before for one of so many bytes whose transmission would
