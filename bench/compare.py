@@ -1,7 +1,8 @@
-"""All schemes on one grid of handoffs: the measurements of docs/comparison.md.
+"""All schemes on one grid of handoffs: docs/comparison.md and docs/comparison-rfc.md.
 
-    .venv/bin/python bench/compare.py            print the tables
-    .venv/bin/python bench/compare.py --write    write docs/comparison.md and its picture too
+    .venv/bin/python bench/compare.py                  print the tables of the profile linux
+    .venv/bin/python bench/compare.py --profile rfc    those of the profile rfc
+    .venv/bin/python bench/compare.py --write          write the page and its picture too
 
 Every pair of six links, both ways of handing off, the same instants for every scheme.
 """
@@ -23,25 +24,74 @@ from midflight import _core as core
 Array = np.ndarray[Any, Any]
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "comparison.md"
-PICTURE = ROOT / "docs" / "images" / "comparison.png"
 MARK = "<!-- What follows is written by bench/compare.py. -->\n"
 
-#: kbit/s and one-way ms. EGPRS, HSDPA, LTE and WLAN are those of the report on available bandwidth.
-LINKS = {
-    "EGPRS": (200, 300),
-    "GEO": (2_000, 300),
-    "HSDPA": (6_000, 50),
-    "LTE": (50_000, 15),
-    "WLAN": (54_000, 2),
-    "UMTS": (384, 150),
+
+@dataclass(frozen=True)
+class Grid:
+    """Links that a node moves between, and the senders."""
+
+    profile: str
+    #: kbit/s and one-way ms.
+    links: dict[str, tuple[int, int]]
+    settings: dict[str, str]
+    name: str
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All ordered pairs of two links."""
+        return list(itertools.permutations(self.links, 2))
+
+    @property
+    def page(self) -> Path:
+        """The page of the documentation."""
+        return ROOT / "docs" / f"{self.name}.md"
+
+    @property
+    def picture(self) -> Path:
+        """The picture on it."""
+        return ROOT / "docs" / "images" / f"{self.name}.png"
+
+    def name_of(self, pair: int) -> str:
+        """Return a pair of links as text."""
+        return " to ".join(self.pairs[pair])
+
+
+GRIDS = {
+    "linux": Grid(
+        "linux",
+        # Orders of magnitude of today's links; the rates are our choice.
+        {
+            "HSPA": (6_000, 50),
+            "GEO": (20_000, 300),
+            "LTE": (50_000, 15),
+            "LEO": (100_000, 30),
+            "5G": (200_000, 15),
+            "Wi-Fi 6": (300_000, 3),
+        },
+        {},
+        "comparison",
+    ),
+    "rfc": Grid(
+        "rfc",
+        # EGPRS, HSDPA, LTE and WLAN are those of the report on available bandwidth.
+        {
+            "EGPRS": (200, 300),
+            "GEO": (2_000, 300),
+            "HSDPA": (6_000, 50),
+            "LTE": (50_000, 15),
+            "WLAN": (54_000, 2),
+            "UMTS": (384, 150),
+        },
+        # Some schemes need them; the profile linux has them.
+        {"dsack": "on", "timestamps": "on"},
+        "comparison-rfc",
+    ),
 }
-PAIRS = list(itertools.permutations(LINKS, 2))
 KINDS = ("mbb", "bbm")
 PLAIN = "sack"
 #: Parts that are a half of a scheme, or a tool.
 APART = {"ehn-restore", "ehn-notify", "probe-train", "ld-handover"}
-SETTINGS = {"dsack": "on", "timestamps": "on"}
 PACKETS = 300
 INSTANTS = 10
 WINDOW_NS = 5_000_000_000
@@ -68,9 +118,11 @@ def schemes() -> list[str]:
     return [one["name"] for one in core.schemes() if one["name"] not in APART]
 
 
-def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> core.HandoffSweep:
+def sweep(
+    grid: Grid, scheme: str, kind: str, pair: tuple[str, str], *, residents: int
+) -> core.HandoffSweep:
     """Return the handoffs between two links."""
-    old, new = (LINKS[name] for name in pair)
+    old, new = (grid.links[name] for name in pair)
     return core.HandoffSweep(
         old=(old[0] * 1000, old[1] * 1_000_000),
         new=(new[0] * 1000, new[1] * 1_000_000),
@@ -78,10 +130,10 @@ def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> c
         # 1,913 ms apart, which is no multiple of a round trip.
         at_ns=[5_000_000_000 + i * 1_913_000_000 for i in range(INSTANTS)],
         schemes=[scheme],
-        profile="rfc",
+        profile=grid.profile,
         packets=PACKETS,
         wired=(1_000_000_000, 10_000_000),
-        knobs=SETTINGS,
+        knobs=grid.settings,
         residents=residents,
         window_ns=WINDOW_NS if residents else None,
         start_notice=True,
@@ -89,24 +141,26 @@ def sweep(scheme: str, kind: str, pair: tuple[str, str], *, residents: int) -> c
     )
 
 
-def measure(names: Sequence[str]) -> list[Outcome]:
+def measure(grid: Grid, names: Sequence[str]) -> list[Outcome]:
     """Run the grid."""
-    outcomes = []
+    outcomes, pairs = [], grid.pairs
     for number, scheme in enumerate(names):
         print(f"{number} of {len(names)}: {scheme}", file=sys.stderr, flush=True)
         try:
-            alone = [sweep(scheme, kind, pair, residents=0) for kind in KINDS for pair in PAIRS]
+            alone = [
+                sweep(grid, scheme, kind, pair, residents=0) for kind in KINDS for pair in pairs
+            ]
             tables = core.run_handoff_sweeps(alone)
         except core.MidflightError as error:
             print(f"{scheme} is left out: {error}", file=sys.stderr)
             continue
         beside = core.run_handoff_sweeps(
-            [sweep(scheme, "mbb", pair, residents=1) for pair in PAIRS]
+            [sweep(grid, scheme, "mbb", pair, residents=1) for pair in pairs]
         )
 
-        def grid(tables: Sequence[core.Table], name: str, of: Any) -> Array:
-            cells = [of(np.asarray(table.numpy(name), dtype=float)) for table in tables]
-            return np.array(cells).reshape(-1, len(PAIRS))
+        def cells(tables: Sequence[core.Table], name: str, of: Any) -> Array:
+            found = [of(np.asarray(table.numpy(name), dtype=float)) for table in tables]
+            return np.array(found).reshape(-1, len(pairs))
 
         def median(values: Array) -> float:
             return float(np.median(np.where(np.isnan(values), np.inf, values)))
@@ -114,11 +168,11 @@ def measure(names: Sequence[str]) -> list[Outcome]:
         outcomes.append(
             Outcome(
                 scheme,
-                times=grid(tables, "t_new_ns", median) / 1e9,
-                timeouts=grid(tables, "timeouts", np.mean),
-                drops=grid(tables, "drops_data", np.mean),
-                left=grid(beside, "acked_window", lambda v: float(np.mean(v[1::2]))),
-                resident_drops=grid(beside, "drops_data", lambda v: float(np.mean(v[1::2]))),
+                times=cells(tables, "t_new_ns", median) / 1e9,
+                timeouts=cells(tables, "timeouts", np.mean),
+                drops=cells(tables, "drops_data", np.mean),
+                left=cells(beside, "acked_window", lambda v: float(np.mean(v[1::2]))),
+                resident_drops=cells(beside, "drops_data", lambda v: float(np.mean(v[1::2]))),
             )
         )
     return outcomes
@@ -136,12 +190,7 @@ def percent(ratio: float) -> str:
     return "never" if np.isinf(ratio) else f"{100 * (ratio - 1):+.0f}"
 
 
-def name_of(pair: int) -> str:
-    """Return a pair of links as text."""
-    return " to ".join(PAIRS[pair])
-
-
-def times_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
+def times_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
     """Return who is faster and slower than the plain sender, where, and by how much."""
     plain = outcomes[0]
     head = ["scheme"]
@@ -156,14 +205,14 @@ def times_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
             cells += [
                 percent(middle),
                 f"{percent(low)} to {percent(high)}",
-                f"{percent(relative[best])}, {name_of(best)}",
-                f"{percent(relative[worst])}, {name_of(worst)}",
+                f"{percent(relative[best])}, {grid.name_of(best)}",
+                f"{percent(relative[worst])}, {grid.name_of(worst)}",
             ]
         rows.append(cells)
     return rows
 
 
-def harm_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
+def harm_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
     """Return timeouts and losses of a scheme, and what it leaves a flow on the new link."""
     plain = outcomes[0]
     rows = [
@@ -188,7 +237,7 @@ def harm_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
                 f"{one.timeouts.mean():.2f}",
                 f"{one.drops.mean():.1f}",
                 percent(middle),
-                f"{percent(share[least])}, {name_of(least)}",
+                f"{percent(share[least])}, {grid.name_of(least)}",
                 f"{one.resident_drops.mean():.1f}",
                 "yes" if unsafe else "",
             ]
@@ -196,11 +245,11 @@ def harm_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
     return rows
 
 
-def winners_table(outcomes: Sequence[Outcome]) -> list[list[str]]:
+def winners_table(grid: Grid, outcomes: Sequence[Outcome]) -> list[list[str]]:
     """Return the fastest scheme of each pair and kind, unless the plain one is within 5 %."""
     plain = outcomes[0]
     rows = [["from", "to", "make-before-break", "break-before-make"]]
-    for pair, (old, new) in enumerate(PAIRS):
+    for pair, (old, new) in enumerate(grid.pairs):
         cells = [old, new]
         for kind in range(len(KINDS)):
             times = np.array([one.times[kind, pair] for one in outcomes])
@@ -222,7 +271,7 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(outcomes: Sequence[Outcome]) -> None:
+def draw(grid: Grid, outcomes: Sequence[Outcome]) -> None:
     """Draw times relative to the plain sender's, a field for each scheme and pair."""
     import matplotlib
 
@@ -238,37 +287,39 @@ def draw(outcomes: Sequence[Outcome]) -> None:
         shown = np.log2(np.clip(relative[:, kind], 0.25, 4))
         image = axis.imshow(shown, norm=scale, cmap="PuOr_r", aspect="auto")
         axis.set_title(title)
-        axis.set_xticks(range(len(PAIRS)), [f"{a}-{b}" for a, b in PAIRS], rotation=90, fontsize=7)
+        axis.set_xticks(
+            range(len(grid.pairs)), [f"{a}-{b}" for a, b in grid.pairs], rotation=90, fontsize=7
+        )
         axis.set_yticks(range(len(outcomes) - 1), [o.scheme for o in outcomes[1:]], fontsize=8)
     bar = figure.colorbar(image, ax=axes, ticks=[-2, -1, -0.3, 0, 0.3, 1, 2], shrink=0.5)
     bar.ax.set_yticklabels(["1/4", "1/2", "0.8", "1", "1.2", "2", "4"])
     bar.set_label("transfer time, plain sender = 1")
-    figure.savefig(PICTURE, dpi=110)
+    figure.savefig(grid.picture, dpi=110)
 
 
-def report(outcomes: Sequence[Outcome]) -> str:
+def report(grid: Grid, outcomes: Sequence[Outcome]) -> str:
     """Return the measured part of the page."""
     return "\n".join(
         [
             "## How long a transfer takes",
             "",
             "Per cent more or less than the plain sender (`sack`); medians over the instants, then "
-            f"over the {len(PAIRS)} pairs of links.",
+            f"over the {len(grid.pairs)} pairs of links.",
             "",
-            markdown(times_table(outcomes)),
+            markdown(times_table(grid, outcomes)),
             "## Who is unsafe",
             "",
             "Timeouts and lost data packets of a handoff, means of all; and what a plain flow on "
             "the new link gets in the five seconds after a make-before-break handoff, per cent "
             "more or less than beside a plain newcomer, and loses (packets).",
             "",
-            markdown(harm_table(outcomes)),
+            markdown(harm_table(grid, outcomes)),
             "## Who wins where",
             "",
             "The fastest schemes of each pair, those within 2 % of the best, and how much less "
             'than the plain sender they take. "The plain sender" where nobody beats it by 5 %.',
             "",
-            markdown(winners_table(outcomes)),
+            markdown(winners_table(grid, outcomes)),
         ]
     )
 
@@ -276,17 +327,19 @@ def report(outcomes: Sequence[Outcome]) -> str:
 def main() -> None:
     """Measure, print, and write if asked to."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--write", action="store_true", help="write docs/comparison.md")
+    arguments.add_argument("--write", action="store_true", help="write the page and its picture")
+    arguments.add_argument("--profile", choices=GRIDS, default="linux", help="of all senders")
     arguments.add_argument("--scheme", action="append", help="only these, after sack")
     given = arguments.parse_args()
     names = [PLAIN, *(n for n in given.scheme or schemes() if n != PLAIN)]
-    outcomes = measure(names)
-    text = report(outcomes)
+    grid = GRIDS[given.profile]
+    outcomes = measure(grid, names)
+    text = report(grid, outcomes)
     print(text)
     if given.write:
-        kept = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-        PAGE.write_text(kept + MARK + "\n" + text, encoding="utf-8")
-        draw(outcomes)
+        kept = grid.page.read_text(encoding="utf-8").partition(MARK)[0]
+        grid.page.write_text(kept + MARK + "\n" + text, encoding="utf-8")
+        draw(grid, outcomes)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ PARTS = {
     "handoff signal of the mobile node": "signals",
 }
 #: What the starters are run with, for a first look.
-COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "dcr-frto-ld", "westwood")
+COMPARED = ("sack", "enhanced", "vho-qs", "rlci", "freeze", "ehn", "westwood")
 
 
 def made(name: str) -> str:
@@ -173,6 +173,8 @@ def kind(types: dict[str, Any], one: dict[str, Any]) -> str:
         name = one["$ref"].rpartition("/")[2]
         if name == "Names":
             return "a name, or a list"
+        if name == "Trace":
+            return "a path, or [a table](traces.md)"
         if "oneOf" in types[name]:
             return " or ".join(f'`"{each["const"]}"`' for each in types[name]["oneOf"])
         if name in TABLES:
@@ -392,10 +394,11 @@ def stalls() -> str:
     """Return the longest stall after a gap: measured on Linux, and simulated."""
     measured = {"0.1 s": "0.18 s", "0.3 s": "0.38 to 0.46 s", "0.5 s": "0.94 to 1.11 s"}
     measured["1 s"] = "1.95 s"
+    rfc = {"profile": "rfc"}
     quick = {"set.min_rto": "200 ms", "set.delayed_ack": "40 ms"}
     columns: tuple[dict[str, str], ...] = (
-        {},
-        quick,
+        rfc,
+        rfc | quick,
         {"profile": "linux"},
     )
     scenario = Scenario(

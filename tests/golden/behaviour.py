@@ -1,4 +1,4 @@
-"""Write `behaviour.txt`: what six schemes do in every starter scenario, for a reader to review.
+"""Write `behaviour.txt`: what schemes do in every starter scenario under two profiles, for review.
 
     python tests/golden/behaviour.py
 
@@ -18,9 +18,13 @@ from midflight.scenario import starter_names
 
 FILE = Path(__file__).with_name("behaviour.txt")
 
-# Together they have a part of every kind: none, policies, a policy with a signal, a signal alone, a
-# response to duplicate ACKs with a detector and a classifier, and another congestion controller.
-SCHEMES = ("sack", "enhanced", "ehn", "freeze", "dcr-frto-ld", "cubic")
+# Those of `rfc` have together a part of every kind: none, policies, a policy with a signal, a
+# signal alone, a response to duplicate ACKs with a detector and a classifier, and another
+# congestion controller. `linux` has its own loss detection, which refuses such a response.
+SCHEMES = {
+    "linux": ("sack", "enhanced", "ehn", "freeze", "vho", "reno-linux"),
+    "rfc": ("sack", "enhanced", "ehn", "freeze", "dcr-frto-ld", "cubic"),
+}
 
 COUNTS = {
     "timeouts": "timeouts",
@@ -34,9 +38,9 @@ HEADINGS = ("scheme", "done_s", "Mbit/s", *COUNTS)
 WIDTHS = (12, 9, 9, 9, 9, 9, 7, 7, 7)
 
 INTRODUCTION = """\
-What six schemes do in the first run of every starter scenario. `make golden` writes this file; a
-change of it is reviewed as a diff. The scheme is that of the scenario's first flow, to which the
-columns belong; the other flows keep theirs.
+What six schemes do in the first run of every starter scenario, under the profiles `linux` and
+`rfc`. `make golden` writes this file; a change of it is reviewed as a diff. The scheme is that of
+the scenario's first flow, to which the columns belong; the other flows keep theirs.
 
   done_s    seconds from the opening of the flow until all its data was acknowledged;
             - if the run ended before
@@ -48,8 +52,8 @@ columns belong; the other flows keep theirs.
   break     data packets lost to a link that was down
   radio     data packets lost to the radio
 
-The digest of a starter is a hash of the digests of its runs, in this order. It changes with any
-event of any flow.
+The digest is a hash of the digests of the runs under one profile, in this order. It changes with
+any event of any flow.
 """
 
 
@@ -74,14 +78,15 @@ def row(scheme: str, flow: dict[str, Any]) -> str:
     return line((scheme, time, goodput, *(str(flow[column]) for column in COUNTS.values())))
 
 
-def starter(name: str) -> str:
-    """The rows of a starter and its digest."""
+def starter(name: str, profile: str) -> str:
+    """The rows of a starter under a profile, and their digest."""
     scenario = Scenario.read(name)
     flow = next(iter(scenario.flows))
     rows, digests = [], []
-    for scheme in SCHEMES:
+    for scheme in SCHEMES[profile]:
+        sets = {"runs": 1, "profile": profile, f"flows.{flow}.scheme": scheme}
         try:
-            plan = scenario.plan(sets={"runs": 1, f"flows.{flow}.scheme": scheme})
+            plan = scenario.plan(sets=sets)
         except MidflightError:
             # A signal is the mobile node's as a receiver: its scheme is for flows towards it.
             if scenario.flows[flow].direction != "up":
@@ -93,14 +98,15 @@ def starter(name: str) -> str:
         rows.append(row(scheme, found))
         digests.append(found["digest"])
     together = hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
-    title = f"{name}: flow {flow}, digest {together}"
+    title = f"{name}, {profile}: flow {flow}, digest {together}"
     return "\n".join((title, line(HEADINGS), *rows)) + "\n"
 
 
 def table() -> str:
     """The whole file."""
     model = f"Model version {midflight.MODEL_VERSION}.\n"
-    return "\n".join((INTRODUCTION, model, *map(starter, starter_names())))
+    tables = (starter(name, profile) for name in starter_names() for profile in SCHEMES)
+    return "\n".join((INTRODUCTION, model, *tables))
 
 
 if __name__ == "__main__":

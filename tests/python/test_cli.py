@@ -231,7 +231,7 @@ def test_a_controller_that_is_not_linuxs_of_that_name_is_noted(
         assert main(["run", "wifi-to-lte", *words]) == 0
         return capsys.readouterr().err.splitlines()
 
-    linux = ("--profile", "linux", "--set")
+    linux = ("--set",)
     cubic = (
         "midflight: note: cubic is RFC 9438's, without HyStart; Linux's is the scheme sack or "
         "cubic-linux"
@@ -242,7 +242,8 @@ def test_a_controller_that_is_not_linuxs_of_that_name_is_noted(
         "midflight: note: reno is RFC 5681's; Linux's is the scheme reno-linux"
     ]
     assert notes(*linux, "flows.download.scheme=cubic-linux") == []
-    assert notes("--set", "flows.download.scheme=cubic") == []
+    rfc = ("--profile", "rfc", "--set")
+    assert notes(*rfc, "flows.download.scheme=cubic") == []
 
 
 def test_a_controller_is_a_scheme_or_a_setting(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,8 +45,10 @@ def test_a2_in_python_is_a2(tmp_path: Path) -> None:
     mine = {"mine": my_a2()}
     assert len(EXAMPLE.read_text().splitlines()) <= 30
     for around in ("{}", "a1+{}", "{}+a3", "dcr-frto+{}", "{}+a4"):
-        in_rust = scenario(around.format("a2")).run().digests
-        in_python = scenario(around.format("mine"), mine).run(policies=mine).digests
+        # The profile linux refuses responses to duplicate ACKs.
+        more = {"profile": "rfc"} if "dcr" in around else {}
+        in_rust = scenario(around.format("a2"), **more).run().digests
+        in_python = scenario(around.format("mine"), mine, **more).run(policies=mine).digests
         assert in_python == in_rust, around
     assert scenario("sack").run().digests != in_rust
     silent = {"mine": Silent}

@@ -70,7 +70,7 @@ def test_a_history_is_what_the_trace_says() -> None:
 
 
 def test_the_rto_is_told_when_it_changes() -> None:
-    (one,) = histories(moving())
+    (one,) = histories(moving(profile="rfc"))
     rto = one.steps("rto_value")
     assert rto.time_ns[0] == 0
     assert rto.value[0] == 1.0
@@ -524,8 +524,8 @@ def test_a_profile_is_given_by_its_option(
         assert main(["plot", "wifi-to-lte", *words, "--out", str(out)]) == 0
         return out.read_bytes()
 
-    short = drawn("--profile", "linux")
-    assert short == drawn("--set", "profile=linux")
+    short = drawn("--profile", "rfc")
+    assert short == drawn("--set", "profile=rfc")
     assert short != drawn()
     capsys.readouterr()
     args = ["--x", "handoffs.0.at", "--y", "sent", "--profile", "linux"]

@@ -95,7 +95,7 @@ class Question:
 
 def table(question: Question) -> None:
     out = question.ask()
-    assert "profile rfc" in out
+    assert "profile linux" in out
     assert "sack" in out
     assert "timeouts" in out
 

@@ -281,7 +281,7 @@ def test_a_start_that_is_not_over_is_unfinished(capsys: pytest.CaptureFixture[st
 
 def test_what_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     idle = ["--stagger", "1ms", "--resident-scheme", "dcr"]
-    assert main(["handoff", *PAIR, "--at", "2s", *idle]) == 0
+    assert main(["handoff", *PAIR, "--profile", "rfc", "--at", "2s", *idle]) == 0
     assert capsys.readouterr().err.count("has no effect") == 2
     assert main([*STARTUP, "--packets", "10", *idle, "--lead", "1s"]) == 0
     assert capsys.readouterr().err.count("has no effect") == 3

@@ -1,8 +1,14 @@
-//! The system calls of an application that sends: from `socket` to `close`.
+//! The system calls of an application: `socket` to `close`, and the options of sockets. Data and what
+//! is ready are in `data.rs`.
+
+use midflight_endpoint::Over;
+use midflight_units::Duration;
 
 use super::runner::{Outcome, Runner};
 use super::script::Call;
+use super::sockets::Sockets;
 use super::tested::Tested;
+use super::value::Value;
 use super::DrillError;
 
 /// Linux's value of `O_NONBLOCK`.
@@ -10,33 +16,71 @@ const O_NONBLOCK: u64 = 0o4000;
 /// And of `O_RDWR`.
 const O_RDWR: u64 = 2;
 
-/// The socket options that are known.
-const OPTIONS: &[&str] = &[
+/// Socket options that change nothing that a script sees here.
+const IDLE_OPTIONS: &[&str] = &[
     "SO_REUSEADDR",
     "SO_REUSEPORT",
     "SO_SNDBUF",
     "SO_SNDBUFFORCE",
     "SO_RCVBUF",
     "SO_RCVBUFFORCE",
-    "SO_RCVTIMEO",
     "SO_SNDTIMEO",
+    "SO_MARK",
+    "SO_PRIORITY",
+    "SO_BUSY_POLL",
+    "SO_INCOMING_CPU",
+    "SO_KEEPALIVE",
+    "TCP_KEEPIDLE",
+    "TCP_KEEPINTVL",
+    "TCP_KEEPCNT",
     "TCP_NOTSENT_LOWAT",
+    "TCP_SYNCNT",
+    "TCP_QUICKACK",
+    "TCP_WINDOW_CLAMP",
+    "TCP_LINGER2",
+    "TCP_DEFER_ACCEPT",
+    "TCP_SAVE_SYN",
+    "IP_TOS",
+    "IP_TTL",
+    "IP_MTU_DISCOVER",
+    "IP_RECVERR",
+    "IP_BIND_ADDRESS_NO_PORT",
+    "IP_FREEBIND",
+    "IPV6_TCLASS",
+    "IPV6_UNICAST_HOPS",
+    "IPV6_V6ONLY",
+    "IPV6_RECVERR",
+];
+
+/// Those that do.
+const OPTIONS: &[&str] = &[
+    "SO_RCVTIMEO",
+    "SO_RCVLOWAT",
+    "SO_LINGER",
+    "SO_ZEROCOPY",
     "TCP_NODELAY",
+    "TCP_CORK",
     "TCP_CONGESTION",
     "TCP_MAXSEG",
+    "TCP_USER_TIMEOUT",
+    "TCP_INQ",
 ];
 
 /// What a call comes to: its value, or the name of its error.
-type Returned = Result<i64, &'static str>;
+pub(super) type Returned = Result<i64, &'static str>;
+
+/// What an attempt at a call comes to: none if it has to wait.
+pub(super) type Reply = Option<Returned>;
 
 impl Runner<'_> {
-    /// Carries out a call and holds what it returns against the script.
-    pub(super) fn call(&mut self, line: u32, call: &Call) -> Result<Outcome, DrillError> {
+    /// Attempts a call; again after each event while it waits.
+    pub(super) fn attempt(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         let returned = match call.name.as_str() {
             "socket" => self.socket(line, call)?,
             "setsockopt" => self.set_option(line, call)?,
             "getsockopt" => self.get_option(line, call)?,
             "fcntl" => self.fcntl(line, call)?,
+            "ioctl" => self.ioctl(line, call)?,
             "bind" => {
                 self.connection_of(line, call)?;
                 Ok(0)
@@ -46,23 +90,31 @@ impl Runner<'_> {
                 self.sockets.listens = true;
                 Ok(0)
             }
-            "accept" => self.accept(line, call)?,
-            "connect" => self.connect(line, call)?,
-            "write" | "send" | "sendto" => self.write(line, call)?,
-            "read" | "recv" => self.read(line, call)?,
-            "shutdown" | "close" => self.close(line, call)?,
-            name => return self.refuse(
-                line,
-                format!("the call {name}"),
-                "known are socket, setsockopt, getsockopt, fcntl, bind, listen, accept, connect, \
-                     write, send, sendto, read, recv, shutdown and close",
-            ),
+            "accept" | "accept4" => return self.accept(line, call),
+            "connect" => return self.connect(line, call),
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => return self.write(line, call),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => return self.read(line, call),
+            "shutdown" => self.shutdown(line, call)?,
+            "close" => self.close(line, call)?,
+            "poll" => return self.poll(line, call),
+            "epoll_create" | "epoll_create1" => Ok(self.epoll_create(call)),
+            "epoll_ctl" => self.epoll_control(line, call)?,
+            "epoll_wait" => return self.epoll_wait(line, call),
+            name => {
+                return self.refuse(
+                    line,
+                    format!("the call {name}"),
+                    "known are socket, setsockopt, getsockopt, fcntl, ioctl, bind, listen, accept, \
+                     connect, write, writev, send, sendto, sendmsg, read, readv, recv, recvfrom, recvmsg, \
+                     shutdown, close, poll, epoll_create, epoll_ctl and epoll_wait",
+                )
+            }
         };
-        Ok(held_against(call, returned))
+        Ok(Some(returned))
     }
 
     /// The socket that a call names: whether it is the connection's.
-    fn connection_of(&self, line: u32, call: &Call) -> Result<bool, DrillError> {
+    pub(super) fn connection_of(&self, line: u32, call: &Call) -> Result<bool, DrillError> {
         let first = call
             .arguments
             .first()
@@ -80,7 +132,7 @@ impl Runner<'_> {
     }
 
     /// An argument that is a whole number, in brackets or not.
-    fn number(&self, line: u32, call: &Call, index: usize) -> Result<u64, DrillError> {
+    pub(super) fn number(&self, line: u32, call: &Call, index: usize) -> Result<u64, DrillError> {
         let text = argument(call, index);
         if let Ok(number) = text.trim_matches(['[', ']']).parse() {
             return Ok(number);
@@ -91,11 +143,9 @@ impl Runner<'_> {
 
     fn socket(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         if self.sockets.listening.is_some() {
-            return self.refuse(
-                line,
-                "a second socket".into(),
-                "a script has one connection",
-            );
+            let what = "a second socket".into();
+            let why = "a script has one connection at a time: the socket before is closed first";
+            return self.refuse(line, what, why);
         }
         let kinds = [
             (
@@ -112,7 +162,11 @@ impl Runner<'_> {
                 return self.refuse(line, what, "expected socket(..., SOCK_STREAM, IPPROTO_TCP)");
             }
         }
-        self.sockets.non_blocking = argument(call, 1).ends_with("SOCK_NONBLOCK");
+        self.sockets = Sockets {
+            non_blocking: argument(call, 1).ends_with("SOCK_NONBLOCK"),
+            epolls: std::mem::take(&mut self.sockets.epolls),
+            ..Sockets::default()
+        };
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(3);
         self.sockets.listening = Some(fd);
         Ok(Ok(fd))
@@ -123,6 +177,8 @@ impl Runner<'_> {
         let (level, option) = (argument(call, 1), argument(call, 2));
         let accepted: &[&str] = match option.split_once('_') {
             Some(("SO", _)) => &["SOL_SOCKET"],
+            Some(("IP", _)) => &["SOL_IP", "IPPROTO_IP"],
+            Some(("IPV6", _)) => &["SOL_IPV6", "IPPROTO_IPV6"],
             _ => &["SOL_TCP", "IPPROTO_TCP"],
         };
         if accepted.contains(&level) {
@@ -146,8 +202,13 @@ impl Runner<'_> {
     fn set_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         self.connection_of(line, call)?;
         let option = argument(call, 2);
-        if !OPTIONS.contains(&option) {
-            let why = format!("known are {}", OPTIONS.join(", "));
+        let is_idle = IDLE_OPTIONS.contains(&option);
+        if !is_idle && !OPTIONS.contains(&option) {
+            let why = format!(
+                "known are {}, {}",
+                OPTIONS.join(", "),
+                IDLE_OPTIONS.join(", ")
+            );
             return self.refuse(line, format!("the option {option}"), &why);
         }
         self.level_fits(line, call)?;
@@ -157,26 +218,51 @@ impl Runner<'_> {
             self.environment.congestion(line, name)?;
             return Ok(Ok(0));
         }
+        if matches!(option, "SO_RCVTIMEO" | "SO_SNDTIMEO" | "SO_LINGER") {
+            return self.set_structure(line, call);
+        }
         let value = self.value(line, call)?;
+        self.sockets.kept.insert(option.into(), value as i64);
+        if is_idle {
+            let text = match option {
+                "SO_REUSEADDR" | "SO_REUSEPORT" => return Ok(Ok(0)),
+                "SO_SNDBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUF" | "SO_RCVBUFFORCE"
+                | "TCP_NOTSENT_LOWAT" | "TCP_WINDOW_CLAMP" => {
+                    format!("{option} has no effect: no buffer is limited here")
+                }
+                _ => format!("{option} has no effect here"),
+            };
+            self.environment.note(line, text);
+            return Ok(Ok(0));
+        }
+        let set = &mut self.sockets.set;
+        let connection = self.connection.as_mut();
         match option {
-            "SO_REUSEADDR" | "SO_REUSEPORT" => {}
-            option @ ("SO_SNDBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUF" | "SO_RCVBUFFORCE"
-            | "TCP_NOTSENT_LOWAT") => {
-                let text = format!("{option} has no effect: no buffer is limited here");
-                self.environment.note(line, text);
-            }
-            option @ ("SO_RCVTIMEO" | "SO_SNDTIMEO") => {
-                self.environment
-                    .note(line, format!("{option} has no effect here"));
-            }
             "TCP_NODELAY" => {
-                let nagle = value == 0;
-                self.sockets.nagle = nagle;
-                if let Some(connection) = &mut self.connection {
+                set.nagle = value == 0;
+                let nagle = set.nagle;
+                if let Some(connection) = connection {
                     connection.set_nagle(nagle);
                 }
             }
-            "TCP_MAXSEG" if self.connection.is_none() => {
+            "TCP_CORK" => {
+                set.corked = value != 0;
+                let corked = set.corked;
+                if let Some(connection) = connection {
+                    connection.set_corked(corked);
+                }
+            }
+            "TCP_USER_TIMEOUT" => {
+                let most = (value > 0).then(|| Duration::from_millis(value));
+                set.user_timeout = most;
+                if let Some(connection) = connection {
+                    connection.tcp.set_user_timeout(most);
+                }
+            }
+            "SO_ZEROCOPY" => set.zero_copy = value != 0,
+            "TCP_INQ" => set.tells_queue = value != 0,
+            "SO_RCVLOWAT" => set.least_read = value.max(1),
+            "TCP_MAXSEG" if connection.is_none() => {
                 self.environment.mss = self.environment.mss.min(value.max(1));
             }
             option => {
@@ -187,22 +273,136 @@ impl Runner<'_> {
         Ok(Ok(0))
     }
 
-    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`, after a connect.
-    fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        self.connection_of(line, call)?;
+    /// `{onoff=1, linger=0}` and `{tv_sec=1, tv_usec=0}`.
+    fn set_structure(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let option = argument(call, 2);
-        if option != "SO_ERROR" {
-            let what = format!("getsockopt with {option}");
-            return self.refuse(
-                line,
-                what,
-                "known is SO_ERROR; assertions tell of the sender",
-            );
+        let value = call.values.get(3).cloned().flatten().unwrap_or_default();
+        let field = |names: [&str; 2], at| {
+            let named = names.iter().find_map(|name| value.field(name));
+            let number = named.or_else(|| value.at(at)).and_then(Value::number);
+            number.and_then(|n| u64::try_from(n).ok())
+        };
+        let fields = if option == "SO_LINGER" {
+            (
+                field(["l_onoff", "onoff"], 0),
+                field(["l_linger", "linger"], 1),
+            )
+        } else {
+            (field(["tv_sec", "sec"], 0), field(["tv_usec", "usec"], 1))
+        };
+        let (Some(first), Some(second)) = fields else {
+            let what = format!("\"{}\" as the value of {option}", argument(call, 3));
+            return self.refuse(line, what, "expected two whole numbers: {1, 0}");
+        };
+        match option {
+            "SO_LINGER" => self.sockets.set.resets = first != 0 && second == 0,
+            "SO_RCVTIMEO" => {
+                let micros = first.saturating_mul(1_000_000).saturating_add(second);
+                let timeout = Duration::from_micros(micros.min(86_400_000_000));
+                self.sockets.set.receive_timeout = (micros > 0).then_some(timeout);
+            }
+            _ => self
+                .environment
+                .note(line, format!("{option} has no effect here")),
         }
+        Ok(Ok(0))
+    }
+
+    /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4]) = 0`: the value is held against the script's.
+    fn get_option(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        let is_connection = self.connection_of(line, call)?;
+        let option = argument(call, 2);
         self.level_fits(line, call)?;
-        if self.value(line, call)? != 0 {
-            let what = "an error of the socket".into();
-            return self.refuse(line, what, "connections do not break here; expected [0]");
+        let connection = self.connection.as_ref().filter(|_| is_connection);
+        let told = match option {
+            "SO_ERROR" => {
+                let error = self.take_error();
+                let name = argument(call, 3).trim_matches(['[', ']']);
+                let expected = match name {
+                    "0" => None,
+                    name => Some(name),
+                };
+                if error != expected && name != "..." {
+                    let what = format!("the error {}", error.unwrap_or("0"));
+                    return self.refuse(line, what, &format!("the script expects {name}"));
+                }
+                return Ok(Ok(0));
+            }
+            "TCP_NODELAY" => i64::from(!self.sockets.set.nagle),
+            "TCP_CORK" => i64::from(self.sockets.set.corked),
+            "TCP_INQ" => i64::from(self.sockets.set.tells_queue),
+            "SO_ZEROCOPY" => i64::from(self.sockets.set.zero_copy),
+            "TCP_MAXSEG" => {
+                let mss = connection.map_or(self.environment.mss, |c| c.tcp.stream().mss());
+                mss as i64
+            }
+            "TCP_USER_TIMEOUT" => {
+                let most = self.sockets.set.user_timeout;
+                most.map_or(0, |most| (most.as_nanos() / 1_000_000) as i64)
+            }
+            option => {
+                let Some(value) = self.sockets.kept.get(option) else {
+                    let what = format!("getsockopt with {option}");
+                    let why = "known are SO_ERROR, TCP_NODELAY, TCP_CORK, TCP_INQ, SO_ZEROCOPY, \
+                         TCP_MAXSEG, TCP_USER_TIMEOUT and what was set; assertions tell of the sender";
+                    return self.refuse(line, what, why);
+                };
+                *value
+            }
+        };
+        let value = call.values.get(3).cloned().flatten().unwrap_or_default();
+        match value.number() {
+            Some(expected) if expected != told => {
+                self.differs = Some((format!("{option} is {expected}"), format!("it is {told}")));
+            }
+            _ => {}
+        }
+        Ok(Ok(0))
+    }
+
+    /// How the connection ended, as calls tell it, once.
+    pub(super) fn take_error(&mut self) -> Option<&'static str> {
+        let over = self.connection.as_ref().and_then(|c| c.tcp.over());
+        let error = match over {
+            Some(Over::Reset) if self.sockets.end_read => "EPIPE",
+            Some(Over::Reset) => "ECONNRESET",
+            Some(Over::Refused) => "ECONNREFUSED",
+            Some(Over::TimedOut) => "ETIMEDOUT",
+            _ => return None,
+        };
+        (!std::mem::replace(&mut self.sockets.failed, true)).then_some(error)
+    }
+
+    /// Whether there is an error that no call has told.
+    pub(super) fn has_error(&self) -> bool {
+        let over = self.connection.as_ref().and_then(|c| c.tcp.over());
+        let tells = matches!(over, Some(Over::Reset | Over::Refused | Over::TimedOut));
+        tells && !self.sockets.failed
+    }
+
+    /// `ioctl(4, SIOCINQ, [1000]) = 0`: bytes to be read, or that were not acknowledged or sent.
+    fn ioctl(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        let is_connection = self.connection_of(line, call)?;
+        let Some(connection) = self.connection.as_ref().filter(|_| is_connection) else {
+            return Ok(Err("EINVAL"));
+        };
+        let tcp = &connection.tcp;
+        let told = match argument(call, 1) {
+            // Behind the end there is one byte more (tcp_ioctl()).
+            "SIOCINQ" | "FIONREAD" => tcp.unread(),
+            "SIOCOUTQ" | "TIOCOUTQ" => tcp.unacknowledged_bytes(),
+            "SIOCOUTQNSD" => tcp.unsent_bytes(),
+            request => {
+                let what = format!("ioctl with {request}");
+                return self.refuse(line, what, "known are SIOCINQ, SIOCOUTQ and SIOCOUTQNSD");
+            }
+        } as i64;
+        let value = call.values.get(2).cloned().flatten().unwrap_or_default();
+        if let Some(expected) = value.number().filter(|&n| n != told) {
+            self.differs = Some((
+                format!("{} is {expected}", argument(call, 1)),
+                format!("it is {told}"),
+            ));
         }
         Ok(Ok(0))
     }
@@ -236,124 +436,138 @@ impl Runner<'_> {
         }
     }
 
-    fn accept(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+    fn accept(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         if self.connection_of(line, call)? || !self.sockets.listens {
             return self.refuse(line, "accept".into(), "the socket does not listen");
         }
         if self.sockets.connected.is_some() {
             let what = "a second connection".into();
-            return self.refuse(line, what, "a script has one connection");
+            return self.refuse(line, what, "a script has one connection at a time");
         }
         let is_done = self
             .connection
             .as_ref()
             .is_some_and(|c| c.tcp.is_established());
-        if !is_done && call.returns.is_none() {
-            return Ok(Err("EAGAIN"));
+        if !is_done {
+            return Ok(self.would_block());
         }
         let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(4);
         self.sockets.connected = Some(fd);
-        Ok(Ok(fd))
+        // What is set on a socket that listens is not inherited in whether it blocks.
+        self.sockets.non_blocking = argument(call, 3).contains("SOCK_NONBLOCK");
+        Ok(Some(Ok(fd)))
     }
 
-    fn connect(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+    /// What a call returns that would have to wait.
+    pub(super) fn would_block(&self) -> Reply {
+        self.sockets.non_blocking.then_some(Err("EAGAIN"))
+    }
+
+    fn connect(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
         self.connection_of(line, call)?;
         if self.sockets.listens {
             return self.refuse(line, "connect".into(), "the socket listens");
         }
-        if let Some(connection) = &self.connection {
-            return Ok(if connection.tcp.is_established() {
-                Ok(0)
+        let is_own = self.sockets.connected == self.sockets.listening;
+        let Some(connection) = self.connection.as_ref().filter(|_| is_own) else {
+            self.open(line)?;
+            return Ok(if self.sockets.non_blocking {
+                Some(Err("EINPROGRESS"))
             } else {
-                Err("EALREADY")
+                None
             });
+        };
+        let is_established = connection.tcp.is_established();
+        let waits = self.retrying;
+        if let Some(error) = self.take_error() {
+            return Ok(Some(Err(error)));
         }
-        if !self.sockets.non_blocking && call.returns.is_none() {
-            return self.refuse(
-                line,
-                "a connect that blocks".into(),
-                "say when it returns, as in +0...+0.1 connect(...) = 0, or set O_NONBLOCK before",
-            );
+        if is_established {
+            let again = std::mem::replace(&mut self.sockets.told_connected, true) && !waits;
+            return Ok(Some(if again { Err("EISCONN") } else { Ok(0) }));
         }
-        self.wait_until_now(line)?;
-        let now = self.present();
-        let opened = Tested::open(&self.environment, now, None, self.sockets.nagle);
-        self.connection = Some(self.explain(line, opened)?);
-        self.sockets.connected = self.sockets.listening;
-        Ok(if call.returns.is_some() {
-            Ok(0)
-        } else {
-            Err("EINPROGRESS")
-        })
+        Ok((!waits).then_some(Err("EALREADY")))
     }
 
-    fn write(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        let bytes = self.number(line, call, 2)?;
-        let flags = argument(call, 3);
-        let plain = ["", "0", "MSG_NOSIGNAL", "MSG_DONTWAIT"];
-        if let Some(flag) = flags.split('|').find(|flag| !plain.contains(flag)) {
-            let what = format!("{} with {flag}", call.name);
-            return self.refuse(
-                line,
-                what,
-                "accepted flags are 0, MSG_NOSIGNAL and MSG_DONTWAIT",
-            );
-        }
+    /// Our SYN goes.
+    pub(super) fn open(&mut self, line: u32) -> Result<(), DrillError> {
+        self.wait_until_now(line)?;
+        let now = self.present();
+        let opened = Tested::open(&self.environment, now, None, &self.sockets.set);
+        self.connection = Some(self.explain(line, opened)?);
+        self.sockets.connected = self.sockets.listening;
+        Ok(())
+    }
+
+    fn shutdown(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
         let is_connection = self.connection_of(line, call)?;
+        let (reads, writes) = match argument(call, 1) {
+            "SHUT_RD" | "0" => (true, false),
+            "SHUT_WR" | "1" => (false, true),
+            "SHUT_RDWR" | "2" => (true, true),
+            how => {
+                let what = format!("shutdown with {how}");
+                return self.refuse(line, what, "expected SHUT_RD, SHUT_WR or SHUT_RDWR");
+            }
+        };
         let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
             return Ok(Err("ENOTCONN"));
         };
-        if !connection.tcp.is_established() {
-            return Ok(Err("EAGAIN"));
+        if connection.tcp.is_reset() || connection.tcp.is_done() {
+            return Ok(Err("ENOTCONN"));
         }
-        if connection.tcp.stream().is_closed() {
-            return Ok(Err("EPIPE"));
-        }
-        if !connection.write(bytes) {
-            let what = format!("{} of {bytes} bytes", call.name);
-            return self.refuse(line, what, "expected at most 100000 segments in all");
-        }
-        Ok(i64::try_from(bytes).map_err(|_| "EINVAL"))
-    }
-
-    /// Nothing arrives but the other side's FIN: the end of its data.
-    fn read(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        let is_connection = self.connection_of(line, call)?;
-        match &self.connection {
-            Some(connection) if is_connection && connection.tcp.has_ended() => Ok(Ok(0)),
-            _ if self.sockets.non_blocking => Ok(Err("EAGAIN")),
-            _ => self.refuse(
-                line,
-                format!("{} that waits for data", call.name),
-                "the simulated sender sends and does not receive",
-            ),
-        }
-    }
-
-    fn close(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
-        let is_connection = self.connection_of(line, call)?;
-        if call.name == "shutdown" && !argument(call, 1).ends_with("SHUT_WR") {
-            let what = format!("shutdown with {}", argument(call, 1));
-            return self.refuse(line, what, "expected SHUT_WR");
-        }
-        if let Some(connection) = self.connection.as_mut().filter(|_| is_connection) {
-            if !connection.tcp.is_established() {
-                let what = format!("{} before the handshake is done", call.name);
-                return self.refuse(line, what, "a connection is closed after it is established");
+        self.sockets.read_shut |= reads;
+        if writes && !std::mem::replace(&mut self.sockets.write_shut, true) {
+            if connection.tcp.is_established() {
+                connection.close();
+            } else {
+                connection.abort();
             }
-            connection.close();
+        }
+        self.wake();
+        Ok(Ok(0))
+    }
+
+    /// tcp_close(): an RST if something was not read or the application does not linger, else a FIN.
+    fn close(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        let first = argument(call, 0);
+        let fd = first.parse().unwrap_or(-1);
+        if self.sockets.epolls.remove(&fd).is_some() {
+            return Ok(Ok(0));
+        }
+        let is_connection = self.connection_of(line, call)?;
+        for watched in self.sockets.epolls.values_mut() {
+            watched.retain(|watch| watch.fd != fd);
+        }
+        if self.sockets.listening == Some(fd) {
+            self.sockets.listening = None;
+            self.sockets.listens = false;
+        }
+        if !is_connection {
+            return Ok(Ok(0));
+        }
+        self.sockets.connected = None;
+        let resets = self.sockets.set.resets;
+        if let Some(connection) = &mut self.connection {
+            let tcp = &connection.tcp;
+            if tcp.unread() > 0 || resets || !tcp.is_established() {
+                connection.abort();
+            } else {
+                connection.tcp.set_deaf();
+                connection.close();
+            }
         }
         Ok(Ok(0))
     }
 }
 
-fn argument(call: &Call, index: usize) -> &str {
+pub(super) fn argument(call: &Call, index: usize) -> &str {
     let argument = call.arguments.get(index);
     argument.map(String::as_str).unwrap_or_default()
 }
 
 /// Whether a call returned what the script says.
-fn held_against(call: &Call, returned: Returned) -> Outcome {
+pub(super) fn held_against(call: &Call, returned: Returned) -> Outcome {
     let told = |value: Option<i64>, error: Option<&str>| {
         let value = value.map_or("any value".into(), |v| v.to_string());
         let error = error.map_or(String::new(), |e| format!(" {e}"));

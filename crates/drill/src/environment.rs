@@ -3,7 +3,9 @@
 //! No shell is run; a command that is not known is refused.
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
+use midflight_endpoint::Ecn;
 use midflight_tcp::scheme::Built;
+use midflight_tcp::RecoveryKind;
 use midflight_units::Duration;
 
 use super::{shorten, DrillError, Note};
@@ -30,6 +32,8 @@ pub(super) struct Environment<'a> {
     pub(super) timestamps: bool,
     /// Window scaling is offered.
     pub(super) window_scaling: bool,
+    /// Explicit congestion notification.
+    pub(super) ecn: Ecn,
     /// Bytes of an IP and a TCP header without options.
     headers: u64,
     /// Bytes of our largest segment without options.
@@ -56,6 +60,14 @@ enum Sysctl {
     NoEffect(&'static str),
     /// A congestion control.
     Congestion,
+    /// Explicit congestion notification.
+    Ecn,
+    /// What Linux always has; other senders have it not, and then only these values are true.
+    OfLinux(
+        &'static [&'static str],
+        &'static [&'static str],
+        &'static str,
+    ),
 }
 
 const BUFFERS: &str = "no buffer is limited here";
@@ -75,15 +87,22 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     ("tcp_congestion_control", Sysctl::Congestion),
     (
         "tcp_early_retrans",
-        Sysctl::Without(&["0"], "early retransmit and tail loss probes"),
+        Sysctl::OfLinux(&["3", "4"], &["0"], "early retransmit and tail loss probes"),
     ),
-    ("tcp_recovery", Sysctl::Without(&["0"], "RACK")),
+    ("tcp_recovery", Sysctl::OfLinux(&["1"], &["0"], "RACK")),
     (
         "tcp_fack",
         Sysctl::Without(&["0"], "forward acknowledgement"),
     ),
-    ("tcp_ecn", Sysctl::Without(&["0", "2"], "ECN")),
-    ("tcp_fastopen", Sysctl::Without(&["0"], "TCP Fast Open")),
+    ("tcp_ecn", Sysctl::Ecn),
+    (
+        "tcp_ecn_fallback",
+        Sysctl::NoEffect("a SYN that is lost asks for ECN once"),
+    ),
+    (
+        "tcp_fastopen",
+        Sysctl::NoEffect("the sender has no TCP Fast Open; what asks for it is refused"),
+    ),
     ("tcp_mtu_probing", Sysctl::Without(&["0"], "MTU probing")),
     (
         "tcp_slow_start_after_idle",
@@ -125,6 +144,28 @@ const SYSCTLS: &[(&str, Sysctl)] = &[
     (
         "tcp_fin_timeout",
         Sysctl::NoEffect("a connection that is over is not looked at here"),
+    ),
+    ("hystart", Sysctl::Switch("cubic_linux_hystart")),
+    (
+        "tcp_comp_sack_nr",
+        Sysctl::NoEffect("the receiver compresses SACKs as Linux does"),
+    ),
+    (
+        "tcp_fastopen_key",
+        Sysctl::NoEffect("no cookies are handed out here"),
+    ),
+    ("optmem_max", Sysctl::NoEffect(BUFFERS)),
+    (
+        "tcp_pingpong_thresh",
+        Sysctl::NoEffect("an ACK waits for an answer as with 1"),
+    ),
+    (
+        "tcp_invalid_ratelimit",
+        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
+    ),
+    (
+        "tcp_challenge_ack_limit",
+        Sysctl::NoEffect("ACKs of what is not taken are not limited here"),
     ),
     (
         "tcp_syncookies",
@@ -189,6 +230,7 @@ impl<'a> Environment<'a> {
             sack: profile.sender.recovery.uses_sack(),
             timestamps: profile.receiver.timestamps,
             window_scaling: true,
+            ecn: Ecn::Off,
             headers: HEADERS,
             mss: 1500 - HEADERS,
             tolerance: TOLERANCE,
@@ -287,7 +329,9 @@ impl<'a> Environment<'a> {
             open = continues;
         }
         for (line, text) in whole {
+            // What a pipe ends in only looks at what it begins with.
             for command in text.replace("&&", ";").split(';') {
+                let command = command.split('|').next().unwrap_or_default();
                 let words = words(command);
                 if let [program, arguments @ ..] = &words[..] {
                     if program.starts_with('#') {
@@ -310,6 +354,7 @@ impl<'a> Environment<'a> {
         let file = program.rsplit('/').next().unwrap_or(program);
         let settings = matches!(file, "sysctl" | "set_sysctls.py" | "defaults.sh")
             || (file == "ip" && arguments.first() == Some(&"route"));
+        let settings = settings || file == "echo";
         if settings && started {
             let what = shorten(&format!("{program} {}", arguments.join(" ")));
             return self.refuse(line, what, "settings are made before the connection starts");
@@ -342,12 +387,22 @@ impl<'a> Environment<'a> {
                     "ip tcp_metrics has no effect: nothing is kept from one connection to another",
                 );
             }
-            ("tc" | "ethtool", _) => {
+            ("tc" | "ethtool" | "ifconfig", _) => {
                 self.note(
                     line,
                     format!("{file} has no effect: there is no device here"),
                 );
             }
+            ("grep" | "cat" | "ss" | "netstat" | "nstat" | "ls", _) => {
+                self.note(
+                    line,
+                    format!("{file} has no effect: there are no tables of a kernel here"),
+                );
+            }
+            ("true" | "sync" | "sleep" | "source" | "date", _) => {
+                self.note(line, format!("{file} has no effect: no shell is run"));
+            }
+            ("echo", [value, ">", path]) => self.sysctl(line, &format!("{path}={value}"))?,
             _ if file.starts_with("sysctl_restore_") => {
                 self.note(
                     line,
@@ -406,6 +461,35 @@ impl<'a> Environment<'a> {
             }
             Sysctl::Without(..) => {}
             Sysctl::NoEffect(why) => self.note(line, format!("{name} has no effect: {why}")),
+            Sysctl::OfLinux(own, others, what_it_is) => {
+                let values = if self.is_linux() { own } else { others };
+                if !values.contains(&value) {
+                    let has = if self.is_linux() {
+                        "always has"
+                    } else {
+                        "has no"
+                    };
+                    let why = format!(
+                        "the sender {has} {what_it_is}; expected {name}={}",
+                        values[0]
+                    );
+                    self.refuse(line, what(), &why)?;
+                }
+            }
+            Sysctl::Ecn => {
+                self.ecn = match value {
+                    "0" => Ecn::Off,
+                    // Of the kinds of recovery, that of Linux answers marks.
+                    "2" if !self.is_linux() => Ecn::Off,
+                    "1" if self.is_linux() => Ecn::Ask,
+                    "2" => Ecn::Accept,
+                    "1" => {
+                        let why = "this sender's recovery answers no marks; choose --profile linux";
+                        return self.refuse(line, what(), why);
+                    }
+                    _ => return self.refuse(line, what(), "expected 0, 1 or 2"),
+                };
+            }
             Sysctl::Congestion => self.congestion(line, value)?,
         }
         Ok(())
@@ -455,6 +539,11 @@ impl<'a> Environment<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Its recovery is that of Linux.
+    fn is_linux(&self) -> bool {
+        self.built.profile.sender.recovery == RecoveryKind::Linux
     }
 
     /// Bytes of our largest segment without options on a path of this MTU.

@@ -1,10 +1,24 @@
-//! What stands in a code block: assertions over the fields of the sender, in
+//! What stands in a code block: assertions over the fields of the sender and over variables, in
 //! the part of Python that they need. Nothing else is evaluated.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::report::{Field, FIELDS};
 use super::{shorten, DrillError};
 
-/// An assertion of a script.
+/// A statement of a code block.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// An assertion.
+    Check(Check),
+    /// A variable gets a value.
+    Keep(String, Check),
+}
+
+/// Variables by name.
+pub(super) type Variables = BTreeMap<String, f64>;
+
+/// An assertion of a script, or what a variable gets.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     pub(super) line: u32,
@@ -19,12 +33,30 @@ pub(super) struct Check {
 enum Expression {
     Number(f64),
     Field(Field),
+    Variable(String),
+    Call(Function, Vec<Expression>),
     Not(Box<Expression>),
     Negative(Box<Expression>),
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// Comparisons in a row, as in `5 <= x < 8`.
     Compare(Box<Expression>, Vec<(Operator, Expression)>),
 }
+
+/// The functions that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    Absolute,
+    Whole,
+    Least,
+    Most,
+}
+
+const FUNCTIONS: [(&str, Function); 4] = [
+    ("abs", Function::Absolute),
+    ("int", Function::Whole),
+    ("min", Function::Least),
+    ("max", Function::Most),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
@@ -71,8 +103,12 @@ pub(super) enum Verdict {
 struct DividedByZero;
 
 impl Check {
-    pub(super) fn verdict(&self, value: impl Fn(Field) -> f64) -> Verdict {
-        match self.expression.evaluate(&value) {
+    pub(super) fn value(&self, value: impl Fn(Field) -> f64, kept: &Variables) -> Option<f64> {
+        self.expression.evaluate(&value, kept).ok()
+    }
+
+    pub(super) fn verdict(&self, value: impl Fn(Field) -> f64, kept: &Variables) -> Verdict {
+        match self.expression.evaluate(&value, kept) {
             Ok(0.0) => Verdict::Fails,
             Ok(_) => Verdict::Holds,
             Err(DividedByZero) => Verdict::DividesByZero,
@@ -81,26 +117,39 @@ impl Check {
 }
 
 impl Expression {
-    fn evaluate(&self, value: &impl Fn(Field) -> f64) -> Result<f64, DividedByZero> {
+    fn evaluate(
+        &self,
+        value: &impl Fn(Field) -> f64,
+        kept: &Variables,
+    ) -> Result<f64, DividedByZero> {
         let truth = |holds: bool| f64::from(u8::from(holds));
         Ok(match self {
             Self::Number(number) => *number,
             Self::Field(field) => value(*field),
-            Self::Not(inner) => truth(inner.evaluate(value)? == 0.0),
-            Self::Negative(inner) => -inner.evaluate(value)?,
+            // It has been given a value on an earlier line: `named` has seen to it.
+            Self::Variable(name) => kept.get(name).copied().unwrap_or(f64::NAN),
+            Self::Call(function, arguments) => {
+                let mut values = Vec::new();
+                for argument in arguments {
+                    values.push(argument.evaluate(value, kept)?);
+                }
+                function.apply(&values)
+            }
+            Self::Not(inner) => truth(inner.evaluate(value, kept)? == 0.0),
+            Self::Negative(inner) => -inner.evaluate(value, kept)?,
             Self::Binary(operator, left, right) => {
-                let left = left.evaluate(value)?;
+                let left = left.evaluate(value, kept)?;
                 // As in Python, the value of the operand that decides.
                 match operator {
                     Operator::Or if left != 0.0 => left,
                     Operator::And if left == 0.0 => left,
-                    _ => operator.apply(left, right.evaluate(value)?)?,
+                    _ => operator.apply(left, right.evaluate(value, kept)?)?,
                 }
             }
             Self::Compare(first, rest) => {
-                let mut left = first.evaluate(value)?;
+                let mut left = first.evaluate(value, kept)?;
                 for (operator, next) in rest {
-                    let right = next.evaluate(value)?;
+                    let right = next.evaluate(value, kept)?;
                     if operator.apply(left, right)? == 0.0 {
                         return Ok(0.0);
                     }
@@ -109,6 +158,18 @@ impl Expression {
                 1.0
             }
         })
+    }
+}
+
+impl Function {
+    fn apply(self, values: &[f64]) -> f64 {
+        let first = values.first().copied().unwrap_or(0.0);
+        match self {
+            Self::Absolute => first.abs(),
+            Self::Whole => first.trunc(),
+            Self::Least => values.iter().copied().fold(first, f64::min),
+            Self::Most => values.iter().copied().fold(first, f64::max),
+        }
     }
 }
 
@@ -138,17 +199,18 @@ impl Operator {
     }
 }
 
-/// Reads a code block that starts on `line`. What it prints is left out, with
-/// the lines on which it would.
+/// Reads a code block that starts on `line`; `known` are the variables of earlier blocks, to which
+/// its own are added. What it prints is left out, with the lines on which it would.
 ///
 /// # Errors
-/// [`DrillError`] for anything but assertions over known fields.
+/// [`DrillError`] for anything but assertions and assignments over known fields and variables.
 pub(super) fn read_code(
     name: &str,
     line: u32,
     code: &str,
-) -> Result<(Vec<Check>, Vec<u32>), DrillError> {
-    let mut checks = Vec::new();
+    known: &mut BTreeSet<String>,
+) -> Result<(Vec<Step>, Vec<u32>), DrillError> {
+    let mut steps = Vec::new();
     let mut prints = Vec::new();
     for (statement, line) in statements(code, line) {
         let statement = statement.trim();
@@ -161,45 +223,67 @@ pub(super) fn read_code(
             Some("assert") => {
                 // Behind a comma there is a message, which says nothing more.
                 let text = statement[..statement_end(statement)].trim_end();
-                let words = words(name, line, text)?;
-                if words.len() > MOST_WORDS {
-                    let what = format!("an assertion of {} words", words.len());
-                    return Err(DrillError::refused(
-                        name,
-                        line,
-                        what,
-                        "expected at most 1000",
-                    ));
-                }
-                let mut reader = Reader {
-                    name,
-                    line,
-                    words: &words[1..],
-                    at: 0,
-                    fields: Vec::new(),
-                };
-                let expression = reader.either(0)?;
-                if reader.peek().is_some() {
-                    return Err(reader.unexpected("an operator, or a comma and a message"));
-                }
-                checks.push(Check {
-                    line,
-                    text: text.into(),
-                    expression,
-                    fields: reader.fields,
-                });
+                steps.push(Step::Check(read_check(name, line, text, 1, known)?));
+            }
+            Some(target) if is_assignment(target, statement) => {
+                let (_, text) = statement.split_once('=').unwrap_or_default();
+                let check = read_check(name, line, text.trim(), 0, known)?;
+                known.insert(target.into());
+                steps.push(Step::Keep(target.into(), check));
             }
             _ => {
                 return Err(DrillError::refused(
                     name,
                     line,
                     format!("the code \"{}\"", shorten(statement)),
-                    "code blocks hold assertions: assert tcpi_snd_cwnd == 10",
+                    "code blocks hold assertions (assert tcpi_snd_cwnd == 10) and variables (before = tcpi_snd_cwnd)",
                 ))
             }
         }
     }
-    Ok((checks, prints))
+    Ok((steps, prints))
+}
+
+/// Whether the statement gives this variable a value.
+fn is_assignment(target: &str, statement: &str) -> bool {
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let rest = statement[target.len()..].trim_start();
+    let is_field = FIELDS.iter().any(|(_, name, _)| *name == target);
+    target.starts_with(starts) && !is_field && rest.starts_with('=') && !rest.starts_with("==")
+}
+
+/// Reads the expression behind the first `skip` words of a statement.
+fn read_check(
+    name: &str,
+    line: u32,
+    text: &str,
+    skip: usize,
+    known: &BTreeSet<String>,
+) -> Result<Check, DrillError> {
+    let words = words(name, line, text)?;
+    if words.len() > MOST_WORDS {
+        let what = format!("an assertion of {} words", words.len());
+        let why = "expected at most 1000";
+        return Err(DrillError::refused(name, line, what, why));
+    }
+    let mut reader = Reader {
+        name,
+        line,
+        words: &words[skip..],
+        at: 0,
+        fields: Vec::new(),
+        known,
+    };
+    let expression = reader.either(0)?;
+    if reader.peek().is_some() {
+        return Err(reader.unexpected("an operator, or a comma and a message"));
+    }
+    Ok(Check {
+        line,
+        text: text.into(),
+        expression,
+        fields: reader.fields,
+    })
 }
 
 /// Where the message of an assertion starts.
@@ -332,6 +416,7 @@ struct Reader<'a> {
     words: &'a [Word<'a>],
     at: usize,
     fields: Vec<Field>,
+    known: &'a BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -467,11 +552,35 @@ impl<'a> Reader<'a> {
                 inner
             }
             Some(Word::Number(number)) => Expression::Number(number),
-            Some(Word::Name(word)) => self.named(word)?,
+            Some(Word::Name(word)) => {
+                let function = FUNCTIONS.iter().find(|(name, _)| *name == word);
+                if let Some((_, function)) = function {
+                    self.at += 1;
+                    return self.call(*function, depth);
+                }
+                self.named(word)?
+            }
             _ => return Err(self.unexpected("a number, a field or a parenthesis")),
         };
         self.at += 1;
         Ok(expression)
+    }
+
+    /// The arguments of a function.
+    fn call(&mut self, function: Function, depth: usize) -> Result<Expression, DrillError> {
+        let mut arguments = Vec::new();
+        if !self.takes(Word::Symbol("(")) {
+            return Err(self.unexpected("the arguments of a function in parentheses"));
+        }
+        loop {
+            arguments.push(self.either(depth)?);
+            if self.takes(Word::Symbol(")")) {
+                return Ok(Expression::Call(function, arguments));
+            }
+            if !self.takes(Word::Symbol(",")) {
+                return Err(self.unexpected("a comma, or a closing parenthesis"));
+            }
+        }
     }
 
     fn named(&mut self, word: &str) -> Result<Expression, DrillError> {
@@ -483,6 +592,9 @@ impl<'a> Reader<'a> {
                 self.fields.push(*field);
             }
             return Ok(Expression::Field(*field));
+        }
+        if self.known.contains(word) {
+            return Ok(Expression::Variable(word.into()));
         }
         let known: Vec<_> = FIELDS.iter().map(|(_, name, _)| *name).collect();
         Err(DrillError::Field {
@@ -499,13 +611,52 @@ mod tests {
     use super::*;
 
     fn holds(code: &str) -> Option<bool> {
-        let (checks, _) = read_code("x.pkt", 1, code).ok()?;
+        let (steps, _) = read_code("x.pkt", 1, code, &mut BTreeSet::new()).ok()?;
+        let mut kept = Variables::new();
         let value = |field| match field {
             Field::Cwnd => 10.0,
             Field::Ssthresh => 7.0,
             _ => 0.0,
         };
-        Some(checks.iter().all(|c| c.verdict(value) == Verdict::Holds))
+        Some(steps.iter().all(|step| match step {
+            Step::Check(check) => check.verdict(value, &kept) == Verdict::Holds,
+            Step::Keep(name, check) => {
+                let value = check.value(value, &kept).unwrap_or(f64::NAN);
+                kept.insert(name.clone(), value);
+                true
+            }
+        }))
+    }
+
+    fn checks(line: u32, code: &str) -> Vec<Check> {
+        let read = read_code("x.pkt", line, code, &mut BTreeSet::new());
+        let (steps, _) = read.unwrap_or_default();
+        let checks = steps.into_iter().filter_map(|step| match step {
+            Step::Check(check) => Some(check),
+            Step::Keep(..) => None,
+        });
+        checks.collect()
+    }
+
+    #[test]
+    fn variables_keep_what_they_are_given() {
+        assert_eq!(
+            holds("before = tcpi_snd_cwnd\nassert before == 10; before = before + 1\nassert before == 11"),
+            Some(true)
+        );
+        assert_eq!(
+            holds("assert abs(tcpi_snd_cwnd - 12) <= 2 and max(1, min(7, 9), 3) == 7"),
+            Some(true)
+        );
+        assert_eq!(holds("assert int(7 / 2) == 3"), Some(true));
+        for unknown in [
+            "assert before == 1",
+            "tcpi_snd_cwnd = 3",
+            "x += 1",
+            "assert abs 1",
+        ] {
+            assert_eq!(holds(unknown), None, "{unknown}");
+        }
     }
 
     #[test]
@@ -532,9 +683,9 @@ mod tests {
             "1 % 0 != 1",
             "1 < 2 < 1 / 0",
         ] {
-            let checks = read_code("x.pkt", 1, &format!("assert {code}")).map(|(checks, _)| checks);
-            let verdict = checks.map(|c| c[0].verdict(|_| 0.0));
-            assert_eq!(verdict, Ok(Verdict::DividesByZero), "{code}");
+            let checks = checks(1, &format!("assert {code}"));
+            let verdict = checks[0].verdict(|_| 0.0, &Variables::new());
+            assert_eq!(verdict, Verdict::DividesByZero, "{code}");
         }
     }
 
@@ -542,7 +693,7 @@ mod tests {
     fn statements_end_at_lines_and_semicolons_outside_parentheses() {
         let code =
             "\nassert (tcpi_snd_cwnd ==\n 10), 'a; b'; assert tcpi_snd_ssthresh \\\n== 8 # (\n";
-        let (checks, _) = read_code("x.pkt", 3, code).unwrap_or_default();
+        let checks = checks(3, code);
         let lines: Vec<_> = checks.iter().map(|c| c.line).collect();
         assert_eq!(lines, [4, 5]);
         assert_eq!(holds(code), Some(false));
@@ -552,12 +703,12 @@ mod tests {
     #[test]
     fn other_code_is_refused_by_name() {
         let said = |code: &str| {
-            let read = read_code("x.pkt", 9, code);
+            let read = read_code("x.pkt", 9, code, &mut BTreeSet::new());
             read.map_or_else(|e| e.to_string(), |_| String::new())
         };
         assert!(said("import os").contains("x.pkt:9: the code \"import os\""));
-        assert!(said("assert tcpi_lost == 0").contains("tcpi_lost"));
-        assert!(said("assert tcpi_lost == 0").contains("tcpi_snd_cwnd"));
+        assert!(said("assert tcpi_fackets == 0").contains("tcpi_fackets"));
+        assert!(said("assert tcpi_fackets == 0").contains("tcpi_snd_cwnd"));
         assert!(said("assert (1").contains("closing parenthesis"));
         assert!(said("assert 1 == 1 2").contains("\"2\""));
         assert!(said(&format!("assert {}1", "(".repeat(99))).contains("too deeply"));

@@ -4,11 +4,11 @@
 //! virtual time.
 //!
 //! A script says what arrives and what the application does, and expects what
-//! the sender sends and how its state is. One connection, which sends; what
-//! the sender has not (data that arrives, ECN, resets, urgent data, several
-//! connections) is refused by file and line.
+//! the sender sends and how its state is. One connection at a time; what it has not (urgent data,
+//! ICMP, accurate ECN) is refused by file and line.
 
 mod call;
+mod data;
 mod environment;
 mod expression;
 mod lexer;
@@ -16,7 +16,9 @@ mod parser;
 mod report;
 mod runner;
 mod script;
+mod sockets;
 mod tested;
+mod value;
 
 use midflight_tcp::scheme::{Knobs, Scheme, SchemeError};
 use midflight_units::Duration;

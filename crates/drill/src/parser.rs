@@ -1,11 +1,14 @@
 //! From words to statements. Notation: packetdrill's grammar, in its
 //! `Syntax.md`, as far as one TCP connection needs it.
 
+use std::collections::BTreeSet;
+
 use midflight_units::Duration;
 
 use super::expression::read_code;
 use super::lexer::{lex, Lexeme, Token};
-use super::script::{Action, Call, Options, Script, SegmentSpec, Statement, When};
+use super::script::{Action, Call, Ecn, Options, Script, SegmentSpec, Statement, When};
+use super::value::{self, Value};
 use super::{shorten, DrillError, Note};
 
 /// No script goes on longer; the timers of a sender would fire for ever.
@@ -24,6 +27,7 @@ pub(super) fn parse(name: &str, text: &str, notes: &mut Vec<Note>) -> Result<Scr
         at: 0,
         first: 0,
         notes,
+        variables: BTreeSet::new(),
     };
     let headers = comments
         .iter()
@@ -69,15 +73,13 @@ struct Parser<'a, 'n> {
     /// Where the statement at hand starts.
     first: usize,
     notes: &'n mut Vec<Note>,
+    /// The variables of the code blocks so far.
+    variables: BTreeSet<String>,
 }
 
 impl<'a> Parser<'a, '_> {
     fn peek(&self) -> Option<Token<'a>> {
         self.words.get(self.at).map(|w| w.token)
-    }
-
-    fn ahead(&self, by: usize) -> Option<Token<'a>> {
-        self.words.get(self.at + by).map(|w| w.token)
     }
 
     /// The line of the next word, or of the last.
@@ -180,13 +182,13 @@ impl<'a> Parser<'a, '_> {
                 Action::Commands(commands.into())
             }
             Some(Token::Code(code)) => {
-                let (checks, prints) = read_code(self.name, self.line(), code)?;
+                let (steps, prints) = read_code(self.name, self.line(), code, &mut self.variables)?;
                 self.at += 1;
                 for line in prints {
                     let text = "print prints nothing here".into();
                     self.notes.push(Note { line, text });
                 }
-                Action::Checks(checks)
+                Action::Code(steps)
             }
             Some(Token::Word(_) | Token::Ellipsis) => Action::Call(self.call()?),
             _ => {
@@ -250,7 +252,7 @@ impl<'a> Parser<'a, '_> {
 
     fn segment(&mut self, arrives: bool) -> Result<SegmentSpec, DrillError> {
         let mut segment = SegmentSpec::default();
-        self.ip_information()?;
+        self.ip_information(&mut segment)?;
         self.flags(&mut segment)?;
         segment.from = self.whole("the first sequence number of a segment, as in 1:1001(1000)")?;
         self.expect(':', "a range of sequence numbers, as in 1:1001(1000)")?;
@@ -282,7 +284,7 @@ impl<'a> Parser<'a, '_> {
                 "a segment has the flag . exactly when it has an ACK number",
             );
         }
-        if arrives && segment.window.is_none() {
+        if arrives && segment.window.is_none() && !segment.rst {
             return self.refuse(
                 &segment.to_string(),
                 "a segment that arrives says its window: win 257",
@@ -291,29 +293,57 @@ impl<'a> Parser<'a, '_> {
         Ok(segment)
     }
 
-    fn ip_information(&mut self) -> Result<(), DrillError> {
-        match (self.peek(), self.ahead(1), self.ahead(2)) {
-            (Some(Token::Symbol('[')), Some(Token::Word("noecn")), Some(Token::Symbol(']'))) => {
-                self.at += 3;
-                Ok(())
+    /// What stands before the flags: `[ect0]`, `[ce]`, `[noecn]`, and what is not looked at (`tos`,
+    /// `ttl`, `flowlabel`).
+    fn ip_information(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
+        let close = match self.peek() {
+            Some(Token::Symbol('[')) => ']',
+            Some(Token::Symbol('(')) => ')',
+            Some(Token::Word(what @ ("icmp" | "udp" | "ipv4" | "ipv6" | "gre" | "mpls"))) => {
+                return self.refuse(what, "there are TCP connections and nothing else");
             }
-            (Some(Token::Symbol('[' | '(')), _, _) => self.refuse(
-                "what is said of the IP header",
-                "the sender has no IP header; ECN is not modelled",
-            ),
-            (Some(Token::Word(what @ ("icmp" | "udp" | "ipv4" | "ipv6" | "gre"))), _, _) => {
-                self.refuse(what, "there is one TCP connection and nothing else")
+            _ => return Ok(()),
+        };
+        self.at += 1;
+        while !self.takes(Token::Symbol(close)) {
+            match self.peek() {
+                Some(Token::Word("noecn")) => segment.ecn = Some(Ecn::Not),
+                Some(Token::Word("ect0" | "ect1" | "ect01")) => segment.ecn = Some(Ecn::Capable),
+                Some(Token::Word("ce")) => segment.ecn = Some(Ecn::Experienced),
+                Some(Token::Word(field @ ("tos" | "ttl" | "flowlabel"))) => {
+                    self.at += 1;
+                    let value = self.whole("the number of a field of the IP header")?;
+                    if field == "tos" {
+                        // The lower two bits are the ECN field.
+                        segment.ecn = Some(match value & 3 {
+                            0 => Ecn::Not,
+                            3 => Ecn::Experienced,
+                            _ => Ecn::Capable,
+                        });
+                    }
+                    let line = self.line();
+                    let text = format!("{field} of the IP header has no effect here");
+                    self.notes.push(Note { line, text });
+                    self.at -= 1;
+                }
+                _ => return self.unexpected("noecn, ect0, ect1, ce, tos, ttl or flowlabel"),
             }
-            _ => Ok(()),
+            self.at += 1;
+            self.takes(Token::Symbol(','));
         }
+        Ok(())
     }
 
     fn flags(&mut self, segment: &mut SegmentSpec) -> Result<(), DrillError> {
-        const ACCEPTED: &str = "flags: S, S., ., P., F. or FP.";
+        const ACCEPTED: &str = "flags: S, S., ., P., F., FP., R, R., SEW, E. or -";
         let letters = match self.peek() {
             Some(Token::Word(letters)) => {
                 self.at += 1;
                 letters
+            }
+            Some(Token::Symbol('-')) => {
+                self.at += 1;
+                return Ok(());
             }
             Some(Token::Symbol('.')) => "",
             _ => return self.unexpected(ACCEPTED),
@@ -322,17 +352,17 @@ impl<'a> Parser<'a, '_> {
             match letter {
                 'S' => segment.syn = true,
                 'F' => segment.fin = true,
+                'R' => segment.rst = true,
                 'P' => segment.push = true,
-                'E' | 'W' | 'A' => {
+                'E' => segment.ece = true,
+                'W' => segment.cwr = true,
+                'A' => {
                     self.at -= 1;
-                    return self.refuse(&format!("the flag {letter}"), "ECN is not modelled");
+                    return self.refuse("the flag A", "accurate ECN is not modelled");
                 }
-                'R' | 'U' => {
+                'U' => {
                     self.at -= 1;
-                    return self.refuse(
-                        &format!("the flag {letter}"),
-                        "the sender knows no resets and no urgent data",
-                    );
+                    return self.refuse("the flag U", "there is no urgent data");
                 }
                 _ => {
                     self.at -= 1;
@@ -358,7 +388,10 @@ impl<'a> Parser<'a, '_> {
                     self.at += 1;
                     self.option(word, &mut options)?;
                 }
-                _ => return self.unexpected("an option: mss, wscale, sackOK, sack, TS, nop, eol"),
+                _ => {
+                    return self
+                        .unexpected("an option: mss, wscale, sackOK, sack, TS, FO, md5, nop, eol")
+                }
             }
             if self.takes(Token::Symbol('>')) {
                 return Ok(options);
@@ -402,11 +435,27 @@ impl<'a> Parser<'a, '_> {
                     return self.unexpected("one to four blocks, as in sack 1001:2001 3001:4001");
                 }
             }
+            "FO" | "FOEXP" => {
+                let digits = match self.peek() {
+                    Some(Token::Word(digits) | Token::Number(digits)) => Some(digits),
+                    _ => None,
+                };
+                let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+                self.at += usize::from(digits.is_some());
+                options.cookie = Some(digits.unwrap_or_default().into());
+            }
+            "md5" => {
+                options.signed = true;
+                self.at += usize::from(matches!(
+                    self.peek(),
+                    Some(Token::Word(_) | Token::Number(_))
+                ));
+            }
             _ => {
                 self.at -= 1;
                 return self.refuse(
                     &format!("the option {word}"),
-                    "expected mss, wscale, sackOK, sack, TS, nop and eol",
+                    "expected mss, wscale, sackOK, sack, TS, FO, FOEXP, md5, nop and eol",
                 );
             }
         }
@@ -427,7 +476,7 @@ impl<'a> Parser<'a, '_> {
         self.at += 1;
         call.name = name.into();
         self.expect('(', "the arguments of a system call, in parentheses")?;
-        call.arguments = self.arguments()?;
+        (call.arguments, call.values) = self.arguments()?;
         self.expect('=', "what the call returns, as in = 0")?;
         match self.peek() {
             Some(Token::Ellipsis) => {}
@@ -456,9 +505,10 @@ impl<'a> Parser<'a, '_> {
         Ok(call)
     }
 
-    /// The arguments of a call up to its closing parenthesis, each as text.
-    fn arguments(&mut self) -> Result<Vec<String>, DrillError> {
-        let mut arguments = vec![String::new()];
+    /// The arguments of a call up to its closing parenthesis, each as text and as a value.
+    fn arguments(&mut self) -> Result<(Vec<String>, Vec<Option<Value>>), DrillError> {
+        let (mut texts, mut values) = (Vec::new(), Vec::new());
+        let mut start = self.at;
         let mut depth = 0_usize;
         loop {
             let Some(word) = self.words.get(self.at) else {
@@ -466,23 +516,22 @@ impl<'a> Parser<'a, '_> {
             };
             self.at += 1;
             match word.token {
-                Token::Symbol(')') if depth == 0 => break,
-                Token::Symbol(',') if depth == 0 => {
-                    arguments.push(String::new());
-                    continue;
+                Token::Symbol(mark @ (')' | ',')) if depth == 0 => {
+                    let words = &self.words[start..self.at - 1];
+                    if !(words.is_empty() && texts.is_empty() && mark == ')') {
+                        texts.push(words.iter().map(|w| &self.text[w.start..w.end]).collect());
+                        values.push(value::read(words));
+                    }
+                    if mark == ')' {
+                        return Ok((texts, values));
+                    }
+                    start = self.at;
                 }
                 Token::Symbol('(' | '[' | '{') => depth += 1,
                 Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            if let Some(argument) = arguments.last_mut() {
-                argument.push_str(&self.text[word.start..word.end]);
-            }
         }
-        if arguments.len() == 1 && arguments[0].is_empty() {
-            arguments.clear();
-        }
-        Ok(arguments)
     }
 }
 
@@ -593,11 +642,14 @@ mod tests {
         for (text, words) in [
             ("\n+0 > . 1:1001(999) ack 1", "as many bytes"),
             ("\n+0 < . 1:1(0) ack 1", "win 257"),
-            ("\n+0 > SEW 0:0(0)", "ECN"),
-            ("\n+0 > R 0:0(0)", "resets"),
-            ("\n+0 > [ect0] . 1:1(0) ack 1", "ECN"),
-            ("\n+0 < icmp unreachable", "one TCP connection"),
-            ("\n+0 > S 0:0(0) <mss 1460,md5 x>", "the option md5"),
+            ("\n+0 > SA 0:0(0)", "accurate ECN"),
+            ("\n+0 > UP. 1:2(1) ack 1", "urgent"),
+            ("\n+0 > [ecx] . 1:1(0) ack 1", "ect0"),
+            (
+                "\n+0 < icmp unreachable",
+                "TCP connections and nothing else",
+            ),
+            ("\n+0 > S 0:0(0) <mss 1460,exp x>", "the option exp"),
             ("\n+0 > S 0:0(0) <wscale 15>", "0 to 14"),
             ("\n+0 < . 1:1(0) ack 1 win 9 <sack>", "one to four"),
             ("\nhello", "\"hello\""),

@@ -67,6 +67,27 @@ pub(super) enum Field {
     Reordering,
     DataSegsOut,
     NotSentBytes,
+    Sacked,
+    Lost,
+    Retrans,
+    ReordSeen,
+    Delivered,
+    DsackDups,
+    Probes,
+    Options,
+    SegsOut,
+    SegsIn,
+    DataSegsIn,
+    BytesAcked,
+    BytesReceived,
+    BytesSent,
+    BytesRetrans,
+    AdvMss,
+    Pmtu,
+    MinRtt,
+    LastDataSent,
+    LastDataRecv,
+    LastAckRecv,
 }
 
 /// The fields with their names and what they are.
@@ -133,6 +154,83 @@ pub(super) const FIELDS: &[(Field, &str, &str)] = &[
         "tcpi_notsent_bytes",
         "bytes written and not sent",
     ),
+    (Field::Sacked, "tcpi_sacked", "segments that are SACKed"),
+    (Field::Lost, "tcpi_lost", "segments taken for lost"),
+    (Field::Retrans, "tcpi_retrans", "retransmissions in flight"),
+    (
+        Field::ReordSeen,
+        "tcpi_reord_seen",
+        "1 once reordering has been seen",
+    ),
+    (
+        Field::Delivered,
+        "tcpi_delivered",
+        "segments known to have arrived, the SYN included",
+    ),
+    (
+        Field::DsackDups,
+        "tcpi_dsack_dups",
+        "segments that DSACKs have reported",
+    ),
+    (
+        Field::Probes,
+        "tcpi_probes",
+        "unanswered probes of a closed window",
+    ),
+    (
+        Field::Options,
+        "tcpi_options",
+        "timestamps 1, SACK 2, window scale 4, ECN 8, added",
+    ),
+    (Field::SegsOut, "tcpi_segs_out", "segments sent"),
+    (Field::SegsIn, "tcpi_segs_in", "segments that have arrived"),
+    (
+        Field::DataSegsIn,
+        "tcpi_data_segs_in",
+        "segments with data that have arrived",
+    ),
+    (Field::BytesAcked, "tcpi_bytes_acked", "bytes acknowledged"),
+    (
+        Field::BytesReceived,
+        "tcpi_bytes_received",
+        "bytes that have arrived in order",
+    ),
+    (
+        Field::BytesSent,
+        "tcpi_bytes_sent",
+        "bytes of data sent, retransmissions included",
+    ),
+    (
+        Field::BytesRetrans,
+        "tcpi_bytes_retrans",
+        "bytes of data sent again",
+    ),
+    (
+        Field::AdvMss,
+        "tcpi_advmss",
+        "bytes of the largest segment that is accepted",
+    ),
+    (Field::Pmtu, "tcpi_pmtu", "bytes of the largest packet"),
+    (
+        Field::MinRtt,
+        "tcpi_min_rtt",
+        "least RTT, microseconds; 4294967295 before the first sample",
+    ),
+    (
+        Field::LastDataSent,
+        "tcpi_last_data_sent",
+        "milliseconds since data was sent last",
+    ),
+    (
+        Field::LastDataRecv,
+        "tcpi_last_data_recv",
+        "milliseconds since data has arrived last",
+    ),
+    (
+        Field::LastAckRecv,
+        "tcpi_last_ack_recv",
+        "milliseconds since an ACK has arrived last",
+    ),
 ];
 
 /// The fields of `struct tcp_info` that a script may ask for: name and meaning.
@@ -161,16 +259,32 @@ pub(super) struct Counts {
     pub(super) timeouts: u32,
     /// One past the highest segment sent at the last timeout.
     pub(super) loss_point: u64,
+    /// Probes of a closed window since the last segment arrived.
+    pub(super) probes: u32,
+    /// Segments that have arrived, and those with data.
+    pub(super) received: u64,
+    pub(super) data_received: u64,
+    /// Bytes of data sent, and sent again.
+    pub(super) bytes_sent: u64,
+    pub(super) bytes_resent: u64,
+    pub(super) last_data_sent: Option<Instant>,
+    pub(super) last_data_received: Option<Instant>,
+    pub(super) last_ack_received: Option<Instant>,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const NO_THRESHOLD: f64 = 2_147_483_647.0;
 
 /// The value of a field.
-pub(super) fn value(field: Field, connection: &Connection, counts: &Counts) -> f64 {
+pub(super) fn value(field: Field, now: Instant, connection: &Connection, counts: &Counts) -> f64 {
     let sender = connection.sender();
     let view = sender.view();
     let micros = |d: Duration| (d.as_nanos() / 1000) as f64;
+    let tally = sender.tally().unwrap_or_default();
+    let since = |at: Option<Instant>| {
+        let passed = at.map_or(0, |at| now.since(at).as_nanos());
+        (passed / 1_000_000) as f64
+    };
     match field {
         Field::Cwnd => view.cwnd.floor(),
         Field::Ssthresh if view.ssthresh >= view.initial_ssthresh && view.ssthresh >= 10_000.0 => {
@@ -188,16 +302,60 @@ pub(super) fn value(field: Field, connection: &Connection, counts: &Counts) -> f
         Field::Retransmits => f64::from(counts.timeouts),
         Field::TotalRetrans => counts.retransmitted as f64,
         Field::CaState => f64::from(ca_state(sender, counts)),
-        Field::Reordering => f64::from(view.dup_threshold),
+        Field::Reordering => match sender.tally() {
+            Some(tally) => tally.reordering as f64,
+            None => f64::from(view.dup_threshold),
+        },
         Field::DataSegsOut => counts.data_sent as f64,
         Field::NotSentBytes => connection.unsent_bytes() as f64,
+        Field::Sacked => tally.sacked as f64,
+        Field::Lost => tally.lost as f64,
+        Field::Retrans => tally.resent as f64,
+        Field::ReordSeen => f64::from(u8::from(tally.reordering_seen)),
+        Field::Delivered => tally.delivered as f64,
+        Field::DsackDups => tally.dsacked as f64,
+        Field::MinRtt => tally.min_rtt.map_or(4_294_967_295.0, |rtt| rtt as f64),
+        Field::Probes => f64::from(counts.probes),
+        Field::Options => {
+            let has = [
+                (connection.has_timestamps(), 1),
+                (connection.has_sack(), 2),
+                (connection.has_window_scaling(), 4),
+                (connection.has_ecn(), 8),
+            ];
+            f64::from(
+                has.iter()
+                    .map(|&(has, bit)| if has { bit } else { 0 })
+                    .sum::<u32>(),
+            )
+        }
+        Field::SegsOut => counts.sent as f64,
+        Field::SegsIn => counts.received as f64,
+        Field::DataSegsIn => counts.data_received as f64,
+        Field::BytesAcked => {
+            let una = connection.stream().byte_of(view.snd_una);
+            una.saturating_sub(1) as f64
+        }
+        Field::BytesReceived => connection.received().saturating_sub(1) as f64,
+        Field::BytesSent => counts.bytes_sent as f64,
+        Field::BytesRetrans => counts.bytes_resent as f64,
+        Field::AdvMss => {
+            let options = if connection.has_timestamps() { 12 } else { 0 };
+            connection.settings().mss.saturating_sub(options) as f64
+        }
+        Field::Pmtu => (connection.settings().mss + 40) as f64,
+        Field::LastDataSent => since(counts.last_data_sent),
+        Field::LastDataRecv => since(counts.last_data_received),
+        Field::LastAckRecv => since(counts.last_ack_received),
     }
 }
 
 /// As Linux counts its states: see [`super::expression::CA_STATES`].
 fn ca_state(sender: &Sender, counts: &Counts) -> u32 {
     let view = sender.view();
-    if view.in_fast_recovery {
+    if let Some(tally) = sender.tally() {
+        u32::from(tally.state)
+    } else if view.in_fast_recovery {
         3
     } else if view.snd_una < counts.loss_point {
         4

@@ -4,10 +4,13 @@
 use midflight_tcp::ConfigError;
 use midflight_units::Instant;
 
+use super::call::held_against;
+use super::data::Seen;
 use super::environment::Environment;
-use super::expression::{Check, Verdict};
+use super::expression::{Check, Step, Variables, Verdict};
 use super::report::{told_value, DrillRun, Failure};
-use super::script::{Action, Call, Script, SegmentSpec, Statement, When};
+use super::script::{Action, Call, Ecn, Script, SegmentSpec, Statement, When};
+use super::sockets::Sockets;
 use super::tested::{Carries, Sent, Tested};
 use super::DrillError;
 
@@ -25,22 +28,25 @@ pub(super) struct Runner<'a> {
     waiting: Option<Waiting<'a>>,
     /// The line and the text of what was not met, where a statement has several lines.
     missed: Option<(u32, String)>,
-}
-
-/// What the application has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sockets {
-    pub(super) listening: Option<i64>,
-    pub(super) connected: Option<i64>,
-    pub(super) listens: bool,
-    pub(super) non_blocking: bool,
-    pub(super) nagle: bool,
+    /// What a call has told that is not what the script says.
+    pub(super) differs: Option<(String, String)>,
+    /// The call that waits is tried again, and its own time is over.
+    pub(super) retrying: bool,
+    pub(super) patience_over: bool,
+    /// What has been seen of the connection.
+    pub(super) seen: Seen,
+    variables: Variables,
+    /// What the call that waited came to, if not what the script says.
+    late: Option<Failure>,
 }
 
 /// A call that has not returned.
 struct Waiting<'a> {
     statement: &'a Statement,
+    call: &'a Call,
     returns: Instant,
+    /// When it ends by itself.
+    until: Option<Instant>,
 }
 
 /// What a statement comes to: nothing, or what was expected and what was seen.
@@ -53,17 +59,17 @@ impl<'a> Runner<'a> {
             script,
             environment,
             connection: None,
-            sockets: Sockets {
-                listening: None,
-                connected: None,
-                listens: false,
-                non_blocking: false,
-                nagle: true,
-            },
+            sockets: Sockets::default(),
             now: Instant::ZERO,
             base: Instant::ZERO,
             waiting: None,
             missed: None,
+            differs: None,
+            retrying: false,
+            patience_over: false,
+            seen: Seen::default(),
+            variables: Variables::new(),
+            late: None,
         }
     }
 
@@ -77,7 +83,7 @@ impl<'a> Runner<'a> {
             }
             run.failure = match outcome {
                 Err((expected, seen)) => Some(self.failure(statement, expected, seen)),
-                Ok(()) => self.overdue(false),
+                Ok(()) => self.late.take().or_else(|| self.overdue(false)),
             };
             if run.failure.is_some() {
                 break;
@@ -128,11 +134,7 @@ impl<'a> Runner<'a> {
         }
         let waiting = self.waiting.take()?;
         let expected = format!("the call returns at {}", waiting.returns);
-        Some(self.failure(
-            waiting.statement,
-            expected,
-            "it waits for the handshake".into(),
-        ))
+        Some(self.failure(waiting.statement, expected, "it still waits".into()))
     }
 
     pub(super) fn refuse<T>(&self, line: u32, what: String, why: &str) -> Result<T, DrillError> {
@@ -166,7 +168,7 @@ impl<'a> Runner<'a> {
                     .commands(statement.line, commands, started)?;
                 Ok(())
             }
-            Action::Checks(checks) => return self.checks(statement, checks),
+            Action::Code(steps) => return self.code(statement, steps),
             Action::Call(call) => self.starts(statement, call)?,
         };
         self.base = if is_exact { from } else { self.present() };
@@ -174,13 +176,34 @@ impl<'a> Runner<'a> {
     }
 
     fn advance(&mut self, line: u32, to: Instant) -> Result<(), DrillError> {
+        while self.next_event(line, to)? {}
         self.now = self.now.max(to);
-        let in_time = self.connection.as_mut().is_none_or(|c| c.advance(to));
-        if in_time {
-            Ok(())
-        } else {
-            self.endless(line)
+        if let Some(connection) = &mut self.connection {
+            connection.now = connection.now.max(to);
         }
+        Ok(())
+    }
+
+    /// Lets the next timer expire that is due by then, or a call's own time; whether there was one.
+    fn next_event(&mut self, line: u32, to: Instant) -> Result<bool, DrillError> {
+        let of_connection = self.connection.as_ref().and_then(Tested::next_timeout);
+        let of_call = self.waiting.as_ref().and_then(|waiting| waiting.until);
+        let due = of_connection.into_iter().chain(of_call).min();
+        let Some(due) = due.filter(|&due| due <= to) else {
+            return Ok(false);
+        };
+        self.now = self.now.max(due);
+        if let Some(connection) = &mut self.connection {
+            if of_connection == Some(due) {
+                if !connection.expire(due) {
+                    self.endless(line)?;
+                }
+            } else {
+                connection.now = connection.now.max(due);
+            }
+        }
+        self.settle()?;
+        Ok(true)
     }
 
     fn endless(&self, line: u32) -> Result<(), DrillError> {
@@ -192,43 +215,73 @@ impl<'a> Runner<'a> {
     // ---- calls -------------------------------------------------------------------
 
     fn starts(&mut self, statement: &'a Statement, call: &'a Call) -> Result<Outcome, DrillError> {
-        let outcome = self.call(statement.line, call)?;
-        if let Some(after) = call.returns {
-            if !matches!(call.name.as_str(), "accept" | "connect") {
-                let what = format!("{} that blocks", call.name);
-                return self.refuse(statement.line, what, "accept and connect may block here");
+        let now = self.present();
+        let reply = self.attempt(statement.line, call)?;
+        self.wake();
+        let start = match statement.when {
+            When::After(..) => self.base,
+            _ => Instant::ZERO,
+        };
+        let returns = call.returns.map(|after| start + after);
+        match (reply, returns) {
+            (Some(returned), None) => Ok(self.held(call, returned)),
+            (Some(returned), Some(returns)) => {
+                let outcome = self.held(call, returned);
+                Ok(outcome.and_then(|()| self.in_time(statement.line, returns)))
             }
-            let start = match statement.when {
-                When::After(..) => self.base,
-                _ => Instant::ZERO,
-            };
-            self.waiting = Some(Waiting {
-                statement,
-                returns: start + after,
-            });
-            if let Err((expected, seen)) = self.returned() {
-                return Ok(Err((expected, seen)));
+            (None, Some(returns)) => {
+                let until = self.patience(call, now);
+                self.waiting = Some(Waiting {
+                    statement,
+                    call,
+                    returns,
+                    until,
+                });
+                Ok(Ok(()))
             }
+            (None, None) => self.refuse(
+                statement.line,
+                format!("{} that waits", call.name),
+                "say when it returns, as in +0...+0.1 connect(...) = 0, or set O_NONBLOCK before",
+            ),
         }
-        Ok(outcome)
     }
 
-    /// A call that waits for the handshake returns when that is done.
-    fn returned(&mut self) -> Outcome {
-        let now = self.present();
-        let is_done = self
-            .connection
-            .as_ref()
-            .is_some_and(|c| c.tcp.is_established());
-        let Some(waiting) = self.waiting.take_if(|_| is_done) else {
+    fn held(&mut self, call: &Call, returned: super::call::Returned) -> Outcome {
+        let differs = self.differs.take();
+        held_against(call, returned)?;
+        differs.map_or(Ok(()), Err)
+    }
+
+    /// A call returns now.
+    fn in_time(&self, line: u32, returns: Instant) -> Outcome {
+        let (now, tolerance) = (self.present(), self.environment.tolerance);
+        if now.since(returns).max(returns.since(now)) > tolerance {
+            let expected = format!("the call of line {line} returns at {returns}");
+            return Err((expected, format!("it returns at {now}")));
+        }
+        Ok(())
+    }
+
+    /// Something has happened: those who watch are woken, and the call that waits is tried again.
+    fn settle(&mut self) -> Result<(), DrillError> {
+        self.wake();
+        let Some(waiting) = self.waiting.take() else {
             return Ok(());
         };
-        if now.since(waiting.returns) > self.environment.tolerance
-            || waiting.returns.since(now) > self.environment.tolerance
-        {
-            let line = waiting.statement.line;
-            let expected = format!("the call of line {line} returns at {}", waiting.returns);
-            return Err((expected, format!("the handshake is done at {now}")));
+        let line = waiting.statement.line;
+        self.retrying = true;
+        self.patience_over = waiting.until.is_some_and(|until| until <= self.present());
+        let reply = self.attempt(line, waiting.call)?;
+        (self.retrying, self.patience_over) = (false, false);
+        let Some(returned) = reply else {
+            self.waiting = Some(waiting);
+            return Ok(());
+        };
+        let outcome = self.held(waiting.call, returned);
+        let outcome = outcome.and_then(|()| self.in_time(line, waiting.returns));
+        if let Err((expected, seen)) = outcome {
+            self.late = Some(self.failure(waiting.statement, expected, seen));
         }
         Ok(())
     }
@@ -236,18 +289,26 @@ impl<'a> Runner<'a> {
     // ---- segments that arrive ------------------------------------------------------
 
     fn arrives(&mut self, line: u32, spec: &SegmentSpec) -> Result<Outcome, DrillError> {
-        let Some(connection) = &mut self.connection else {
+        let is_new = spec.syn && !spec.dot && self.sockets.connected.is_none();
+        let is_gone = |c: &Tested| is_new && (c.tcp.is_done() || c.tcp.is_reset());
+        let present = self.connection.as_mut().filter(|c| !is_gone(c));
+        let Some(connection) = present else {
             if !self.sockets.listens {
                 return self.refuse(line, spec.to_string(), "nobody listens yet");
             }
-            if !spec.syn || spec.dot || (spec.from, spec.to) != (0, 0) {
+            if !spec.syn || spec.dot || spec.from != spec.to {
                 return self.refuse(line, spec.to_string(), "the first segment is S 0:0(0)");
             }
-            let opened = Tested::open(&self.environment, self.now, Some(spec), self.sockets.nagle);
+            let now = self.present();
+            let opened = Tested::open(&self.environment, now, Some(spec), &self.sockets.set);
             self.connection = Some(self.explain(line, opened)?);
             self.tell_without(line);
             return Ok(Ok(()));
         };
+        if connection.is_within(spec) {
+            let text = "an edge within a segment stands for that of the segment: the sender counts whole ones";
+            self.environment.note(line, text);
+        }
         let taken = connection.arrives(spec, &self.environment);
         if let Err((what, why)) = self.explain(line, taken)? {
             return self.refuse(line, what, why);
@@ -257,7 +318,8 @@ impl<'a> Runner<'a> {
         } else {
             self.tell_idle_options(line, spec);
         }
-        Ok(self.returned())
+        self.settle()?;
+        Ok(Ok(()))
     }
 
     fn tell_without(&mut self, line: u32) {
@@ -357,12 +419,15 @@ impl<'a> Runner<'a> {
                     latest
                 };
                 self.advance(line, patient)?;
-                let before = seen.map_or("nothing".into(), |s| format!("{s} and no more"));
+                let before = seen.map_or("nothing".into(), |s: Sent| format!("{s} and no more"));
                 let outcome = Err((expected(), format!("{before} until {patient}")));
                 return Ok((outcome, patient));
             };
             let told = |sent: &str| Err((expected(), format!("{sent} at {}", next.at)));
-            let whole = seen.map_or(Some(next), |before| joined(&before, &next));
+            let whole = match &seen {
+                None => Some(next.clone()),
+                Some(before) => joined(before, &next),
+            };
             let Some(whole) = whole else {
                 let first = seen.map_or(String::new(), |s| format!("{s} at {} and then ", s.at));
                 return Ok((told(&format!("{first}{next}")), next.at));
@@ -385,14 +450,12 @@ impl<'a> Runner<'a> {
     }
 
     fn next_sent(&mut self, line: u32, latest: Instant) -> Result<Option<Sent>, DrillError> {
-        let Some(connection) = &mut self.connection else {
-            return Ok(None);
-        };
-        if !connection.wait(latest) {
-            self.endless(line)?;
-            return Ok(None);
+        loop {
+            let sent = self.connection.as_mut().and_then(|c| c.sent.pop_front());
+            if sent.is_some() || !self.next_event(line, latest)? {
+                return Ok(sent);
+            }
         }
-        Ok(connection.sent.pop_front())
     }
 
     /// What is different in the flags and options, as the script has it and as it was sent.
@@ -408,9 +471,17 @@ impl<'a> Runner<'a> {
         if spec.fin != fin {
             return Some((has(spec.fin, "FIN"), has(fin, "FIN")));
         }
+        let flags = [("ECE", spec.ece, sent.ece), ("CWR", spec.cwr, sent.cwr)];
+        if let Some((what, stated, seen)) = flags.iter().find(|(_, a, b)| a != b) {
+            return Some((has(*stated, what), has(*seen, what)));
+        }
+        let ect = spec.ecn.map(|ecn| ecn == Ecn::Capable);
+        if let Some(ect) = ect.filter(|&ect| ect != sent.ect) {
+            return Some((has(ect, "ECT"), has(sent.ect, "ECT")));
+        }
         let connection = self.connection.as_mut()?;
         let options = &spec.options;
-        if !options.stated {
+        if !options.stated || sent.carries == Carries::Reset {
             return None;
         }
         let switches = [
@@ -425,11 +496,24 @@ impl<'a> Runner<'a> {
                 options.window_scale.is_some(),
                 is_syn && connection.tcp.has_window_scaling(),
             ),
-            ("SACK blocks", !options.sack.is_empty(), false),
+            (
+                "SACK blocks",
+                !options.sack.is_empty(),
+                !sent.sack.is_empty(),
+            ),
+            ("a cookie", options.cookie.is_some(), false),
+            ("a signature", options.signed, false),
             ("mss", options.mss.is_some(), is_syn),
         ];
         if let Some((what, stated, seen)) = switches.iter().find(|(_, a, b)| a != b) {
             return Some((has(*stated, what), has(*seen, what)));
+        }
+        if options.sack != sent.sack {
+            let told = |blocks: &[(u64, u64)]| {
+                let blocks = blocks.iter().map(|(left, right)| format!("{left}:{right}"));
+                format!("sack {}", blocks.collect::<Vec<_>>().join(" "))
+            };
+            return Some((told(&options.sack), told(&sent.sack)));
         }
         let largest = connection.tcp.settings().mss;
         if let Some(mss) = options.mss.filter(|&mss| mss != largest) {
@@ -448,33 +532,54 @@ impl<'a> Runner<'a> {
 
     // ---- assertions -----------------------------------------------------------------------
 
-    fn checks(&mut self, statement: &Statement, checks: &[Check]) -> Result<Outcome, DrillError> {
+    fn code(&mut self, statement: &Statement, steps: &[Step]) -> Result<Outcome, DrillError> {
         self.base = match statement.when {
             When::At(from, until) if from == until => Instant::ZERO + from,
             When::After(from, until) if from == until => self.base + from,
             _ => self.present(),
         };
-        for check in checks {
+        for step in steps {
+            let (Step::Check(check) | Step::Keep(_, check)) = step;
             let Some(connection) = &self.connection else {
                 let what = format!("\"{}\"", check.text);
                 return self.refuse(check.line, what, "there is no connection yet");
             };
-            let verdict = check.verdict(|field| connection.value(field));
+            let value = |field| connection.value(field);
+            let verdict = match step {
+                Step::Check(check) => check.verdict(value, &self.variables),
+                Step::Keep(name, check) => match check.value(value, &self.variables) {
+                    Some(number) => {
+                        self.variables.insert(name.clone(), number);
+                        Verdict::Holds
+                    }
+                    None => Verdict::DividesByZero,
+                },
+            };
             if verdict != Verdict::Holds {
-                let told = |&field| told_value(field, connection.value(field));
-                let mut seen: Vec<_> = check.fields.iter().map(told).collect();
-                if verdict == Verdict::DividesByZero {
-                    seen.push("division by zero".into());
-                } else if seen.is_empty() {
-                    seen.push("it does not hold, whatever the sender does".into());
-                }
-                let expected = check.text.trim_start_matches("assert").trim_start();
-                let outcome = Err((expected.to_string(), seen.join(", ")));
-                self.missed = Some((check.line, check.text.clone()));
-                return Ok(outcome);
+                return Ok(self.missed(check, verdict));
             }
         }
         Ok(Ok(()))
+    }
+
+    /// What an assertion expects that does not hold, and what is there instead.
+    fn missed(&mut self, check: &Check, verdict: Verdict) -> Outcome {
+        let connection = self.connection.as_ref();
+        let value = |field| connection.map_or(0.0, |c| c.value(field));
+        let mut seen: Vec<_> = check
+            .fields
+            .iter()
+            .map(|&f| told_value(f, value(f)))
+            .collect();
+        if verdict == Verdict::DividesByZero {
+            seen.push("division by zero".into());
+        } else if seen.is_empty() {
+            seen.push("it does not hold, whatever the sender does".into());
+        }
+        let expected = check.text.trim_start_matches("assert").trim_start();
+        let outcome = Err((expected.to_string(), seen.join(", ")));
+        self.missed = Some((check.line, check.text.clone()));
+        outcome
     }
 
     pub(super) fn wait_until_now(&mut self, line: u32) -> Result<(), DrillError> {
@@ -485,18 +590,22 @@ impl<'a> Runner<'a> {
 
 /// Two segments as one, as a sender that leaves cutting to its network card shows them.
 fn joined(first: &Sent, second: &Sent) -> Option<Sent> {
-    let plain = first.carries == Carries::Bytes { fin: false } && second.carries != Carries::Syn;
+    let is_data = matches!(second.carries, Carries::Bytes { .. });
+    let plain = first.carries == Carries::Bytes { fin: false } && is_data;
     let follows = first.to == second.from && second.to > second.from;
     (plain && follows && first.ack == second.ack).then_some(Sent {
         from: first.from,
         at: first.at,
-        ..*second
+        // The first packet of a bundle carries it.
+        cwr: first.cwr,
+        ..second.clone()
     })
 }
 
 /// Whether the segment is the expected one, or its first part.
 fn fits(spec: &SegmentSpec, sent: &Sent) -> bool {
     spec.syn == (sent.carries == Carries::Syn)
+        && spec.rst == (sent.carries == Carries::Reset)
         && spec.from == sent.from
         && spec.to >= sent.to
         && spec.ack == sent.ack
@@ -518,6 +627,10 @@ mod tests {
             ack: Some(1),
             echo: None,
             sack_permitted: false,
+            ece: false,
+            cwr: false,
+            ect: false,
+            sack: Vec::new(),
         }
     }
 

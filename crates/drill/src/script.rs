@@ -4,7 +4,8 @@ use std::fmt;
 
 use midflight_units::Duration;
 
-use super::expression::Check;
+use super::expression::Step;
+use super::value::Value;
 
 /// A script as it was read.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +49,17 @@ pub(super) enum Action {
     Call(Call),
     /// Shell commands.
     Commands(String),
-    /// What is asserted of the sender.
-    Checks(Vec<Check>),
+    /// What is asserted of the sender, and what is kept for later assertions.
+    Code(Vec<Step>),
+}
+
+/// The ECN field of an IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ecn {
+    Not,
+    /// ECT(0) or ECT(1).
+    Capable,
+    Experienced,
 }
 
 /// A segment as a script writes it.
@@ -57,9 +67,15 @@ pub(super) enum Action {
 pub(super) struct SegmentSpec {
     pub(super) syn: bool,
     pub(super) fin: bool,
+    pub(super) rst: bool,
     pub(super) push: bool,
+    /// ECE and CWR (RFC 3168 section 6.1).
+    pub(super) ece: bool,
+    pub(super) cwr: bool,
     /// The flags say that there is an ACK.
     pub(super) dot: bool,
+    /// What the IP header says of ECN; none where nothing is said.
+    pub(super) ecn: Option<Ecn>,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) ack: Option<u64>,
@@ -79,6 +95,10 @@ pub(super) struct Options {
     pub(super) timestamps: Option<(u64, u64)>,
     /// Edges of the SACK blocks.
     pub(super) sack: Vec<(u64, u64)>,
+    /// The cookie of TCP Fast Open (RFC 7413 section 4.1.1); an empty one asks for a cookie.
+    pub(super) cookie: Option<String>,
+    /// There is a signature (RFC 2385).
+    pub(super) signed: bool,
 }
 
 /// A system call.
@@ -86,6 +106,8 @@ pub(super) struct Options {
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) arguments: Vec<String>,
+    /// The same as values; none for one that is no value.
+    pub(super) values: Vec<Option<Value>>,
     /// The value it returns; none where any will do.
     pub(super) result: Option<i64>,
     /// The error it returns with.
@@ -97,7 +119,14 @@ pub(super) struct Call {
 
 impl fmt::Display for SegmentSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flags = [(self.fin, "F"), (self.syn, "S"), (self.dot, ".")];
+        let flags = [
+            (self.fin, "F"),
+            (self.syn, "S"),
+            (self.rst, "R"),
+            (self.ece, "E"),
+            (self.cwr, "W"),
+            (self.dot, "."),
+        ];
         for (_, letter) in flags.iter().filter(|(set, _)| *set) {
             f.write_str(letter)?;
         }

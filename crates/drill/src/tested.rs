@@ -10,7 +10,8 @@ use midflight_units::{Duration, Instant};
 
 use super::environment::Environment;
 use super::report::{self, Counts, Field};
-use super::script::{Options, SegmentSpec};
+use super::script::{Ecn, Options, SegmentSpec};
+use super::sockets;
 
 /// Expiries of the timer after which a script is given up.
 const MOST_TIMEOUTS: u64 = 100_000;
@@ -21,6 +22,7 @@ const MOST_SEGMENTS: u64 = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
     Syn,
+    Reset,
     /// Bytes, perhaps none, and the FIN or not.
     Bytes {
         fin: bool,
@@ -28,7 +30,7 @@ pub(super) enum Carries {
 }
 
 /// A segment that the sender has put on the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) at: Instant,
     pub(super) carries: Carries,
@@ -39,18 +41,31 @@ pub(super) struct Sent {
     pub(super) echo: Option<u64>,
     /// Its SYN permits SACK.
     pub(super) sack_permitted: bool,
+    /// ECE, CWR and ECT.
+    pub(super) ece: bool,
+    pub(super) cwr: bool,
+    pub(super) ect: bool,
+    /// Its SACK blocks.
+    pub(super) sack: Vec<(u64, u64)>,
 }
 
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flags = match self.carries {
             Carries::Syn => "S",
+            Carries::Reset => "R",
             Carries::Bytes { fin: true } => "F",
             Carries::Bytes { fin: false } => "",
         };
+        let ecn = match (self.ece, self.cwr) {
+            (true, true) => "EW",
+            (true, false) => "E",
+            (false, true) => "W",
+            (false, false) => "",
+        };
         let dot = if self.ack.is_some() { "." } else { "" };
         let (from, to) = (self.from, self.to);
-        write!(f, "{flags}{dot} {from}:{to}({})", to - from)?;
+        write!(f, "{flags}{ecn}{dot} {from}:{to}({})", to - from)?;
         if let Some(ack) = self.ack {
             write!(f, " ack {ack}")?;
         }
@@ -106,14 +121,16 @@ impl Tested {
         environment: &Environment<'_>,
         now: Instant,
         peer: Option<&SegmentSpec>,
-        nagle: bool,
+        set: &sockets::Settings,
     ) -> Result<Self, ConfigError> {
         let settings = Settings {
             mss: environment.mss,
             sack: environment.sack,
             timestamps: environment.timestamps,
             window_scaling: environment.window_scaling,
-            nagle,
+            nagle: set.nagle,
+            ecn: environment.ecn,
+            user_timeout: set.user_timeout,
             // What comes when a connection is over is not looked at.
             time_wait: Duration::ZERO,
             ..Settings::new(environment.built.clone())
@@ -158,34 +175,74 @@ impl Tested {
     }
 
     fn record(&mut self, departure: &Departure) {
-        let &Departure { syn, from, to, .. } = departure;
+        let &Departure {
+            syn, rst, from, to, ..
+        } = departure;
+        let now = self.now;
+        if to > from {
+            self.counts.last_data_sent = Some(now);
+            self.counts.bytes_sent += to - from;
+            if departure.retransmission {
+                self.counts.bytes_resent += to - from;
+            }
+        }
         self.counts.sent += 1;
         self.counts.data_sent += u64::from(to > from);
         self.counts.retransmitted += u64::from(departure.retransmission);
         self.sent.push_back(Sent {
             at: self.now,
-            carries: if syn {
-                Carries::Syn
-            } else {
-                Carries::Bytes { fin: departure.fin }
+            carries: match (syn, rst) {
+                (true, _) => Carries::Syn,
+                (false, true) => Carries::Reset,
+                (false, false) => Carries::Bytes { fin: departure.fin },
             },
             from,
             to,
             ack: departure.ack,
             echo: departure.echo,
             sack_permitted: syn && self.tcp.has_sack(),
+            ece: departure.ece,
+            cwr: departure.cwr,
+            ect: departure.ect,
+            sack: departure.sack.clone(),
         });
     }
 
-    /// The application writes; false if that is more than a script may.
-    pub(super) fn write(&mut self, bytes: u64) -> bool {
+    /// The application writes packets that take no more data but the last, which it may hold back or
+    /// end too; false if that is more than a script may.
+    pub(super) fn write(&mut self, packets: &[u64], more: bool, ends: bool) -> bool {
         let stream = self.tcp.stream();
+        let bytes: u64 = packets.iter().sum();
         if bytes / stream.mss() + stream.segments_end() > MOST_SEGMENTS {
             return false;
         }
-        self.tcp.write(self.now, bytes, &mut self.told);
+        self.tcp.announce(more);
+        for (i, &packet) in packets.iter().enumerate() {
+            self.tcp.write(self.now, packet, &mut self.told);
+            if ends || i + 1 < packets.len() {
+                self.tcp.end_record();
+            }
+        }
         self.transmit();
         true
+    }
+
+    /// The application has read.
+    pub(super) fn read(&mut self, now: Instant, bytes: u64) {
+        self.tcp.consume(now, bytes);
+        self.transmit();
+    }
+
+    /// The application holds short segments back, or no more.
+    pub(super) fn set_corked(&mut self, corked: bool) {
+        self.tcp.set_corked(self.now, corked, &mut self.told);
+        self.transmit();
+    }
+
+    /// The application gives the connection up.
+    pub(super) fn abort(&mut self) {
+        self.tcp.abort();
+        self.transmit();
     }
 
     /// The application has no more to send.
@@ -202,39 +259,20 @@ impl Tested {
 
     // ---- time ------------------------------------------------------------------
 
-    /// Lets time pass until `to`; false if the timer has expired too often.
-    pub(super) fn advance(&mut self, to: Instant) -> bool {
-        while let Some(due) = self.tcp.next_timeout().filter(|&due| due <= to) {
-            if !self.expire(due) {
-                return false;
-            }
-        }
-        self.now = self.now.max(to);
-        true
+    /// When its next timer expires.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.tcp.next_timeout()
     }
 
-    /// Lets time pass until something is sent, at most until `latest`; false
-    /// if the timer has expired too often.
-    pub(super) fn wait(&mut self, latest: Instant) -> bool {
-        while self.sent.is_empty() {
-            match self.tcp.next_timeout() {
-                Some(due) if due <= latest => {
-                    if !self.expire(due) {
-                        return false;
-                    }
-                }
-                _ => break,
-            }
-        }
-        true
-    }
-
-    fn expire(&mut self, due: Instant) -> bool {
+    /// Lets time pass until its next timer, and lets that expire; false if one has expired too often.
+    pub(super) fn expire(&mut self, due: Instant) -> bool {
         self.timeouts += 1;
         if self.timeouts > MOST_TIMEOUTS {
             return false;
         }
         self.now = self.now.max(due);
+        let was_closed = self.tcp.sender().is_window_closed();
+        self.counts.probes += u32::from(was_closed);
         if self.tcp.on_timeout(self.now, &mut self.told) {
             self.counts.timeouts += 1;
             self.counts.loss_point = self.tcp.sender().view().snd_max;
@@ -254,8 +292,9 @@ impl Tested {
         spec: &SegmentSpec,
         environment: &Environment<'_>,
     ) -> Result<Result<(), Refusal>, ConfigError> {
-        if let Some(refusal) = self.refusal(spec) {
-            return Ok(Err(refusal));
+        if spec.options.signed {
+            // There is no key: what is signed is dropped (tcp_inbound_md5_hash()).
+            return Ok(Ok(()));
         }
         let echo = match spec.options.timestamps {
             Some((_, echo)) if self.tcp.has_timestamps() => {
@@ -270,6 +309,15 @@ impl Tested {
         };
         let una = self.tcp.sender().view().snd_una;
         self.told.undone = false;
+        self.counts.received += 1;
+        if spec.to > spec.from && !spec.syn {
+            self.counts.data_received += 1;
+            self.counts.last_data_received = Some(self.now);
+        }
+        if spec.dot {
+            self.counts.last_ack_received = Some(self.now);
+        }
+        self.counts.probes = 0;
         let segment = arrival(spec, echo);
         self.tcp.on_segment(self.now, &segment, &mut self.told)?;
         if self.told.undone {
@@ -282,64 +330,13 @@ impl Tested {
         Ok(Ok(()))
     }
 
-    /// Why the segment cannot be taken, if so.
-    fn refusal(&self, spec: &SegmentSpec) -> Option<Refusal> {
-        let connection = &self.tcp;
-        let refuse = |what: String, why| Some((what, why));
-        let connecting = connection.is_connecting();
-        if spec.syn && !(connecting && spec.dot && spec.ack == Some(1)) {
-            return refuse(spec.to_string(), "this connection has its SYN");
-        }
-        if connecting && !spec.syn {
-            return refuse(
-                spec.to_string(),
-                "the answer to our SYN comes first: S. 0:0(0) ack 1",
-            );
-        }
-        let Some(ack) = spec.ack else {
-            return refuse(spec.to_string(), "a segment of a connection carries an ACK");
-        };
-        if spec.to > spec.from {
-            return refuse(
-                format!("data that arrives, {}:{}", spec.from, spec.to),
-                "the simulated sender sends and does not receive",
-            );
-        }
-        if !spec.syn && spec.from != connection.received() {
-            return refuse(
-                spec.to_string(),
-                "it is not in sequence; keep-alives and late segments are not modelled",
-            );
-        }
-        // What is in the stream and was never sent.
-        let stream = connection.stream();
-        let sent = stream.byte_of(connection.sender().view().snd_max);
-        if ack > sent {
-            return refuse(format!("ack {ack}"), "it acknowledges what was never sent");
-        }
-        let blocks = &spec.options.sack;
-        if blocks.iter().any(|&(_, right)| right > sent) {
-            return refuse(spec.to_string(), "it reports what was never sent");
-        }
-        if blocks.iter().any(|&(left, right)| left >= right) {
-            return refuse(spec.to_string(), "a block ends after it starts");
-        }
-        if !connecting && connection.has_timestamps() && spec.options.timestamps.is_none() {
-            return refuse(
-                spec.to_string(),
-                "timestamps are agreed on, so every segment has them (RFC 7323 section 3.2)",
-            );
-        }
-        if stream.segment_at(ack).is_none() {
-            return refuse("an ACK within a segment".into(), ON_EDGES);
-        }
-        let is_edge = |byte| stream.segment_at(byte).is_some();
-        let within = |&&(left, right): &&(u64, u64)| !(is_edge(left) && is_edge(right));
-        let within = blocks.iter().find(within);
-        match within.filter(|_| connection.has_sack()) {
-            Some((left, right)) => refuse(format!("the block {left}:{right}"), ON_EDGES),
-            None => None,
-        }
+    /// Whether bytes that the segment acknowledges or reports lie within segments of ours.
+    pub(super) fn is_within(&self, spec: &SegmentSpec) -> bool {
+        let stream = self.tcp.stream();
+        let is_edge = |byte| byte >= stream.end() || stream.segment_at(byte).is_some();
+        let blocks = spec.options.sack.iter().filter(|_| self.tcp.has_sack());
+        let edges = blocks.flat_map(|&(left, right)| [left, right]);
+        !edges.chain(spec.ack).all(is_edge)
     }
 
     /// When the segment was sent whose timestamp has this value in the script:
@@ -391,7 +388,7 @@ impl Tested {
     }
 
     pub(super) fn value(&self, field: Field) -> f64 {
-        report::value(field, &self.tcp, &self.counts)
+        report::value(field, self.now, &self.tcp, &self.counts)
     }
 
     pub(super) fn state(&self) -> Vec<(&'static str, String)> {
@@ -413,8 +410,14 @@ fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
     Arrival {
         syn: spec.syn,
         fin: spec.fin,
-        from: spec.from,
-        to: spec.to,
+        rst: spec.rst,
+        push: spec.push,
+        ece: spec.ece,
+        cwr: spec.cwr,
+        congested: spec.ecn == Some(Ecn::Experienced),
+        // Numbers of a script count from the SYN on, which may have any itself.
+        from: if spec.syn { 0 } else { spec.from },
+        to: if spec.syn { 0 } else { spec.to },
         ack: spec.ack,
         window: spec.window.unwrap_or(0),
         mss,
@@ -426,6 +429,3 @@ fn arrival(spec: &SegmentSpec, echo: Option<Instant>) -> Arrival {
         ..Arrival::default()
     }
 }
-
-/// Why bytes within a segment are refused.
-const ON_EDGES: &str = "the simulated sender counts whole segments, of which it lies within one";

@@ -149,7 +149,8 @@ fn what_differs_is_named() {
             "{line}: {wanted}; {got}"
         );
     }
-    let (at, _, got) = fails("+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n+.5 write(4, ..., 1) = 1");
+    let (at, _, got) =
+        fails("+0 shutdown(4, SHUT_WR) = 0\n+0 > F. 1:1(0) ack 1\n+.5 write(4, ..., 1) = 1");
     assert_eq!((at, got.as_str()), (10, "write returns -1 EPIPE"));
 }
 
@@ -231,16 +232,19 @@ fn a_client_that_blocks_returns_when_the_handshake_is_done() {
     };
     assert_eq!(outcome("0.1", ""), Ok(None));
     let late = outcome("0.05", "").unwrap_or_else(|e| panic!("{e}"));
-    assert!(late.is_some_and(|(line, expected, _)| line == 4 && expected.contains("0.05 s")));
+    assert!(late.is_some_and(|(line, expected, _)| line == 2 && expected.contains("0.05 s")));
     // A SYN that nobody answers, and a server that nobody calls.
     let alone = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0...1 connect(3, ..., ...) = 0\n+3 close(3) = 0";
-    let alone = with(&DrillRequest::default(), alone);
-    assert!(alone.is_err_and(|e| e.starts_with("x.pkt:3: close before the handshake")));
+    let alone = with(&DrillRequest::default(), alone).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        alone.failure.map(|f| (f.line, f.seen)),
+        Some((2, "it still waits".into()))
+    );
     let server = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n0 listen(3, 1) = 0\n0...1 accept(3, ..., ...) = 4";
     let server = with(&DrillRequest::default(), server).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
         server.failure.map(|f| (f.line, f.seen)),
-        Some((3, "it waits for the handshake".into()))
+        Some((3, "it still waits".into()))
     );
 }
 
@@ -331,14 +335,14 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
     let sent = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
     for (more, words) in [
         (
-            "+0 poll([{fd=4}], 1, 0) = 0",
-            "x.pkt:8: the call poll is refused",
+            "+0 sendfile(4, 5, [0], 10) = 10",
+            "x.pkt:8: the call sendfile is refused",
         ),
         (
             "+0 read(4, ..., 1000) = 1000",
-            "x.pkt:8: read that waits for data",
+            "x.pkt:8: read that waits is refused: say when it returns",
         ),
-        ("+0 write(4, ..., 9, MSG_MORE) = 9", "MSG_MORE"),
+        ("+0 send(4, ..., 9, MSG_OOB) = 9", "send with MSG_OOB"),
         (
             "+0 write(9, ..., 9) = 9",
             "x.pkt:8: write(9 is refused: there is no such socket",
@@ -349,8 +353,24 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
             "expected at most 100000 segments",
         ),
         (
-            "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
-            "the option TCP_CORK",
+            "+0 setsockopt(4, SOL_TCP, TCP_ULP, [1], 4) = 0",
+            "the option TCP_ULP",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_LINGER, [1], 4) = 0",
+            "\"[1]\" as the value of SO_LINGER",
+        ),
+        (
+            "+0 poll([{fd=4, events=POLLFOO}], 1, 0) = 0",
+            "poll with POLLFOO",
+        ),
+        (
+            "+0 epoll_ctl(5, EPOLL_CTL_ADD, x, {events=EPOLLIN}) = 0",
+            "\"x\" as an argument of epoll_ctl",
+        ),
+        (
+            "+0 recvmsg(4, {msg_flags=0}, 0) = 0",
+            "expected pieces with their sizes",
         ),
         (
             "+0 setsockopt(4, SOL_FOO, SO_REUSEADDR, [1], 4) = 0",
@@ -397,17 +417,7 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
             "a second socket",
         ),
         ("+0 accept(3, ..., ...) = 5", "a second connection"),
-        ("+0 shutdown(4, SHUT_RD) = 0", "SHUT_RD"),
-        (
-            "+0 < P. 1:101(100) ack 1 win 500",
-            "x.pkt:8: data that arrives, 1:101",
-        ),
-        ("+0 < . 0:0(0) ack 1 win 500", "it is not in sequence"),
-        ("+0 < S 0:0(0) win 500", "this connection has its SYN"),
-        (
-            "+0 < . 1:1(0) ack 5001 win 500",
-            "it acknowledges what was never sent",
-        ),
+        ("+0 shutdown(4, SHUT_BOTH) = 0", "SHUT_BOTH"),
         (
             "+0 `sysctl -q net.ipv4.tcp_sack=0`",
             "before the connection starts",
@@ -424,7 +434,13 @@ fn what_cannot_be_done_is_refused_by_name_file_and_line() {
         );
     }
     let within = run(&format!("{sent}+.1 < . 1:1(0) ack 500 win 500"));
-    assert!(within.is_err_and(|e| e.contains("counts whole segments")));
+    let notes: Vec<_> = within.into_iter().flat_map(|run| run.notes).collect();
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.line == 10 && n.text.contains("counts whole ones")),
+        "{notes:?}"
+    );
     let said = with(&DrillRequest::default(), "0 < S 0:0(0) win 1\n")
         .err()
         .unwrap_or_default();
@@ -562,4 +578,74 @@ fn a_window_without_room_for_a_segment_is_probed() {
     passes(&format!(
         "{sent}+.1 < . 1:1(0) ack 2001 win 0\n+2 close(4) = 0\n+0 > F. 2001:2001(0) ack 1"
     ));
+}
+
+/// What an application asks of its sockets, beside data: each line holds, and not with another answer.
+#[test]
+fn calls_are_held_against_what_they_return() {
+    let linux = DrillRequest {
+        profile: Some("linux".into()),
+        ..DrillRequest::default()
+    };
+    let fails = |more: &str| {
+        let run =
+            with(&linux, &format!("{OPENED}{more}")).unwrap_or_else(|e| panic!("{more}: {e}"));
+        run.failure.map(|f| f.seen)
+    };
+    let arrive = "+.1 < P. 1:501(500) ack 1 win 500\n+0 > . 1:1(0) ack 501\n";
+    let watch = "+0 epoll_create(1) = 7\n+0 epoll_ctl(7, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4}) = 0\n";
+    let note = |first: u32, last: u32| {
+        format!(
+            "+0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{...,0}}], msg_flags=MSG_ERRQUEUE, msg_control=[\
+             {{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR, cmsg_data={{ee_errno=0, ee_info={first}, ee_data={last}}}}}\
+             ]}}, MSG_ERRQUEUE) = 0\n"
+        )
+    };
+    let uncopied = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n\
+                    +0 send(4, ..., 500, MSG_ZEROCOPY) = 500\n+0 > P. 1:501(500) ack 1\n\
+                    +.1 < . 1:1(0) ack 501 win 500\n";
+    for (holds, fails_with, seen) in [
+        (
+            format!("{arrive}+0 ioctl(4, SIOCINQ, [500]) = 0"),
+            format!("{arrive}+0 ioctl(4, SIOCINQ, [400]) = 0"),
+            "it is 500",
+        ),
+        (
+            format!("{arrive}+0 recv(4, ..., 900, MSG_PEEK) = 500\n+0 read(4, ..., 900) = 500"),
+            format!("{arrive}+0 read(4, ..., 100) = 100\n+0 read(4, ..., 900) = 500"),
+            "read returns 400",
+        ),
+        (
+            format!("{watch}{arrive}+0 epoll_wait(7, {{events=EPOLLIN, fd=4}}, 1, 0) = 1\n\
+                     +0 epoll_wait(7, {{events=0, ptr=0}}, 1, 0) = 0"),
+            format!("{watch}{arrive}+0 epoll_wait(7, {{events=EPOLLOUT, fd=4}}, 1, 0) = 1"),
+            "events=POLLIN",
+        ),
+        (
+            "+0...0.1 poll([{fd=4, events=POLLIN, revents=0}], 1, 100) = 0\n+.2 close(4) = 0".into(),
+            "+0...0.1 poll([{fd=4, events=POLLIN, revents=0}], 1, 50) = 0\n+.2 close(4) = 0".into(),
+            "it returns at 0.15 s",
+        ),
+        (
+            format!("{uncopied}{}", note(0, 0)),
+            format!("{uncopied}{}", note(0, 1)),
+            "the sends 0 to 0 are done with",
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_RCVTIMEO, {tv_sec=0, tv_usec=50000}, 8) = 0\n\
+             +0...0.05 read(4, ..., 9) = -1 EAGAIN (Resource temporarily unavailable)\n+.2 close(4) = 0"
+                .into(),
+            "+0...0.05 read(4, ..., 9) = 9\n+.05 < P. 1:6(5) ack 1 win 500\n+.1 close(4) = 0".into(),
+            "read returns 5",
+        ),
+        (
+            "+0 getsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [0], [4]) = 0".into(),
+            "+0 getsockopt(4, SOL_TCP, TCP_NODELAY, [1], [4]) = 0".into(),
+            "it is 0",
+        ),
+    ] {
+        assert_eq!(fails(&holds), None, "{holds}");
+        let said = fails(&fails_with);
+        assert!(said.as_ref().is_some_and(|s| s.contains(seen)), "{fails_with}: {said:?}");
+    }
 }

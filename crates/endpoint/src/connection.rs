@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use midflight_control::{Notice, StartNotice};
 use midflight_tcp::scheme::Built;
 use midflight_tcp::{
-    Ack, AckRules, ConfigError, Content, Log, Profile, Receiver, ReceiverConfig, RecoveryKind,
-    RttSampling, SackBlock, SackBlocks, Says, Segment, Sender, SenderConfig,
+    Ack, ConfigError, Content, Log, Profile, Receiver, RecoveryKind, RttSampling, SackBlock,
+    SackBlocks, Says, Segment, Sender, SenderConfig,
 };
 use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::{HEADER_BYTES, TIMESTAMP_BYTES};
@@ -43,6 +43,23 @@ pub struct Settings {
     pub receive_buffer: u64,
     /// How long the side that closes first answers when all is over.
     pub time_wait: Duration,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: Ecn,
+    /// How long data or probes may go without an answer before the connection is given up (RFC 9293
+    /// section 3.8.3, TCP_USER_TIMEOUT); none for ever.
+    pub user_timeout: Option<Duration>,
+}
+
+/// What a connection does about explicit congestion notification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It agrees if the other side asks for it.
+    Accept,
+    /// It asks for it.
+    Ask,
 }
 
 impl Settings {
@@ -58,6 +75,8 @@ impl Settings {
             nagle: true,
             receive_buffer: 1 << 20,
             time_wait: TIME_WAIT,
+            ecn: Ecn::Off,
+            user_timeout: None,
             built,
         }
     }
@@ -103,24 +122,48 @@ pub struct Connection {
     closes_first: bool,
     time_wait_until: Option<Instant>,
     over: Option<Over>,
+    congestion: Notification,
+    /// Since when nothing has been acknowledged, with something outstanding or waiting.
+    unanswered: Option<Instant>,
+    /// When a short segment goes that the application holds back.
+    uncork_at: Option<Instant>,
+    /// The application reads no more, whatever arrives.
+    deaf: bool,
+    /// An RST that answers a segment which is not of the connection: its sequence number.
+    refusal: Option<u64>,
 }
 
 /// How a connection ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+pub enum Over {
     /// The other side reset it.
     Reset,
+    /// The other side refused it: its answer to our SYN was an RST.
+    Refused,
+    /// Nothing was acknowledged for too long.
+    TimedOut,
     /// We do; the RST is still to go.
     Aborting,
     /// We did.
     Aborted,
 }
 
-/// A receiver of segments of any size: Linux's own rules count segments of one size.
-fn of_bytes(config: ReceiverConfig) -> ReceiverConfig {
-    let acks = AckRules::Rfc;
-    ReceiverConfig { acks, ..config }
+/// Explicit congestion notification on a connection (RFC 3168 section 6.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Notification {
+    /// Both sides have agreed.
+    agreed: bool,
+    /// The SYN of the other side has asked for it.
+    asked: bool,
+    /// A mark has arrived: ACKs echo it until the sender has answered.
+    echoes: bool,
+    /// The window has been reduced, which the next new segment says.
+    reduced: bool,
 }
+
+/// Linux sends what an application holds back (MSG_MORE, TCP_CORK) after a timeout, and not before this
+/// time (TCP_RTO_MIN in tcp_probe0_base()).
+const CORKED: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// A connection whose SYN goes now.
@@ -160,7 +203,7 @@ impl Connection {
         } = &settings.built.profile;
         Self {
             sender: Sender::new(sender, []),
-            receiver: Receiver::new(of_bytes(*receiver)),
+            receiver: Receiver::of_bytes(*receiver, settings.receive_buffer),
             stream: Stream::new(settings.mss, settings.nagle),
             connecting,
             opened: now,
@@ -182,6 +225,11 @@ impl Connection {
             closes_first: false,
             time_wait_until: None,
             over: None,
+            congestion: Notification::default(),
+            unanswered: None,
+            uncork_at: None,
+            deaf: false,
+            refusal: None,
             settings,
         }
     }
@@ -220,9 +268,20 @@ impl Connection {
         // The window of a SYN is not scaled (RFC 7323 section 2.2).
         self.edge = 1 + self.window;
         self.make_sender(log)?;
+        let is_answer = syn.ack.is_some();
+        self.congestion.asked = syn.ece && syn.cwr && !is_answer;
+        // Of the kinds of recovery, that of Linux answers marks.
+        let answers =
+            self.sack && self.settings.built.profile.sender.recovery == RecoveryKind::Linux;
+        self.congestion.agreed = answers
+            && match self.settings.ecn {
+                Ecn::Off => false,
+                Ecn::Ask if is_answer => syn.ece && !syn.cwr,
+                Ecn::Accept | Ecn::Ask => self.congestion.asked,
+            };
         self.answer = syn.request.and_then(|r| r.response()).map(Says::Approved);
         let block = SackBlock { left: 0, right: 1 };
-        Ok(self.receiver.on_block(now, block, syn.stamp(), true))
+        Ok(self.receiver.on_block(now, block, syn.stamp(), false, true))
     }
 
     /// The sender and the receiver for what is agreed on, with the SYN sent when it was.
@@ -251,7 +310,7 @@ impl Connection {
             }
         }
         self.sender = sender;
-        self.receiver = Receiver::new(of_bytes(profile.receiver));
+        self.receiver = Receiver::of_bytes(profile.receiver, self.settings.receive_buffer);
         Ok(())
     }
 
@@ -289,6 +348,14 @@ impl Connection {
 
     /// The next segment to put on the network now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure> {
+        if let Some(from) = self.refusal.take() {
+            return Some(Departure {
+                rst: true,
+                from,
+                to: from,
+                ..Departure::default()
+            });
+        }
         match self.over {
             None => {}
             Some(Over::Aborting) => {
@@ -304,6 +371,7 @@ impl Connection {
                 window: self.advertise(ack.ack),
                 sack: ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect(),
                 says: ack.says,
+                ece: self.congestion.echoes,
                 ..self.bare()
             });
         }
@@ -314,9 +382,10 @@ impl Connection {
         }
         let Some(segment) = next else {
             self.had_unsent = self.unsent_bytes() > 0;
+            self.watch_cork(now);
             return None;
         };
-        Some(self.departure(segment))
+        Some(self.departure(now, segment))
     }
 
     /// A segment without data that acknowledges what has arrived.
@@ -337,7 +406,7 @@ impl Connection {
         self.timestamps.then(|| self.recent())
     }
 
-    fn departure(&mut self, segment: Segment) -> Departure {
+    fn departure(&mut self, now: Instant, segment: Segment) -> Departure {
         let (from, to, fin) = if segment.has_data() {
             self.stream.bytes(segment.seq).unwrap_or((0, 0, false))
         } else {
@@ -348,12 +417,30 @@ impl Connection {
         let syn = segment.seq == 0 && segment.has_data();
         self.syn_sent |= syn;
         if !self.connecting {
-            self.receiver.piggyback();
+            self.receiver.piggyback(now);
         }
         let answer = self.answer.take_if(|_| syn && !self.connecting);
+        let is_again = segment.retransmission || !segment.has_data();
+        let (ece, cwr, ect) = if syn {
+            // A SYN asks with both, and not again where it may have been dropped for that (RFC 3168 section
+            // 6.1.1); one that answers agrees with ECE alone.
+            let asks = self.connecting && self.settings.ecn == Ecn::Ask && !segment.retransmission;
+            (
+                asks || !self.connecting && self.congestion.agreed,
+                asks,
+                false,
+            )
+        } else {
+            let says = self.congestion.agreed && !is_again && to > from;
+            let reduced = says && std::mem::take(&mut self.congestion.reduced);
+            (self.congestion.echoes, reduced, says)
+        };
         Departure {
             syn,
             fin,
+            ece,
+            cwr,
+            ect,
             retransmission: segment.retransmission && segment.has_data(),
             from,
             to,
@@ -409,12 +496,43 @@ impl Connection {
             self.sender.on_ack(now, &ack, log);
         }
         self.limit(now, una, log);
+        self.note_answers(now, false);
     }
 
     /// The application writes so many bytes.
     pub fn write<L: Log>(&mut self, now: Instant, bytes: u64, log: &mut L) {
         self.stream.write(bytes, self.sender.view().snd_max);
         self.more_to_send(now, log);
+    }
+
+    /// What the application writes next begins a segment of its own (MSG_EOR).
+    pub fn end_record(&mut self) {
+        self.stream.seal();
+    }
+
+    /// More will be written soon, or no more, of which what is written next tells (MSG_MORE).
+    pub fn announce(&mut self, more: bool) {
+        self.stream.corked = more;
+        self.uncork_at = None;
+    }
+
+    /// The application holds a short segment back, or no more (TCP_CORK): it goes when it is
+    /// full, or when nothing has been in flight for a timeout.
+    pub fn set_corked<L: Log>(&mut self, now: Instant, corked: bool, log: &mut L) {
+        self.stream.corked = corked;
+        self.uncork_at = None;
+        self.more_to_send(now, log);
+    }
+
+    /// How long data may go without an answer; none for ever.
+    pub fn set_user_timeout(&mut self, most: Option<Duration>) {
+        self.settings.user_timeout = most;
+    }
+
+    /// The application reads no more: data that arrives is answered with an RST (`tcp_close()`, RFC 9293
+    /// section 3.10.4 and RFC 1122 section 4.2.2.13).
+    pub fn set_deaf(&mut self) {
+        self.deaf = true;
     }
 
     /// The application has no more to send.
@@ -439,8 +557,10 @@ impl Connection {
 
     /// The application has read so many bytes more: there is room for others. The other side is told
     /// at once if its window was less than half of the buffer and is twice as large now.
-    pub fn consume(&mut self, bytes: u64) {
+    pub fn consume(&mut self, now: Instant, bytes: u64) {
         self.read += bytes;
+        let ack = self.receiver.on_read(now);
+        self.acks.extend(ack);
         let next = self.receiver.next();
         let told = self.advertised.saturating_sub(next);
         let room = self.receive_edge().saturating_sub(next);
@@ -472,8 +592,45 @@ impl Connection {
         }
         let of_sender = self.sender.poll_timer().map(|(due, _)| due);
         let of_receiver = self.receiver.poll_timer().map(|(due, _)| due);
-        let all = [of_sender, of_receiver, self.time_wait_until];
+        let all = [
+            of_sender.map(|due| self.patience(due)),
+            of_receiver,
+            self.time_wait_until,
+            self.uncork_at,
+        ];
         all.into_iter().flatten().min()
+    }
+
+    /// When the sender's timer that is due then expires: no later than the user's patience ends
+    /// (tcp_clamp_rto_to_user_timeout(), tcp_clamp_probe0_to_user_timeout()).
+    fn patience(&self, due: Instant) -> Instant {
+        match (self.unanswered, self.settings.user_timeout) {
+            (Some(since), Some(most)) => due.min(since + most),
+            _ => due,
+        }
+    }
+
+    /// Follows whether something waits for an answer, of which news has just come or not.
+    fn note_answers(&mut self, now: Instant, is_answered: bool) {
+        let waits = self.sender.view().snd_una < self.stream.segments_end();
+        if !waits || is_answered {
+            self.unanswered = None;
+        }
+        if waits {
+            self.unanswered.get_or_insert(now);
+        }
+    }
+
+    /// A short segment that the application holds back goes when nothing is in flight for a while.
+    fn watch_cork(&mut self, now: Instant) {
+        let view = self.sender.view();
+        let is_idle = view.snd_una == view.snd_max && view.snd_max < self.stream.segments_end();
+        let waits = self.stream.corked && is_idle && self.is_established();
+        if !waits {
+            self.uncork_at = None;
+        } else if self.uncork_at.is_none() {
+            self.uncork_at = Some(now + view.rto.max(CORKED));
+        }
     }
 
     /// Time has passed; whether the retransmission timer has expired. Does nothing before
@@ -483,10 +640,24 @@ impl Connection {
             return false;
         }
         self.time_wait_until.take_if(|until| *until <= now);
+        if let (Some(since), Some(most)) = (self.unanswered, self.settings.user_timeout) {
+            let is_due = self.sender.poll_timer().is_some();
+            if is_due && now >= since + most {
+                self.over = Some(Over::TimedOut);
+                return true;
+            }
+        }
+        if self.uncork_at.take_if(|due| *due <= now).is_some() {
+            self.stream.release();
+        }
         let of_receiver = self.receiver.on_timer(now);
         self.acks.extend(of_receiver);
         let is_due = self.sender.poll_timer().is_some_and(|(due, _)| due <= now);
+        let ssthresh = self.sender.view().ssthresh;
         let expired = self.sender.on_timer(now, log);
+        if expired && self.sender.view().ssthresh < ssthresh {
+            self.congestion.reduced = self.congestion.agreed;
+        }
         if self.connecting && is_due {
             self.early.push(now);
         }
@@ -531,10 +702,26 @@ impl Connection {
         self.over.is_some()
     }
 
+    /// How it ended before its time, if it did.
+    pub fn over(&self) -> Option<Over> {
+        self.over
+    }
+
+    /// Bytes that have arrived in order and that the application has not read.
+    pub fn unread(&self) -> u64 {
+        let fin = u64::from(self.has_ended());
+        (self.receiver.next().max(1) - 1 - fin).saturating_sub(self.read)
+    }
+
+    /// Explicit congestion notification is agreed on.
+    pub fn has_ecn(&self) -> bool {
+        self.congestion.agreed
+    }
+
     /// Both sides have closed, and everything is acknowledged, for long enough; or it was reset.
     pub fn is_done(&self) -> bool {
         if let Some(over) = self.over {
-            return over != Over::Aborting;
+            return over != Over::Aborting && self.refusal.is_none();
         }
         let waits = self.time_wait_until.is_some() || !self.acks.is_empty();
         self.is_closed_both_ways() && !waits
@@ -579,6 +766,13 @@ impl Connection {
     pub fn unsent_bytes(&self) -> u64 {
         let end = self.stream.end();
         end - self.stream.byte_of(self.sender.view().snd_max).min(end)
+    }
+
+    /// Bytes that the application has written and that are not acknowledged.
+    pub fn unacknowledged_bytes(&self) -> u64 {
+        let (stream, una) = (&self.stream, self.sender.view().snd_una);
+        let fin = u64::from(stream.is_closed());
+        (stream.end() - fin).saturating_sub(stream.byte_of(una).max(1))
     }
 
     /// What it was made with.

@@ -282,7 +282,7 @@ impl Endpoint {
 
     /// Gives bytes that have arrived, in order; 0 if there are none at present, or no more at all
     /// ([`Self::is_at_end`]).
-    pub fn read(&mut self, into: &mut [u8]) -> usize {
+    pub fn read(&mut self, now: Instant, into: &mut [u8]) -> usize {
         let Some(link) = &mut self.link else {
             return 0;
         };
@@ -292,7 +292,7 @@ impl Endpoint {
         }
         link.arrived_from += length as u64;
         if length > 0 {
-            link.connection.consume(length as u64);
+            link.connection.consume(now, length as u64);
         }
         length
     }
@@ -513,6 +513,8 @@ impl Link {
         header.flags.syn = departure.syn;
         header.flags.fin = departure.fin;
         header.flags.rst = departure.rst;
+        header.flags.ece = departure.ece;
+        header.flags.cwr = departure.cwr;
         header.flags.psh = departure.to > departure.from && connection.unsent_bytes() == 0;
         let number = |base: u32, offset: u64| base.wrapping_add(offset as u32);
         let irs = self.irs.unwrap_or(0);
@@ -567,6 +569,9 @@ fn arrival(header: &Header, recent: u64) -> Arrival {
         syn: header.flags.syn,
         fin: header.flags.fin,
         rst: header.flags.rst,
+        push: header.flags.psh,
+        ece: header.flags.ece,
+        cwr: header.flags.cwr,
         window: u64::from(header.window),
         mss: options.mss.map(u64::from),
         window_scale: options.window_scale.map(|s| u64::from(s.min(MOST_SHIFT))),

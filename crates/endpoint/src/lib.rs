@@ -33,7 +33,7 @@
 //!         ends[0].close(now);
 //!     }
 //!     let mut some = [0; 4096];
-//!     while let length @ 1.. = ends[1].read(&mut some) {
+//!     while let length @ 1.. = ends[1].read(now, &mut some) {
 //!         read.extend(&some[..length]);
 //!     }
 //!     if ends[1].is_at_end() {
@@ -71,7 +71,7 @@ mod endpoint;
 mod segment;
 mod stream;
 
-pub use connection::{Connection, Settings};
+pub use connection::{Connection, Ecn, Over, Settings};
 pub use endpoint::{Config, Endpoint, EndpointError, Logged};
 pub use segment::{Arrival, Departure};
 pub use stream::Stream;

@@ -14,6 +14,14 @@ pub struct Arrival {
     pub fin: bool,
     /// RST.
     pub rst: bool,
+    /// PSH.
+    pub push: bool,
+    /// ECE and CWR (RFC 3168 section 6.1).
+    pub ece: bool,
+    /// See [`Self::ece`].
+    pub cwr: bool,
+    /// Its IP header says that it has met congestion (CE, RFC 3168 section 5).
+    pub congested: bool,
     /// Its data.
     pub from: u64,
     /// One past its data, the FIN not counted.
@@ -61,6 +69,12 @@ pub struct Departure {
     pub fin: bool,
     /// RST.
     pub rst: bool,
+    /// ECE and CWR (RFC 3168 section 6.1).
+    pub ece: bool,
+    /// See [`Self::ece`].
+    pub cwr: bool,
+    /// Its IP header says that it may be marked instead of dropped (ECT(0), RFC 3168 section 5).
+    pub ect: bool,
     /// It has been sent before.
     pub retransmission: bool,
     /// Its data.

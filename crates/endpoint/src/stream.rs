@@ -18,6 +18,12 @@ pub struct Stream {
     /// A short segment waits for the acknowledgement of the short one before
     /// it (Nagle's algorithm in Minshall's form, as Linux has it).
     pub(crate) nagle: bool,
+    /// A short segment at the end waits until the application lets it go (TCP_CORK, MSG_MORE), or time does.
+    pub(crate) corked: bool,
+    /// Segments below this one take no more data (MSG_EOR).
+    sealed: Seq,
+    /// Segments below this one are held back no longer.
+    released: Seq,
 }
 
 /// So many segments that are acknowledged are remembered, for reports of duplicates.
@@ -31,6 +37,9 @@ impl Stream {
             first: 1,
             fin: None,
             nagle,
+            corked: false,
+            sealed: 0,
+            released: 0,
         }
     }
 
@@ -112,7 +121,8 @@ impl Stream {
         let mut left = bytes;
         // A short segment that has not been sent is filled up first.
         let last = self.segments_end() - 1;
-        if let Some((from, to, _)) = self.bytes(last).filter(|_| last >= sent) {
+        let takes_more = last >= sent && last >= self.sealed;
+        if let Some((from, to, _)) = self.bytes(last).filter(|_| takes_more) {
             let filled = left.min(self.mss.saturating_sub(to - from));
             left -= filled;
             if let Some(end) = self.edges.back_mut() {
@@ -124,6 +134,17 @@ impl Stream {
             left -= taken;
             self.edges.push_back(self.end() + taken);
         }
+    }
+
+    /// What there is is held back no longer.
+    pub(crate) fn release(&mut self) {
+        self.released = self.segments_end();
+        self.seal();
+    }
+
+    /// What is written next begins a segment.
+    pub(crate) fn seal(&mut self) {
+        self.sealed = self.segments_end();
     }
 
     /// The application has no more to send: the FIN goes with the last segment
@@ -161,12 +182,10 @@ impl Stream {
         let last = self.segments_end() - 1;
         let end = self.window_end(edge).min(last + 1);
         let is_short = |s: Seq| self.bytes(s).is_some_and(|(f, t, _)| t - f < self.mss);
-        let waits = self.nagle
-            && self.fin.is_none()
-            && last >= 1
-            && is_short(last)
-            && (una.max(1)..last).any(is_short);
-        if waits {
+        let may_wait = self.fin.is_none() && last >= 1 && is_short(last);
+        let by_nagle = self.nagle && (una.max(1)..last).any(is_short);
+        let by_cork = self.corked && last >= self.released;
+        if may_wait && (by_cork || by_nagle) {
             end.min(last)
         } else {
             end

@@ -96,7 +96,7 @@ fn segments_may_overlap_in_any_way() {
     // A duplicate below, of which the first block tells (RFC 2883).
     assert_eq!(hand.data(3, &text[2..6]), Some((21, Some((3, 7)))));
     let mut read = [0; 100];
-    assert_eq!(hand.server.read(&mut read), 20);
+    assert_eq!(hand.server.read(hand.now, &mut read), 20);
     assert_eq!(&read[..20], text);
 }
 
@@ -197,9 +197,9 @@ fn a_window_closes_and_opens() {
     let answer = hand.send(&probe, &[3]);
     assert_eq!((answer[0].ack, answer[0].window), (Some(2921), 0));
     let mut read = vec![0; 4000];
-    assert_eq!(hand.server.read(&mut read[..100]), 100);
+    assert_eq!(hand.server.read(hand.now, &mut read[..100]), 100);
     assert_eq!(hand.poll(), []);
-    assert_eq!(hand.server.read(&mut read[100..]), 2820);
+    assert_eq!(hand.server.read(hand.now, &mut read[100..]), 2820);
     assert_eq!(read[1459..1461], [1, 2]);
     let update = hand.poll();
     assert_eq!((update[0].ack, update[0].window), (Some(2921), 2920));
@@ -264,7 +264,7 @@ fn old_timestamps_are_not_taken() {
     };
     assert_eq!(hand.send(&without, b"x"), []);
     let mut read = [0; 9];
-    assert_eq!(hand.server.read(&mut read), 2);
+    assert_eq!(hand.server.read(hand.now, &mut read), 2);
     assert_eq!(&read[..2], b"ab");
 }
 

@@ -59,7 +59,7 @@ impl App {
         }
         if now >= self.next_read {
             let mut some = vec![0; self.reads.min(1 << 20)];
-            let length = end.read(&mut some);
+            let length = end.read(now, &mut some);
             self.read.extend(&some[..length]);
             self.next_read = now + self.every;
         }

@@ -27,11 +27,11 @@ pub(crate) struct Probe {
 impl Probe {
     #[new]
     #[pyo3(signature = (*, bottleneck, scheme, queue = 1000, access = "10 Gbit/s", share = 0.0, irregular = false,
-        told_flows = 1, segments = 100, profile = "rfc", knobs = BTreeMap::new(), seed = 1,
+        told_flows = 1, segments = 100, profile = "linux", knobs = BTreeMap::new(), seed = 1,
         runs = vec![0]))]
     #[pyo3(
         text_signature = "(*, bottleneck, scheme, queue=1000, access='10 Gbit/s', share=0.0, irregular=False, told_flows=1, \
-        segments=100, profile='rfc', knobs={}, seed=1, runs=[0])"
+        segments=100, profile='linux', knobs={}, seed=1, runs=[0])"
     )]
     #[allow(
         clippy::too_many_arguments,

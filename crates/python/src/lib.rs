@@ -4,8 +4,10 @@ mod drill;
 mod errors;
 mod estimation;
 mod events;
+mod files;
 mod long_flow;
 mod policy;
+mod recording;
 mod roaming;
 mod scenario;
 mod setup;
@@ -20,7 +22,7 @@ use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
-use midflight_control::signal::HANDOVER_SIGNALS;
+use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
@@ -199,7 +201,7 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Return every handoff signal of a mobile node with its knobs.
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    part_list(py, HANDOVER_SIGNALS)
+    part_list(py, HANDOFF_SIGNALS)
 }
 
 /// Return every profile.
@@ -274,13 +276,13 @@ struct HandoffSweep {
 #[pymethods]
 impl HandoffSweep {
     #[new]
-    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "rfc", gap_ns = 500_000_000,
+    #[pyo3(signature = (*, old, new, kind = "mbb", at_ns, schemes, profile = "linux", gap_ns = 500_000_000,
         packets = 100, extra_packets = vec![], notice = true, notice_delay_ns = 0,
         wired = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000,
         flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack", window_ns = None,
         start_notice = false, policies = None))]
     #[pyo3(
-        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+        text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='linux', gap_ns=500_000_000, \
         packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), \
         knobs={}, end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
         window_ns=None, start_notice=False, policies=None)"
@@ -450,7 +452,7 @@ fn run_all(
 #[pyfunction(name = "handoff")]
 #[pyo3(signature = (*, fork = true, threads = 0, progress = None, **sweep))]
 #[pyo3(
-    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='rfc', gap_ns=500_000_000, \
+    text_signature = "(*, old, new, kind='mbb', at_ns, schemes, profile='linux', gap_ns=500_000_000, \
     packets=100, extra_packets=[], notice=True, notice_delay_ns=0, wired=(100_000_000, 2_000_000), knobs={}, \
     end_ns=3_600_000_000_000, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', window_ns=None, \
     start_notice=False, policies=None, fork=True, threads=0, progress=None)"
@@ -687,6 +689,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::read_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;

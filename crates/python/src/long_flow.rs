@@ -71,12 +71,12 @@ impl LongFlow {
     #[new]
     #[pyo3(signature = (*, radio, scheme, marks_ns, then = None, at_ns = None, pause_ns = 0,
         wired = Link::Numbers(20_000_000, 1_000_000), wired_queue = 30, cross_flows = 0,
-        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notice = true, notice_delay_ns = 0, profile = "rfc", knobs = BTreeMap::new(),
+        cross_delay_ns = 13_000_000, cross_spread_ns = 0, overhead_ns = 0, notice = true, notice_delay_ns = 0, profile = "linux", knobs = BTreeMap::new(),
         seed = 1, runs = vec![0], policies = None))]
     #[pyo3(
         text_signature = "(*, radio, scheme, marks_ns, then=None, at_ns=None, pause_ns=0, \
         wired=(20_000_000, 1_000_000), wired_queue=30, cross_flows=0, cross_delay_ns=13_000_000, \
-        cross_spread_ns=0, overhead_ns=0, notice=True, notice_delay_ns=0, profile='rfc', knobs={}, seed=1, runs=[0], policies=None)"
+        cross_spread_ns=0, overhead_ns=0, notice=True, notice_delay_ns=0, profile='linux', knobs={}, seed=1, runs=[0], policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,

@@ -105,14 +105,14 @@ impl Roaming {
         wireless = Link::Numbers(2_000_000, 5_000_000), queue = 50,
         advertisement_ns = 100_000_000, gap_ns = 0, foresight_error_ns = 0, foresight_missed = 0.0,
         signal_lost = 0.0, signal_copies = 1, signal_delay_ns = 0, forged = None, forged_every_ns = 1_000_000_000,
-        profile = "rfc", knobs = BTreeMap::new(), seed = 1, runs = vec![0], policies = None))]
+        profile = "linux", knobs = BTreeMap::new(), seed = 1, runs = vec![0], policies = None))]
     #[pyo3(
         text_signature = "(*, scheme, end_ns, every_ns=5_000_000_000, stations=2, residents=[], loss=None, \
         up_loss=None, script=[], up_script=[], backbone=(100_000_000, 50_000_000), \
         access=(10_000_000, 3_000_000), wireless=(2_000_000, 5_000_000), queue=50, \
         advertisement_ns=100_000_000, gap_ns=0, foresight_error_ns=0, foresight_missed=0.0, \
         signal_lost=0.0, signal_copies=1, signal_delay_ns=0, forged=None, forged_every_ns=1_000_000_000, \
-        profile='rfc', knobs={}, seed=1, runs=[0], policies=None)"
+        profile='linux', knobs={}, seed=1, runs=[0], policies=None)"
     )]
     #[allow(
         clippy::too_many_arguments,

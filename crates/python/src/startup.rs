@@ -32,11 +32,11 @@ pub(crate) struct Startup {
 impl Startup {
     #[new]
     #[pyo3(signature = (*, link, schemes, flows = 1, stagger_ns = 0, residents = 0, resident_scheme = "sack",
-        lead_ns = 0, packets = vec![10, 100, 200, 300, 400], window_ns = None, profile = "rfc",
+        lead_ns = 0, packets = vec![10, 100, 200, 300, 400], window_ns = None, profile = "linux",
         wired = Link::Numbers(100_000_000, 2_000_000), knobs = BTreeMap::new(), end_ns = 3_600_000_000_000, policies = None))]
     #[pyo3(
         text_signature = "(*, link, schemes, flows=1, stagger_ns=0, residents=0, resident_scheme='sack', \
-        lead_ns=0, packets=[10, 100, 200, 300, 400], window_ns=None, profile='rfc', \
+        lead_ns=0, packets=[10, 100, 200, 300, 400], window_ns=None, profile='linux', \
         wired=(100_000_000, 2_000_000), knobs={}, end_ns=3_600_000_000_000, policies=None)"
     )]
     #[allow(

@@ -91,6 +91,7 @@ impl Observer for Digest {
                     Says::Moved(_) => 18,
                     Says::Measured { .. } => 19,
                     Says::Approved(_) => 20,
+                    Says::Congested => 25,
                 };
                 (kind, a.ack)
             }

@@ -65,7 +65,7 @@ impl Tcp {
         self.to_send = data;
         let mut some = [0; 4096];
         loop {
-            let length = self.end().read(&mut some);
+            let length = self.end().read(now, &mut some);
             if length == 0 {
                 break;
             }

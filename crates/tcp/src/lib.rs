@@ -53,7 +53,7 @@ pub use config::{
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
-pub use recovery::RECOVERIES;
+pub use recovery::{Tally, RECOVERIES};
 pub use segment::{
     Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
 };

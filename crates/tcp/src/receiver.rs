@@ -10,6 +10,7 @@
 //! A simulated receiver counts whole segments ([`Receiver::on_segment`]). One that talks to other
 //! stacks counts bytes, in the same way, as a segment may have any size ([`Receiver::on_block`]).
 
+mod as_linux;
 mod linux;
 mod memory;
 mod request;
@@ -20,13 +21,10 @@ use std::collections::VecDeque;
 use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
-use self::linux::{Data, Held, LinuxAcks, Place, Syn};
+use self::linux::{Data, LinuxAcks};
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
-use crate::segment::{
-    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
-    SYN_OPTIONS,
-};
+use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
 
 /// Depth of the memory of reported blocks.
 const REMEMBERED: usize = 3;
@@ -110,6 +108,15 @@ fn arrival(segment: &Segment) -> Arrival {
 impl Receiver {
     /// A receiver that expects the SYN.
     pub fn new(config: ReceiverConfig) -> Self {
+        Self::of(config, None)
+    }
+
+    /// The same for one that counts bytes ([`Self::on_block`]), of which so many may wait.
+    pub fn of_bytes(config: ReceiverConfig, room: u64) -> Self {
+        Self::of(config, Some(room))
+    }
+
+    fn of(config: ReceiverConfig, room: Option<u64>) -> Self {
         Self {
             config,
             next: 0,
@@ -127,7 +134,7 @@ impl Receiver {
             linux: match config.acks {
                 AckRules::Rfc => None,
                 AckRules::Linux { clock, mss } => Some(Box::new(Linux {
-                    acks: LinuxAcks::new(clock, mss),
+                    acks: LinuxAcks::new(clock, mss, room),
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
@@ -196,15 +203,19 @@ impl Receiver {
         None
     }
 
-    /// Takes a block of which nothing need be new, with the timestamp `sent`; returns the ACK to
-    /// send, if one is due now, which it is if the block is to be acknowledged `at_once`.
+    /// Takes a block of which nothing need be new, with the timestamp `sent`, pushed or not; returns the
+    /// ACK to send, if one is due now, which it is if the block is to be acknowledged `at_once`.
     pub fn on_block(
         &mut self,
         now: Instant,
         block: SackBlock,
         sent: Instant,
+        push: bool,
         at_once: bool,
     ) -> Option<Ack> {
+        if self.linux.is_some() {
+            return self.on_block_of_linux(now, block, sent, (push, at_once));
+        }
         let probe = false;
         self.take(now, Arrival { block, sent, probe }, at_once)
     }
@@ -217,8 +228,67 @@ impl Receiver {
         }
     }
 
+    /// The same of another stack that has agreed on the connection by it, at the latest.
+    pub fn on_bare(&mut self, now: Instant, seq: Seq, sent: Instant) {
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.at = now;
+            linux.acks.refresh(now);
+            linux.acks.establish(now);
+        }
+        self.on_empty(seq, sent);
+    }
+
+    /// Data from the byte `left` on, perhaps none, and the FIN behind them, which takes the place of the
+    /// byte `end`. Returns the ACK to send, if one is due now.
+    pub fn on_end(
+        &mut self,
+        now: Instant,
+        (left, end): (Seq, Seq),
+        sent: Instant,
+        push: bool,
+    ) -> Option<Ack> {
+        let right = end + 1;
+        let block = SackBlock { left, right };
+        if self.linux.is_none() {
+            return self.on_block(now, block, sent, push, true);
+        }
+        self.on_bare(now, left, sent);
+        self.last_cause = sent;
+        let len = end - left;
+        if len == 0 && left == self.next && self.above.is_empty() {
+            self.insert(block);
+            let held = self.held();
+            let is_due = self.linux.as_deref_mut()?.acks.end(now, held);
+            return is_due.then(|| self.acknowledge_as_linux());
+        }
+        if left <= self.next {
+            self.linux.as_deref_mut()?.acks.expect_answer();
+        }
+        let data = Data {
+            block,
+            len,
+            push,
+            echo_ms: 0,
+        };
+        let (first, second, _) = self.take_data_as_linux(now, &data)?;
+        self.hand_out(first.into_iter().chain(second))
+    }
+
+    /// The application has read what has come in order; the ACK that Linux sends then, if one is due.
+    pub fn on_read(&mut self, now: Instant) -> Option<Ack> {
+        let held = self.held();
+        let acks = &mut self.linux.as_deref_mut()?.acks;
+        let is_due = acks.is_established() && acks.read(now, held);
+        is_due.then(|| self.acknowledge_as_linux())
+    }
+
     /// A segment of data leaves, with the ACK number: what would be said later has been said.
-    pub fn piggyback(&mut self) {
+    pub fn piggyback(&mut self, now: Instant) {
+        let held = self.held();
+        if let Some(linux) = self.linux.as_deref_mut() {
+            linux.acks.answers(now);
+            linux.acks.sent(held);
+        }
         self.delayed = None;
         self.last_ack_sent = self.next;
     }
@@ -471,166 +541,6 @@ impl Receiver {
     }
 }
 
-/// Bytes that the padding and head of the SACK option take.
-const SACK_HEAD: u8 = 4;
-
-/// As Linux does it.
-impl Receiver {
-    #[cold]
-    #[inline(never)]
-    fn on_segment_of_linux(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
-        let says = segment.option.and_then(|option| {
-            let report = self.measurement.on_segment(now, &segment);
-            match option {
-                SegmentOption::Request(request) => request.response().map(Says::Approved),
-                _ => report.map(Says::from),
-            }
-        });
-        let mut ack = self.take_as_linux(now, &segment);
-        if let (Some(says), false) = (says, self.closed) {
-            // What a measurement has told is not delayed.
-            let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
-            told.says = says;
-        }
-        ack
-    }
-
-    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
-    fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let block = block(segment);
-        let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
-        let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
-        let (next, recent) = (self.next, self.ts_recent);
-        let linux = self.linux.as_deref_mut()?;
-        linux.at = now;
-        let acks = &mut linux.acks;
-        acks.refresh(now);
-        if segment.seq == 0 && segment.has_data() {
-            let syn = acks.on_syn(now);
-            if syn == Syn::First {
-                self.on_empty(0, segment.sent);
-            }
-            self.next = self.next.max(1);
-            self.highest = self.highest.max(1);
-            self.last_cause = segment.sent;
-            return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
-        }
-        acks.establish(now);
-        if !segment.has_data() {
-            self.on_empty(segment.seq, segment.sent);
-            let is_answered = segment.content == Content::WindowProbe
-                || self
-                    .linux
-                    .as_deref_mut()?
-                    .acks
-                    .answers_old(now, segment.seq);
-            self.last_cause = segment.sent;
-            return is_answered.then(|| self.acknowledge_as_linux());
-        }
-        let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
-        let is_old = block.right < acks.acked() || next == 0;
-        self.last_cause = segment.sent;
-        if is_stale || is_old {
-            acks.refuse(block, next);
-            return Some(self.acknowledge_as_linux());
-        }
-        self.on_empty(block.left, segment.sent);
-        let again = self.has(segment.seq);
-        let place = if block.right <= next {
-            Place::Old
-        } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
-            Place::Beyond
-        } else if block.left > next {
-            let flushed = self.linux.as_deref_mut()?.acks.flushes(block);
-            Place::Above { again, flushed }
-        } else {
-            Place::InOrder { ends_gaps: false }
-        };
-        let flushes = matches!(place, Place::Above { flushed: true, .. });
-        let first = flushes.then(|| self.acknowledge_as_linux());
-        let had_gaps = !self.above.is_empty();
-        if !matches!(place, Place::Old | Place::Beyond) {
-            self.insert(block);
-        }
-        let place = match place {
-            Place::InOrder { .. } => {
-                let ends_gaps = had_gaps && self.above.is_empty();
-                Place::InOrder { ends_gaps }
-            }
-            place => place,
-        };
-        let held = self.held();
-        let data = Data {
-            block,
-            len,
-            push: segment.push,
-            echo_ms: segment.echo_ms,
-        };
-        let is_new = matches!(place, Place::InOrder { .. });
-        let is_due = self
-            .linux
-            .as_deref_mut()?
-            .acks
-            .take(now, &data, place, held);
-        let second = is_due.then(|| self.acknowledge_as_linux());
-        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, held);
-        let third = reads.then(|| self.acknowledge_as_linux());
-        let mut acks = first.into_iter().chain(second).chain(third);
-        let now_due = acks.next();
-        self.linux.as_deref_mut()?.more.extend(acks);
-        now_due
-    }
-
-    fn held(&self) -> Held {
-        Held {
-            next: self.next,
-            has_gaps: !self.above.is_empty(),
-        }
-    }
-
-    fn acknowledge_as_linux(&mut self) -> Ack {
-        let held = self.held();
-        let most = usize::from(self.config.sack_blocks);
-        let mut sack = SackBlocks::default();
-        let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
-        if let Some(linux) = self.linux.as_deref_mut() {
-            let is_syn = !linux.acks.is_established();
-            linux.acks.fill(&mut sack, self.next, most);
-            window = linux.acks.sent(held);
-            stamp_ms = linux.acks.stamp();
-            extra_bytes = match (is_syn, sack.is_empty()) {
-                (true, _) => SYN_OPTIONS,
-                (false, true) => 0,
-                (false, false) => SACK_HEAD,
-            };
-        }
-        self.last_ack_sent = self.next;
-        let says = match window {
-            None => Says::ZeroWindow,
-            Some(_) => self.window_says(),
-        };
-        Ack {
-            ack: self.next,
-            sack,
-            echo: self.config.timestamps.then_some(self.ts_recent),
-            cause_sent: self.last_cause,
-            says,
-            window,
-            stamp_ms,
-            extra_bytes,
-        }
-    }
-
-    fn on_timer_of_linux(&mut self, now: Instant) -> Option<Ack> {
-        let linux = self.linux.as_deref_mut()?;
-        if let Some(ack) = linux.more.pop_front() {
-            return Some(ack);
-        }
-        let is_due = linux.acks.on_timer(now);
-        is_due.then(|| self.acknowledge_as_linux())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -755,7 +665,7 @@ mod tests {
             let (mut whole, mut parts) = (receiver(false), receiver(false));
             for (left, size) in blocks {
                 let block = SackBlock { left, right: left + size };
-                let ack = whole.on_block(Instant::ZERO, block, Instant::ZERO, true);
+                let ack = whole.on_block(Instant::ZERO, block, Instant::ZERO, false, true);
                 for seq in left..left + size {
                     feed(&mut parts, seq);
                 }

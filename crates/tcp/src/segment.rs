@@ -183,6 +183,8 @@ pub enum Says {
     Nothing,
     /// The receiver's window is zero.
     ZeroWindow,
+    /// A segment has met congestion, and the sender has not answered yet (ECE, RFC 3168 section 6.1.3).
+    Congested,
     /// Handoff mark: the receiver is on another link.
     Moved(HandoffMark),
     /// What a train has told. Said once: if the ACK is lost, nobody learns of it.

@@ -28,6 +28,7 @@ from midflight.cli.reproduce import reproduce
 from midflight.cli.run import run
 from midflight.cli.source import DEFINITIONS
 from midflight.cli.sweep import sweep
+from midflight.cli.trace import trace
 from midflight.cli.verify import verify
 
 __all__ = ["main"]
@@ -63,6 +64,7 @@ app.command(cls=Command)(reproduce)
 app.command(cls=Command)(calibrate)
 app.command("list", cls=Command)(list_registry)
 app.add_typer(lab)
+app.add_typer(trace)
 
 
 @app.callback(invoke_without_command=True)
@@ -79,7 +81,7 @@ def entry(
       midflight run wifi-to-lte
       midflight handoff --old "6400 kbit/s, 9 ms" --new "200 kbit/s, 300 ms" --at 0.1s:20s:0.1s
       midflight startup --link "50 Mbit/s, 15 ms" --flows 4 --scheme sack --scheme enhanced
-      midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme dcr-ld
+      midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack --scheme ld
       midflight roam --loss "uniform 1%" --scheme sack --scheme freeze --scheme ehn
       midflight reproduce daniel-kojo-2008 --figure 8
       midflight list schemes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from midflight.cli.input import idle_knobs, read, read_pairs
-from midflight.cli.options import SettingsOption
+from midflight.cli.options import PROFILES, SettingsOption
 from midflight.cli.output import UserError
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def drill(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="rfc (today's standards), linux (sender and receiver of Linux 6.12) or ns2 "
-            "(ns-2.35).  [default: the script's, or rfc]",
+            help=f"{PROFILES}  [default: the script's, or rfc]",
         ),
     ] = None,
     sets: SettingsOption = None,

@@ -52,13 +52,14 @@ only. Delays are one-way. Losses and reordering affect packets to the mobile nod
 \b
 Examples:
   midflight flow --radio "1 Mbit/s, 200 ms" --loss "uniform 0.5%" --scheme sack \\
-      --scheme dcr-ld --runs 5
+      --scheme ld --runs 5
   midflight flow --radio "1 Mbit/s, 200 ms" --then "10 Mbit/s, 20 ms" --at 50s --pause 5s \\
-      --then-loss "gilbert 1s 0.1% 100ms 10% 50%" --scheme sack --scheme dcr-frto-ld
+      --then-loss "gilbert 1s 0.1% 100ms 10% 50%" --profile rfc \\
+      --scheme sack --scheme dcr-frto-ld
   midflight flow --radio "2 Mbit/s, 50 ms" --reorder "linkrtx 5% 100ms" --cross 10 \\
       --overhead 400us --end 30s --runs 2 --json
-  midflight flow --radio "1 Mbit/s, 50 ms" --loss "burst 0.5% 3" --scheme dcr+frto \\
-      --end 20s --trace events
+  midflight flow --radio "1 Mbit/s, 50 ms" --loss "burst 0.5% 3" --profile rfc \\
+      --scheme dcr+frto --end 20s --trace events
 """
 
 

@@ -58,7 +58,7 @@ def list_registry(
 
     A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
-    and one handoff signal. `--scheme` accepts several joined by +, such as enhanced+dcr-frto.
+    and one handoff signal. `--scheme` accepts several joined by +, such as enhanced+westwood.
     `--set` sets the knobs of the parts and the settings of sender and receiver. The
     list ends with how they are spelled.
 

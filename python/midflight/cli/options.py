@@ -54,12 +54,12 @@ SchemesOption: TypeAlias = Annotated[
         metavar="NAME",
         autocompletion=scheme_names,
         help="A sender, see `midflight list schemes`, or several joined by +, such as "
-        "enhanced+dcr-frto. May be repeated.  [default: sack]",
+        "enhanced+westwood. May be repeated.  [default: sack]",
     ),
 ]
 PROFILES = (
-    "rfc (today's standards), linux (sender and receiver of Linux 6.12) or ns2 (ns-2.35, packet "
-    "for packet)."
+    "linux (sender and receiver of Linux 6.12), rfc (the RFCs to the letter, which no widespread "
+    "stack runs) or ns2 (ns-2.35, packet for packet)."
 )
 ProfileOption: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=PROFILES)]
 SetsOption: TypeAlias = Annotated[
@@ -99,7 +99,7 @@ OwnSeedOption: TypeAlias = Annotated[
 ]
 OwnProfileOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--profile", metavar="NAME", help=f"{PROFILES}  [default: the file's, or rfc]"),
+    typer.Option("--profile", metavar="NAME", help=f"{PROFILES}  [default: the file's, or linux]"),
 ]
 SourceProfileOption: TypeAlias = Annotated[
     str | None,

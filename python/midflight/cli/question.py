@@ -67,7 +67,7 @@ __all__ = [
 
 WIDTH = 100
 #: The one default of all commands and of the Python functions.
-PROFILE = "rfc"
+PROFILE = "linux"
 #: What the columns of a summary are called, where not by their names without the unit.
 HEADINGS = {
     "detected_timeouts": "detected",

@@ -249,6 +249,14 @@ impl Congestion for CubicLinux {
         self.reset(news);
     }
 
+    /// The kernel has no such order. The epoch would go on and restore the old path's window within
+    /// a round trip; a new one begins at the ordered window instead, as in [`super::cubic`].
+    fn on_window_order(&mut self, window: Window) {
+        self.packets.count = 0;
+        self.epoch = None;
+        self.last_max = window.cwnd as u64;
+    }
+
     /// cubictcp_cwnd_event(): the time in which nothing was sent is none of the epoch's.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let tick = self.clock.count(now);
@@ -383,6 +391,31 @@ mod tests {
     }
 
     /// bictcp_reset(): nothing is left, and growth without a known maximum is 5 % a round trip.
+    /// The threshold of a policy is kept, and growth is flat from there.
+    #[test]
+    fn an_ordered_window_begins_an_epoch_of_its_own() {
+        let mut cubic = CubicLinux::default();
+        let mut w = Window {
+            cwnd: 250.0,
+            ssthresh: 10.0,
+        };
+        let counting = AckCounting::AppropriateBytes { limit: 1 };
+        cubic.ssthresh_after_loss(Instant::ZERO, 400.0);
+        cubic.see(&news(1, 50, 2));
+        cubic.on_ack(&mut w, 1, counting);
+        w = Window {
+            cwnd: 11.0,
+            ssthresh: 11.0,
+        };
+        cubic.on_window_order(w);
+        for ack in 0..110 {
+            cubic.see(&news(10 + ack, 50, 2 + ack));
+            cubic.on_ack(&mut w, 1, counting);
+        }
+        assert_eq!(cubic.epoch.map(|e| (e.k, e.origin)), Some((0, 11)));
+        assert!(w.cwnd < 20.0, "{}", w.cwnd);
+    }
+
     #[test]
     fn a_timeout_forgets_everything() {
         let mut cubic = CubicLinux::default();

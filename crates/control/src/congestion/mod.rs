@@ -120,6 +120,10 @@ pub trait Congestion {
     /// The timer has expired, and the threshold is set if it had to be. There is no round-trip time in the news.
     fn on_timeout(&mut self, _news: &RttNews) {}
 
+    /// A policy has ordered this window: what the controller remembers of another path or load does
+    /// not apply to it.
+    fn on_window_order(&mut self, _window: Window) {}
+
     /// The estimate of the bandwidth in segments per second, if it makes one.
     fn bandwidth(&self, _now: Instant) -> Option<f64> {
         None

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use midflight_tcp::{Ack, ConfigError, Log, SackBlock, SackBlocks, Says};
+use midflight_tcp::{Ack, AckRules, ConfigError, Log, SackBlock, SackBlocks, Says};
 use midflight_units::{Duration, Instant};
 
-use super::{Connection, Over};
+use super::{Connection, Notification, Over};
 use crate::segment::Arrival;
 
 impl Connection {
@@ -23,11 +23,14 @@ impl Connection {
     ) -> Result<Range<u64>, ConfigError> {
         let is_asked = !self.connecting || self.syn_sent && answers(arrival);
         if self.over.is_some() || !is_asked {
+            // RFC 9293 sections 3.10.7.1 and 3.10.7.3.
+            let is_strange = self.over.is_some() || arrival.ack != Some(1);
+            self.refusal = arrival.ack.filter(|_| is_strange && !arrival.rst);
             return Ok(0..0);
         }
         if self.connecting {
             if arrival.rst {
-                self.over = Some(Over::Reset);
+                self.over = Some(Over::Refused);
                 return Ok(0..0);
             }
             // As it was, should they not agree.
@@ -70,8 +73,17 @@ impl Connection {
             }
             return Ok(0..0);
         };
+        if self.deaf && arrival.to > self.receiver.next().max(arrival.from) {
+            // RFC 1122 section 4.2.2.13: data has arrived that nobody will read.
+            self.over = Some(Over::Aborted);
+            self.refusal = arrival.ack;
+            return Ok(0..0);
+        }
+        let una = self.sender.view().snd_una;
         self.take_ack(now, arrival, ack, log);
+        let is_answered = self.sender.view().snd_una > una || arrival.end() == arrival.from;
         let kept = self.take_data(now, arrival);
+        self.note_answers(now, is_answered);
         self.stream.forget_before(self.sender.view().snd_una);
         self.limit(now, self.sender.view().snd_una, log);
         if self.closes_first && self.is_closed_both_ways() {
@@ -90,7 +102,8 @@ impl Connection {
         let is_current = match arrival.timestamp {
             _ if !self.timestamps || arrival.rst => true,
             Some(_) => arrival.stamp() >= self.receiver.ts_recent(),
-            None => false,
+            // RFC 7323 section 3.2 has it dropped; Linux takes it.
+            None => self.is_of_linux(),
         };
         let in_window = if end > from {
             from == next || from < edge && end > next
@@ -103,12 +116,14 @@ impl Connection {
     /// Answers a segment that is not acceptable with an ACK, which reports a duplicate.
     fn reject(&mut self, now: Instant, arrival: &Arrival) {
         let (left, right) = (arrival.from, arrival.end());
-        if arrival.rst || self.timestamps && arrival.timestamp.is_none() {
+        if arrival.rst || self.timestamps && arrival.timestamp.is_none() && !self.is_of_linux() {
             return;
         }
         if right > left && right <= self.receiver.next() && left > 0 {
             let block = SackBlock { left, right };
-            let ack = self.receiver.on_block(now, block, Instant::ZERO, true);
+            let ack = self
+                .receiver
+                .on_block(now, block, Instant::ZERO, false, true);
             self.acks.extend(ack);
         } else {
             self.acknowledge_again();
@@ -122,6 +137,12 @@ impl Connection {
     fn time_wait(&mut self, now: Instant) {
         let long = self.settings.time_wait > Duration::ZERO;
         self.time_wait_until = long.then(|| now + self.settings.time_wait);
+    }
+
+    /// Its ACKs are those of Linux.
+    fn is_of_linux(&self) -> bool {
+        let acks = self.settings.built.profile.receiver.acks;
+        matches!(acks, AckRules::Linux { .. })
     }
 
     fn take_ack<L: Log>(&mut self, now: Instant, arrival: &Arrival, number: u64, log: &mut L) {
@@ -141,30 +162,37 @@ impl Connection {
         // shuts the window or opens it again is the sender's affair.
         let counts = self.sender.config().count_window_updates;
         let shuts = self.is_shut(before.snd_una.max(ack));
+        let congested = self.congestion.agreed && arrival.ece && !arrival.syn;
         let is_update = ack == before.snd_una
             && (moved && !counts || arrival.end() > arrival.from)
             && sack.is_empty()
             && arrival.says == Says::Nothing
+            && !congested
             && !shuts
             && !was_shut;
         self.limit(now, before.snd_una.max(ack), log);
         if !is_update {
             let echo = arrival.echo.filter(|_| self.timestamps);
+            let ssthresh = before.ssthresh;
             let ack = Ack {
                 ack,
                 sack,
                 echo,
                 cause_sent: echo.unwrap_or(self.opened),
-                says: if shuts {
-                    Says::ZeroWindow
-                } else {
-                    arrival.says
+                says: match (shuts, congested) {
+                    (true, _) => Says::ZeroWindow,
+                    (false, true) => Says::Congested,
+                    (false, false) => arrival.says,
                 },
                 window: None,
                 stamp_ms: 0,
                 extra_bytes: 0,
             };
             self.sender.on_ack(now, &ack, log);
+            let view = self.sender.view();
+            if view.ssthresh < ssthresh && (congested || view.in_fast_recovery) {
+                self.congestion.reduced = self.congestion.agreed;
+            }
         }
     }
 
@@ -189,26 +217,50 @@ impl Connection {
         if arrival.fin && kept == to {
             self.end = Some(to);
         }
+        let is_mark = self.take_marks(arrival);
         // The FIN takes no room.
-        let fin = self.end.filter(|&end| end == kept && arrival.fin);
-        let right = kept + u64::from(fin.is_some());
-        if right > from {
-            let response = arrival.request.and_then(|request| request.response());
-            let at_once = arrival.fin || response.is_some();
-            let block = SackBlock { left: from, right };
-            let ack = self.receiver.on_block(now, block, arrival.stamp(), at_once);
-            self.acks.extend(ack.map(|ack| Ack {
-                says: response.map_or(ack.says, Says::Approved),
-                ..ack
-            }));
-        } else {
-            self.receiver.on_empty(from, arrival.stamp());
-            if arrival.end() > from {
-                // There is no room for any of it.
-                self.acknowledge_again();
+        let end = self.end.filter(|&end| end == kept && arrival.fin);
+        let response = arrival.request.and_then(|request| request.response());
+        let at_once = response.is_some() || is_mark;
+        let (stamp, push) = (arrival.stamp(), arrival.push);
+        let block = SackBlock {
+            left: from,
+            right: kept,
+        };
+        let ack = match end {
+            Some(end) => self.receiver.on_end(now, (from, end), stamp, push),
+            None if kept > from => self.receiver.on_block(now, block, stamp, push, at_once),
+            None => {
+                self.receiver.on_bare(now, from, stamp);
+                if arrival.end() > from {
+                    // There is no room for any of it.
+                    self.acknowledge_again();
+                }
+                None
             }
-        }
+        };
+        self.acks.extend(ack.map(|ack| Ack {
+            says: response.map_or(ack.says, Says::Approved),
+            ..ack
+        }));
         from..kept.max(from)
+    }
+}
+
+impl Connection {
+    /// Marks of congestion in what arrives, and the answer to our echo (RFC 3168 section 6.1.3); whether
+    /// the ACK may not wait.
+    fn take_marks(&mut self, arrival: &Arrival) -> bool {
+        let Notification { agreed, echoes, .. } = self.congestion;
+        if !agreed {
+            return false;
+        }
+        if arrival.cwr {
+            self.congestion.echoes = false;
+        }
+        let is_mark = arrival.congested && arrival.to > arrival.from;
+        self.congestion.echoes |= is_mark;
+        arrival.cwr || is_mark && !echoes
     }
 }
 

@@ -10,6 +10,7 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::trace::TraceFile;
 use super::written::{Cross, Gap, Instants, Names, Queue, Share, Size, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
@@ -22,7 +23,7 @@ pub struct ScenarioFile {
     /// What it shows, and where its numbers are from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Profile of all senders and receivers: "rfc" (today's standards), "linux" (sender and receiver of Linux 6.12) or "ns2" (ns-2.35).
+    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
     #[serde(default = "default::profile")]
     pub profile: String,
     /// Settings of the profile and knobs of the schemes' parts for all flows, by
@@ -123,6 +124,9 @@ pub struct LinkFile {
     /// What it carries of others, who send on whatever is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
+    /// A recording that its rate, delay and loss follow, as far as that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceFile>,
     /// The way from the mobile node; what is left out is as above, but for loss, reordering and
     /// cross traffic, of which it then has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -438,7 +442,7 @@ mod default {
     }
 
     pub(super) fn profile() -> String {
-        "rfc".into()
+        "linux".into()
     }
 
     pub(super) fn scheme() -> String {

@@ -266,6 +266,7 @@ fn said(ack: &Ack) -> String {
     match ack.says {
         Says::Nothing => String::new(),
         Says::ZeroWindow => "zero window".into(),
+        Says::Congested => "congestion".into(),
         Says::Moved(mark) => format!("mark {}", mark.number),
         Says::Measured { train, rate } => match rate {
             Some(rate) => format!("train {train}: {rate}"),

@@ -77,10 +77,10 @@ pub(super) const NS2: Profile = Profile {
     counts_picoseconds: false,
 };
 
-/// Today's standards.
+/// The RFCs to the letter. No widespread stack runs it: they have RACK, tail loss probes and a smaller minimum RTO.
 pub(super) const RFC: Profile = Profile {
     name: "rfc",
-    summary: "RFC 5681, 6675, 6298, 3042, 6928, 7323, 2018 and 2883",
+    summary: "the RFCs to the letter (5681, 6675, 6298, 3042, 6928, 7323, 2018, 2883); no widespread stack runs it",
     sender: SenderConfig {
         segment_bytes: 1500,
         syn_bytes: 40,

@@ -15,6 +15,8 @@ use crate::segment::{SackBlock, SackBlocks};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
 const BUFFER: u64 = 131_072;
+/// The most that a SYN-ACK offers (U16_MAX).
+const FIRST_WINDOW: u64 = 65_535;
 const MOST_BUFFER: u64 = 6_291_456;
 /// TCP_RMEM_TO_WIN_SCALE, and the ratio of before the first data.
 const RATIO_SHIFT: u32 = 8;
@@ -84,8 +86,10 @@ pub(super) enum Syn {
 #[derive(Clone, Debug)]
 pub(super) struct LinuxAcks {
     clock: Jiffies,
-    /// Bytes of data that each sequence number stands for.
+    /// Bytes of data in a full segment.
     advmss: u64,
+    /// Bytes that each sequence number stands for: those of a segment, or 1.
+    unit: u64,
     // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
     window: u64,
     acked: Seq,
@@ -107,6 +111,8 @@ pub(super) struct LinuxAcks {
     must: bool,
     pushed: bool,
     pushed_twice: bool,
+    /// Data go the other way, too, and an ACK may wait for them.
+    pingpong: bool,
     last_size: u64,
     /// The tick of the delayed ACK, if one is due.
     due: Option<u64>,
@@ -139,16 +145,19 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    pub(super) fn new(clock: Jiffies, mss: u32) -> Self {
+    /// One that counts in segments, or in bytes, of which so many may wait.
+    pub(super) fn new(clock: Jiffies, mss: u32, room: Option<u64>) -> Self {
         let mss = u64::from(mss.max(1));
         Self {
             clock,
             advmss: mss,
+            unit: if room.is_some() { 1 } else { mss },
+            pingpong: false,
             window: 0,
             acked: 0,
             threshold: 0,
             clamp: 0,
-            buffer: BUFFER,
+            buffer: room.map_or(BUFFER, |room| (room << RATIO_SHIFT) / FIRST_RATIO),
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
             unread: Unread::default(),
@@ -214,10 +223,11 @@ impl LinuxAcks {
                 return Syn::Ignored;
             }
             syn = Syn::Again;
-        } else {
+        } else if self.unit > 1 {
+            // In an endpoint the sender sends the SYN-ACK, and again.
             self.request = Some(Request::new(self.clock, now));
         }
-        let space = self.to_window(BUFFER);
+        let space = self.to_window(self.buffer).min(FIRST_WINDOW);
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
@@ -272,13 +282,13 @@ impl LinuxAcks {
 
     /// tcp_receive_window(): what is left of the window.
     fn left(&self, next: Seq) -> u64 {
-        let since = next.saturating_sub(self.acked) * self.advmss;
+        let since = next.saturating_sub(self.acked) * self.unit;
         self.window.saturating_sub(since)
     }
 
     /// Whether a segment from here on is beyond the window.
     pub(super) fn is_beyond(&self, left: Seq, next: Seq) -> bool {
-        left.saturating_sub(next) * self.advmss >= self.left(next)
+        left.saturating_sub(next) * self.unit >= self.left(next)
     }
 
     /// The first sequence number that was not acknowledged (rcv_wup).
@@ -371,9 +381,15 @@ impl LinuxAcks {
         self.scheduled = true;
         match place {
             Place::InOrder { ends_gaps } => {
-                self.unread.size = memory::truesize(data.len);
+                // What an application that reads at once never leaves.
+                let earlier = std::mem::take(&mut self.unread).size;
+                self.unread.size = earlier + memory::truesize(data.len);
                 self.on_data(now, data, held.next);
-                self.unread = self.waiting.release(data.block.left, data.len, held.next);
+                let end = data.block.right;
+                self.unread = self
+                    .waiting
+                    .release(data.block.left, end, data.len, held.next);
+                self.unread.size += earlier;
                 self.must |= ends_gaps;
                 self.forget_blocks(held);
             }
@@ -389,7 +405,8 @@ impl LinuxAcks {
                     self.dsack = Some(data.block);
                 } else {
                     let before = self.waiting.size();
-                    let taken = if self.waiting.keep(data.block.left, data.len) {
+                    let (left, right) = (data.block.left, data.block.right);
+                    let taken = if self.waiting.keep(left, right, data.len) {
                         self.waiting.size()
                     } else {
                         before
@@ -408,8 +425,9 @@ impl LinuxAcks {
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         let unread = std::mem::take(&mut self.unread);
         self.adjust_space(now, unread.first, held.next);
-        let unacked = held.next.saturating_sub(self.acked) * self.advmss;
-        let is_pushed = (self.pushed || self.pushed_twice) && !held.has_gaps;
+        let unacked = held.next.saturating_sub(self.acked) * self.unit;
+        let is_pushed = self.pushed && !self.pingpong || self.pushed_twice;
+        let is_pushed = is_pushed && !held.has_gaps;
         if self.scheduled && (unacked > self.mss || is_pushed) {
             return true;
         }
@@ -508,14 +526,33 @@ impl LinuxAcks {
         self.clock.of_micros(rto)
     }
 
+    /// Data leave, with an ACK: soon after data have arrived they are taken for an answer
+    /// (tcp_event_data_sent()).
+    pub(super) fn answers(&mut self, now: Instant) {
+        let since = self.clock.count(now).saturating_sub(self.last_data);
+        self.pingpong |= self.established && since < self.delay;
+    }
+
+    /// A FIN has arrived in order, with data or without (tcp_fin()); whether the ACK leaves now.
+    pub(super) fn end(&mut self, now: Instant, held: Held) -> bool {
+        self.scheduled = true;
+        self.expect_answer();
+        self.decide(now, held)
+    }
+
+    /// Data or the end will go the other way soon (inet_csk_enter_pingpong_mode()).
+    pub(super) fn expect_answer(&mut self) {
+        self.pingpong = true;
+    }
+
     // ---- which ACK ------------------------------------------------------
 
     /// __tcp_ack_snd_check(): whether the ACK leaves now; else a timer is set.
     fn decide(&mut self, now: Instant, held: Held) -> bool {
-        let unacked = held.next.saturating_sub(self.acked) * self.advmss;
+        let unacked = held.next.saturating_sub(self.acked) * self.unit;
         let is_due =
             unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
-        if is_due || self.quick > 0 || self.must {
+        if is_due || self.quick > 0 && !self.pingpong || self.must {
             return true;
         }
         if !held.has_gaps {
@@ -550,7 +587,7 @@ impl LinuxAcks {
     fn delay_ack(&mut self, now: Instant) -> bool {
         let mut delay = self.delay;
         if delay > self.least_delay() {
-            let mut most = if self.pushed {
+            let mut most = if self.pushed || self.pingpong {
                 self.most_delay()
             } else {
                 self.clock.per_second() / 2
@@ -664,7 +701,7 @@ impl LinuxAcks {
 
     /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
     fn measure_window(&mut self, now: Instant, next: Seq) {
-        let at = next * self.advmss;
+        let at = next * self.unit;
         if let Some((since, edge)) = self.rtt_from {
             if at < edge {
                 return;
@@ -686,7 +723,7 @@ impl LinuxAcks {
         }
         self.space_from = (now, first);
         let unread = next.saturating_sub(first);
-        let copied = first.saturating_sub(from).saturating_sub(unread) * self.advmss;
+        let copied = first.saturating_sub(from).saturating_sub(unread) * self.unit;
         if copied <= self.space {
             return;
         }

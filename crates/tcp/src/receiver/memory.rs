@@ -33,11 +33,11 @@ struct Packet {
 }
 
 impl Packet {
-    fn new(seq: Seq, len: u64) -> Self {
+    fn new(first: Seq, end: Seq, len: u64) -> Self {
         let size = truesize(len);
         Self {
-            first: seq,
-            end: seq + 1,
+            first,
+            end,
             size,
             room: size - HEAD - SHARED - BEFORE_DATA - len,
             len,
@@ -78,8 +78,8 @@ impl Waiting {
     }
 
     /// A segment goes above a gap (tcp_data_queue_ofo()); whether into the packet before it.
-    pub(super) fn keep(&mut self, seq: Seq, len: u64) -> bool {
-        let packet = Packet::new(seq, len);
+    pub(super) fn keep(&mut self, seq: Seq, end: Seq, len: u64) -> bool {
+        let packet = Packet::new(seq, end, len);
         let at = self.packets.partition_point(|p| p.first < seq);
         if let Some(before) = at.checked_sub(1).and_then(|i| self.packets.get_mut(i)) {
             let size = before.size;
@@ -95,8 +95,8 @@ impl Waiting {
 
     /// A segment in order fills a gap: what followed it goes to the application with it, up to `next`
     /// (tcp_ofo_queue()).
-    pub(super) fn release(&mut self, seq: Seq, len: u64, next: Seq) -> Unread {
-        let mut last = Packet::new(seq, len);
+    pub(super) fn release(&mut self, seq: Seq, end: Seq, len: u64, next: Seq) -> Unread {
+        let mut last = Packet::new(seq, end, len);
         let mut first = None;
         let mut size = 0;
         while let Some(&packet) = self.packets.front().filter(|p| p.first < next) {

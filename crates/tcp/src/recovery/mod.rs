@@ -42,9 +42,36 @@ pub(crate) trait LossRecovery {
     fn on_gate(&mut self, _core: &mut Core) {}
     /// Segments that were expected late are overdue by now: look again at what is lost.
     fn on_patience_over(&mut self, _core: &mut Core) {}
+    /// What it knows of the segments in flight, where it keeps a list of them.
+    fn tally(&self) -> Option<Tally> {
+        None
+    }
     /// The connection opened, or orders changed the window: look again whether
     /// something may be sent; or they said what became of a recovery.
     fn on_request(&mut self, core: &Core, request: RecoveryRequest);
+}
+
+/// What a recovery knows of the segments in flight, as struct tcp_info of Linux has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The state: open, disorder, CWR, recovery or loss, from 0.
+    pub state: u8,
+    /// Segments that are SACKed, taken for lost, and sent again and not known to have arrived.
+    pub sacked: u64,
+    /// See [`Self::sacked`].
+    pub lost: u64,
+    /// See [`Self::sacked`].
+    pub resent: u64,
+    /// How far segments may be out of order, in segments, and whether some were.
+    pub reordering: u64,
+    /// See [`Self::reordering`].
+    pub reordering_seen: bool,
+    /// Segments known to have arrived, and those that DSACKs have reported.
+    pub delivered: u64,
+    /// See [`Self::delivered`].
+    pub dsacked: u64,
+    /// Least RTT in microseconds, once there is a sample.
+    pub min_rtt: Option<u64>,
 }
 
 /// What a kind of recovery is called, and what goes with it.
@@ -227,6 +254,13 @@ macro_rules! recoveries {
                 match self {
                     $(Self::$variant(r) => r.on_patience_over(core),)+
                     Self::$other(r) => r.on_patience_over(core),
+                }
+            }
+
+            pub(crate) fn tally(&self) -> Option<Tally> {
+                match self {
+                    $(Self::$variant(r) => r.tally(),)+
+                    Self::$other(r) => r.tally(),
                 }
             }
 

@@ -10,7 +10,7 @@ use midflight_units::{Duration, Instant, Seq};
 pub(crate) use self::core::{Core, Inside, RecoveryRequest, SlotKind};
 use crate::config::SenderConfig;
 use crate::event::{Log, SenderEvent, Wake};
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, Tally};
 use crate::segment::{Ack, Says, Segment};
 use crate::state::{State, Transition, Trigger};
 
@@ -341,6 +341,11 @@ impl Sender {
     /// Duplicate ACKs counted since the last advance.
     pub fn dupacks(&self) -> u32 {
         self.core.loss.dupacks()
+    }
+
+    /// What its recovery knows of the segments in flight, where it keeps a list of them.
+    pub fn tally(&self) -> Option<Tally> {
+        self.recovery.tally()
     }
 
     /// Whether the receiver advertises a zero window.

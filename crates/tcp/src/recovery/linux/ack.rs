@@ -9,7 +9,7 @@ use super::prr::Delivery;
 use super::rack::{micros, min_rtt_window, time};
 use super::{Ca, Linux, Probe};
 use crate::event::{Author, Log};
-use crate::segment::{Ack, SackBlock};
+use crate::segment::{Ack, SackBlock, Says};
 use crate::sender::Core;
 
 /// What an ACK has told: flags and samples of tcp_ack().
@@ -22,6 +22,8 @@ pub(super) struct News {
     pub(super) advanced: bool,
     /// It SACKs something that was not SACKed.
     pub(super) sacked: bool,
+    /// It says that a segment has met congestion (FLAG_ECE).
+    pub(super) congested: bool,
     /// A segment up to `high` that was never sent again has arrived.
     pub(super) original: bool,
     /// It tells of a duplicate that a retransmission has made, and that one is the probe.
@@ -67,6 +69,7 @@ impl Linux {
         let mut news = News {
             before,
             echo: ack.echo,
+            congested: ack.says == Says::Congested,
             ..News::default()
         };
         if ack.ack < before {
@@ -92,7 +95,8 @@ impl Linux {
         let prior = news.newest.map_or(0, |(_, _, delivered)| delivered);
         self.rack.adapt(prior, self.delivered);
         self.judge_probe(core, ack.ack, &news, log);
-        let is_dubious = !news.advanced || news.sacked || news.dsack || self.state != Ca::Open;
+        let is_news = news.sacked || news.dsack || news.congested;
+        let is_dubious = !news.advanced || is_news || self.state != Ca::Open;
         if is_dubious {
             let duplicates = u64::from(!news.advanced && !news.dsack);
             core.loss.set_dupacks(if news.advanced {

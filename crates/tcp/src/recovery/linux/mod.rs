@@ -35,7 +35,7 @@ use self::prr::Prr;
 use self::queue::Queue;
 use self::rack::{Rack, Wait};
 use self::send::{Sending, Usage};
-use super::{LossRecovery, RecoveryInfo, RecoveryPart};
+use super::{LossRecovery, RecoveryInfo, RecoveryPart, Tally};
 use crate::event::Log;
 use crate::segment::Ack;
 use crate::sender::{Core, Inside, RecoveryRequest, SlotKind};
@@ -190,10 +190,10 @@ impl Linux {
 impl RecoveryPart for Linux {
     const INFO: RecoveryInfo = RecoveryInfo {
         refuses_responses: Some(
-            "recovery linux tells losses by time (RACK) and does not count duplicates; choose another recovery",
+            "recovery linux tells losses by time (RACK) and does not count duplicates; the profiles rfc and ns2 do",
         ),
         refuses_detectors: Some(
-            "recovery linux has F-RTO, Eifel and DSACK undo of its own; choose another recovery",
+            "recovery linux has F-RTO, Eifel and DSACK undo of its own; the profiles rfc and ns2 do not",
         ),
         always_has_pipe: true,
         tells_idle_end: true,
@@ -270,6 +270,20 @@ impl LossRecovery for Linux {
             self.sending.lost = true;
             self.show(core);
         }
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        Some(Tally {
+            state: self.state as u8,
+            sacked: self.board.sacked_out,
+            lost: self.board.lost_out,
+            resent: self.board.retrans_out,
+            reordering: self.reordering(),
+            reordering_seen: self.reordering_seen,
+            delivered: self.delivered,
+            dsacked: self.dsacked,
+            min_rtt: self.min_rtt.get(),
+        })
     }
 
     fn on_request(&mut self, _core: &Core, request: RecoveryRequest) {

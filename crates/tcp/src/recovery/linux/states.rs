@@ -17,6 +17,9 @@ impl Linux {
         log: &mut impl Log,
     ) {
         let una = self.board.una;
+        if news.congested {
+            self.undo.ssthresh = None;
+        }
         if self.state == Ca::Open {
             self.undo.first_resent = None;
         } else if una >= self.high {
@@ -39,7 +42,7 @@ impl Linux {
                     return;
                 }
                 if self.try_undo_dsack(core, log) {
-                    self.try_to_open();
+                    self.try_to_open(core, false, log);
                 }
                 self.find_losses(core, news);
                 if self.state != Ca::Recovery {
@@ -76,10 +79,13 @@ impl Linux {
         }
         self.find_losses(core, news);
         if self.board.lost_out == 0 {
-            self.try_to_open();
+            self.try_to_open(core, news.congested, log);
             return false;
         }
         self.enter_recovery(core, log);
+        if news.congested {
+            self.undo.ssthresh = None;
+        }
         true
     }
 
@@ -364,12 +370,25 @@ impl Linux {
     }
 
     /// tcp_try_to_open().
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, core: &mut Core, congested: bool, log: &mut impl Log) {
         if !self.board.any_resent() {
             self.undo.first_resent = None;
         }
+        if congested {
+            self.enter_cwr(core, log);
+        }
         if self.state != Ca::Cwr {
             self.keep_open();
+        }
+    }
+
+    /// tcp_enter_cwr(): the receiver tells of congestion.
+    fn enter_cwr(&mut self, core: &mut Core, log: &mut impl Log) {
+        self.undo.ssthresh = None;
+        if self.state < Ca::Cwr {
+            self.undo.marker = None;
+            self.begin_reduction(core, Author::Recovery, log);
+            self.state = Ca::Cwr;
         }
     }
 

@@ -168,6 +168,13 @@ impl Core {
             .set_ssthresh_kept(window.ssthresh, Author::Controller, self.now, log);
     }
 
+    /// Tells it that a policy has ordered the window in use.
+    #[cold]
+    pub(super) fn tell_order(&mut self) {
+        let window = self.path.window.both();
+        self.path.congestion.on_window_order(window);
+    }
+
     /// Tells it that the timer has expired and the threshold is set.
     #[cold]
     pub(crate) fn tell_timeout(&mut self) {

@@ -52,7 +52,10 @@ impl Core {
                     log.record(self.now, SenderEvent::MinRto(min));
                 }
                 Order::RestartTimer => self.restart_timer(),
-                Order::SetCwnd(cwnd) if cwnd >= 1.0 => self.set_cwnd(cwnd, by, log),
+                Order::SetCwnd(cwnd) if cwnd >= 1.0 => {
+                    self.set_cwnd(cwnd, by, log);
+                    self.tell_order();
+                }
                 // NaN comes here too.
                 Order::SetCwnd(cwnd) => {
                     log.record(self.now, SenderEvent::WindowRefused { author, cwnd });

@@ -1,0 +1,446 @@
+//! The system calls that move data, and those that ask what is ready: `write` and its like, `read` and
+//! its like, `poll` and `epoll`. What Linux does is named by its functions.
+
+use midflight_units::Instant;
+
+use super::call::{argument, Reply, Returned};
+use super::runner::Runner;
+use super::script::Call;
+use super::sockets::{limit, Ready, Watch};
+use super::value::Value;
+use super::DrillError;
+
+/// Pieces of data that a packet holds which is sent without a copy (MAX_SKB_FRAGS).
+const MOST_PIECES: usize = 17;
+
+/// What has been seen of the connection, for those who watch it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    received: u64,
+    ended: bool,
+    established: bool,
+    over: bool,
+    read_shut: bool,
+}
+
+impl Runner<'_> {
+    /// The flags of a call, each of which must be one of these.
+    fn flags<'c>(
+        &self,
+        line: u32,
+        call: &'c Call,
+        index: usize,
+        known: &[&str],
+    ) -> Result<Vec<&'c str>, DrillError> {
+        let flags = argument(call, index).split('|');
+        let flags: Vec<_> = flags.filter(|f| !f.is_empty() && *f != "0").collect();
+        if let Some(flag) = flags.iter().find(|flag| !known.contains(flag)) {
+            let what = format!("{} with {flag}", call.name);
+            let why = format!("accepted flags are 0, {}", known.join(", "));
+            return self.refuse(line, what, &why);
+        }
+        Ok(flags)
+    }
+
+    /// The sizes of the pieces that a call reads or writes.
+    fn pieces(&self, line: u32, call: &Call) -> Result<Vec<u64>, DrillError> {
+        let vector = match call.name.as_str() {
+            "sendmsg" | "recvmsg" => {
+                let message = call.values.get(1).cloned().flatten();
+                message.and_then(|m| m.field("msg_iov").cloned())
+            }
+            "writev" | "readv" => call.values.get(1).cloned().flatten(),
+            _ => return Ok(vec![self.number(line, call, 2)?]),
+        };
+        let sizes = vector.as_ref().map(Value::items).unwrap_or_default();
+        let size = |piece: &Value| piece.at(1).and_then(Value::number);
+        let sizes: Option<Vec<_>> = sizes
+            .iter()
+            .map(|piece| size(piece).and_then(|n| u64::try_from(n).ok()))
+            .collect();
+        let Some(sizes) = sizes.filter(|sizes| !sizes.is_empty()) else {
+            let what = format!("\"{}\" as an argument of {}", argument(call, 1), call.name);
+            return self.refuse(
+                line,
+                what,
+                "expected pieces with their sizes: [{..., 1000}]",
+            );
+        };
+        Ok(sizes)
+    }
+
+    fn flags_at(call: &Call) -> usize {
+        match call.name.as_str() {
+            "sendmsg" | "recvmsg" => 2,
+            "send" | "sendto" | "recv" | "recvfrom" => 3,
+            _ => usize::MAX,
+        }
+    }
+
+    // ---- writing ----------------------------------------------------------------------
+
+    pub(super) fn write(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        let known = [
+            "MSG_NOSIGNAL",
+            "MSG_DONTWAIT",
+            "MSG_MORE",
+            "MSG_EOR",
+            "MSG_ZEROCOPY",
+        ];
+        let pieces = self.pieces(line, call)?;
+        let flags = self.flags(line, call, Self::flags_at(call), &known)?;
+        let has = |flag| flags.contains(&flag);
+        let is_connection = self.connection_of(line, call)?;
+        if let Some(error) = self.take_error() {
+            return Ok(Some(Err(error)));
+        }
+        let never = is_connection && !has("MSG_DONTWAIT");
+        let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
+            return Ok(Some(Err("EPIPE")));
+        };
+        let tcp = &connection.tcp;
+        if tcp.is_reset() || tcp.stream().is_closed() || self.sockets.write_shut {
+            return Ok(Some(Err("EPIPE")));
+        }
+        if !tcp.is_established() {
+            let waits = never && !self.sockets.non_blocking;
+            return Ok((!waits).then_some(Err("EAGAIN")));
+        }
+        let bytes: u64 = pieces.iter().sum();
+        let uncopied = has("MSG_ZEROCOPY") && self.sockets.set.zero_copy;
+        // Each piece is one of the packet, and is not copied into the room of another.
+        let packets: Vec<u64> = if uncopied {
+            pieces.chunks(MOST_PIECES).map(|c| c.iter().sum()).collect()
+        } else {
+            vec![bytes]
+        };
+        let corked = self.sockets.set.corked || has("MSG_MORE");
+        if !connection.write(&packets, corked, has("MSG_EOR")) {
+            let what = format!("{} of {bytes} bytes", call.name);
+            return self.refuse(line, what, "expected at most 100000 segments in all");
+        }
+        if uncopied {
+            let end = connection.tcp.stream().end();
+            self.sockets.uncopied.send(end);
+        }
+        Ok(Some(i64::try_from(bytes).map_err(|_| "EINVAL")))
+    }
+
+    // ---- reading ----------------------------------------------------------------------
+
+    pub(super) fn read(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        let known = ["MSG_DONTWAIT", "MSG_PEEK", "MSG_ERRQUEUE", "MSG_TRUNC"];
+        let wanted: u64 = self.pieces(line, call)?.iter().sum();
+        let flags = self.flags(line, call, Self::flags_at(call), &known)?;
+        let has = |flag| flags.contains(&flag);
+        let is_connection = self.connection_of(line, call)?;
+        if has("MSG_ERRQUEUE") {
+            return Ok(Some(self.read_note(call)));
+        }
+        let least = self.sockets.set.least_read.min(wanted.max(1));
+        let now = self.present();
+        let Some(connection) = self.connection.as_mut().filter(|_| is_connection) else {
+            return Ok(Some(Err("ENOTCONN")));
+        };
+        let (unread, ended) = (connection.tcp.unread(), connection.tcp.has_ended());
+        let is_over = connection.tcp.is_reset();
+        if unread >= least || unread > 0 && (ended || is_over || self.patience_over) {
+            let taken = unread.min(wanted);
+            if !has("MSG_PEEK") {
+                connection.read(now, taken);
+            }
+            self.tell_queue(call);
+            return Ok(Some(Ok(taken as i64)));
+        }
+        if ended || self.sockets.read_shut {
+            self.sockets.end_read |= ended;
+            return Ok(Some(Ok(0)));
+        }
+        if let Some(error) = self.take_error() {
+            return Ok(Some(Err(error)));
+        }
+        if is_over {
+            return Ok(Some(Ok(0)));
+        }
+        if self.patience_over || has("MSG_DONTWAIT") {
+            return Ok(Some(Err("EAGAIN")));
+        }
+        Ok(self.would_block())
+    }
+
+    /// What `recvmsg` tells of the bytes that are left, and of the end (tcp_inq_hint()).
+    fn tell_queue(&mut self, call: &Call) {
+        let Some(connection) = self.connection.as_ref() else {
+            return;
+        };
+        let told = self.sockets.set.tells_queue.then(|| {
+            let end = connection.tcp.has_ended() && !self.sockets.end_read;
+            connection.tcp.unread() + u64::from(end)
+        });
+        let message = call.values.get(1).cloned().flatten().unwrap_or_default();
+        let Some(stated) = message
+            .field("msg_control")
+            .filter(|_| call.name == "recvmsg")
+        else {
+            return;
+        };
+        let of_queue = |c: &&Value| {
+            let kind = c.field("cmsg_type").and_then(Value::names);
+            kind.is_some_and(|names| names.iter().any(|n| n == "TCP_CM_INQ"))
+        };
+        let stated = stated.items().iter().find(of_queue);
+        let stated = stated
+            .and_then(|c| c.field("cmsg_data"))
+            .and_then(Value::number);
+        if stated != told.map(|t| t as i64) {
+            let tell =
+                |n: Option<i64>| n.map_or("no TCP_CM_INQ".into(), |n| format!("TCP_CM_INQ {n}"));
+            self.differs = Some((tell(stated), tell(told.map(|t| t as i64))));
+        }
+    }
+
+    /// A note of the error queue: data that was sent without a copy is done with.
+    fn read_note(&mut self, call: &Call) -> Returned {
+        let Some((first, last)) = self.sockets.uncopied.take_note() else {
+            return Err("EAGAIN");
+        };
+        let message = call.values.get(1).cloned().flatten().unwrap_or_default();
+        let control = message.field("msg_control").map(Value::items);
+        let data = control.and_then(|c| c.first()?.field("cmsg_data"));
+        let number = |name| data.and_then(|d| d.field(name)).and_then(Value::number);
+        let stated = (number("ee_info"), number("ee_data"));
+        if data.is_none() || stated != (Some(first.into()), Some(last.into())) {
+            let expected = match stated {
+                (Some(first), Some(last)) => format!("the sends {first} to {last}"),
+                _ => "no note of a send".into(),
+            };
+            self.differs = Some((
+                expected,
+                format!("the sends {first} to {last} are done with"),
+            ));
+        }
+        Ok(0)
+    }
+
+    // ---- what is ready ------------------------------------------------------------------
+
+    /// tcp_poll().
+    fn ready(&self, fd: i64) -> Ready {
+        let connected = self.sockets.connected == Some(fd);
+        let Some(connection) = self.connection.as_ref() else {
+            return Ready::default();
+        };
+        let tcp = &connection.tcp;
+        if !connected {
+            let waits = self.sockets.listens && self.sockets.connected.is_none();
+            let is_there = waits && tcp.is_established();
+            return if is_there {
+                Ready::IN
+            } else {
+                Ready::default()
+            };
+        }
+        let mut ready = Ready::default();
+        let read_shut = tcp.has_ended() || self.sockets.read_shut || tcp.is_reset();
+        let write_shut = self.sockets.write_shut || tcp.is_reset();
+        if read_shut && write_shut {
+            ready = ready.and(Ready::HANG_UP);
+        }
+        if read_shut {
+            ready = ready.and(Ready::IN).and(Ready::READ_HANG_UP);
+        }
+        if tcp.is_established() {
+            if tcp.unread() >= self.sockets.set.least_read {
+                ready = ready.and(Ready::IN);
+            }
+            ready = ready.and(Ready::OUT);
+        }
+        if self.has_error() || self.sockets.uncopied.has_notes() {
+            ready = ready.and(Ready::ERROR);
+        }
+        ready
+    }
+
+    /// Wakes those who watch what has changed since the last time.
+    pub(super) fn wake(&mut self) {
+        let Some(connection) = self.connection.as_ref() else {
+            return;
+        };
+        let tcp = &connection.tcp;
+        let una = tcp.stream().byte_of(tcp.sender().view().snd_una);
+        let seen = Seen {
+            received: tcp.received(),
+            ended: tcp.has_ended(),
+            established: tcp.is_established(),
+            over: tcp.is_reset(),
+            read_shut: self.sockets.read_shut,
+        };
+        let before = std::mem::replace(&mut self.seen, seen);
+        let mut news = Ready::default();
+        if self.sockets.uncopied.acknowledged(una) {
+            news = news.and(Ready::ERROR);
+        }
+        if seen.received > before.received {
+            news = news.and(Ready::IN);
+        }
+        if seen.ended != before.ended || seen.read_shut != before.read_shut {
+            news = news
+                .and(Ready::IN)
+                .and(Ready::READ_HANG_UP)
+                .and(Ready::HANG_UP);
+        }
+        if seen.established != before.established {
+            news = news.and(Ready::IN).and(Ready::OUT);
+        }
+        if seen.over != before.over {
+            let all = Ready::IN.and(Ready::OUT).and(Ready::ERROR);
+            news = news.and(all).and(Ready::HANG_UP);
+        }
+        if !news.is_none() {
+            for watch in self.sockets.epolls.values_mut().flatten() {
+                watch.wake(news);
+            }
+        }
+    }
+
+    /// What a script says is ready, as bits; none where it does not say.
+    fn stated(
+        &self,
+        line: u32,
+        call: &Call,
+        value: Option<&Value>,
+    ) -> Result<Option<(Ready, bool, bool)>, DrillError> {
+        let Some(names) = value.and_then(Value::names) else {
+            return Ok(None);
+        };
+        let Some(ready) = Ready::named(names) else {
+            let what = format!("{} with {}", call.name, names.join("|"));
+            return self.refuse(line, what, "expected POLLIN, POLLOUT, EPOLLET and the like");
+        };
+        Ok(Some(ready))
+    }
+
+    /// `poll([{fd=3, events=POLLIN, revents=POLLIN}], 1, 100) = 1`.
+    pub(super) fn poll(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        let list = call.values.first().cloned().flatten().unwrap_or_default();
+        let mut count = 0;
+        let mut differs = None;
+        for entry in list.items() {
+            let fd = entry.field("fd").and_then(Value::number).unwrap_or(-1);
+            let asked = self.stated(line, call, entry.field("events"))?;
+            let stated = self.stated(line, call, entry.field("revents"))?;
+            let ready = self.ready(fd).of(asked.unwrap_or_default().0);
+            count += i64::from(!ready.is_none());
+            if let Some((stated, ..)) = stated.filter(|s| s.0 .0 != ready.0) {
+                differs = Some((
+                    format!("revents={}", stated.told()),
+                    format!("revents={}", ready.told()),
+                ));
+            }
+        }
+        let waits = argument(call, 2) != "0" && !self.patience_over;
+        if count == 0 && waits {
+            return Ok(None);
+        }
+        self.differs = differs;
+        Ok(Some(Ok(count)))
+    }
+
+    pub(super) fn epoll_create(&mut self, call: &Call) -> i64 {
+        let fd = call.result.filter(|&fd| fd >= 0).unwrap_or(5);
+        self.sockets.epolls.insert(fd, Vec::new());
+        fd
+    }
+
+    /// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLOUT|EPOLLET, fd=4}) = 0`.
+    pub(super) fn epoll_control(&mut self, line: u32, call: &Call) -> Result<Returned, DrillError> {
+        let (set, fd) = (
+            self.number(line, call, 0)? as i64,
+            self.number(line, call, 2)? as i64,
+        );
+        let event = call.values.get(3).cloned().flatten().unwrap_or_default();
+        let asked = self.stated(line, call, event.field("events"))?;
+        let ready = self.ready(fd);
+        let Some(watched) = self.sockets.epolls.get_mut(&set) else {
+            return Ok(Err("EBADF"));
+        };
+        let at = watched.iter().position(|watch| watch.fd == fd);
+        let (asked, edges, once) = asked.unwrap_or_default();
+        let watch = Watch {
+            fd,
+            asked,
+            edges,
+            once,
+            woken: !ready.of(asked).is_none(),
+            spent: false,
+        };
+        match (argument(call, 1), at) {
+            ("EPOLL_CTL_ADD", None) => watched.push(watch),
+            ("EPOLL_CTL_MOD", Some(at)) => watched[at] = watch,
+            ("EPOLL_CTL_DEL", Some(at)) => {
+                watched.remove(at);
+            }
+            ("EPOLL_CTL_ADD", Some(_)) => return Ok(Err("EEXIST")),
+            ("EPOLL_CTL_MOD" | "EPOLL_CTL_DEL", None) => return Ok(Err("ENOENT")),
+            (command, _) => {
+                let what = format!("epoll_ctl with {command}");
+                return self.refuse(
+                    line,
+                    what,
+                    "expected EPOLL_CTL_ADD, EPOLL_CTL_MOD or EPOLL_CTL_DEL",
+                );
+            }
+        }
+        Ok(Ok(0))
+    }
+
+    /// `epoll_wait(5, {events=EPOLLOUT, fd=4}, 1, 0) = 1`.
+    pub(super) fn epoll_wait(&mut self, line: u32, call: &Call) -> Result<Reply, DrillError> {
+        let set = self.number(line, call, 0)? as i64;
+        let event = call.values.get(1).cloned().flatten().unwrap_or_default();
+        let event = event.items().first().cloned().unwrap_or(event);
+        let stated = self.stated(line, call, event.field("events"))?;
+        let Some(watched) = self.sockets.epolls.get(&set) else {
+            return Ok(Some(Err("EBADF")));
+        };
+        let ready: Vec<_> = watched.iter().map(|watch| self.ready(watch.fd)).collect();
+        let mut told = Vec::new();
+        for (watch, ready) in self
+            .sockets
+            .epolls
+            .entry(set)
+            .or_default()
+            .iter_mut()
+            .zip(ready)
+        {
+            told.push(watch.tell(ready));
+        }
+        told.retain(|ready| !ready.is_none());
+        let waits = argument(call, 3) != "0" && !self.patience_over;
+        if told.is_empty() && waits {
+            return Ok(None);
+        }
+        if let (Some((stated, ..)), Some(told)) = (stated, told.first()) {
+            if stated != *told {
+                self.differs = Some((
+                    format!("events={}", stated.told()),
+                    format!("events={}", told.told()),
+                ));
+            }
+        }
+        Ok(Some(Ok(told.len() as i64)))
+    }
+
+    /// Until when the call waits by itself.
+    pub(super) fn patience(&self, call: &Call, now: Instant) -> Option<Instant> {
+        let number = |at: usize| call.values.get(at).cloned().flatten()?.number();
+        match call.name.as_str() {
+            "poll" => limit(now, number(2)?),
+            "epoll_wait" => limit(now, number(3)?),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
+                self.sockets.set.receive_timeout.map(|wait| now + wait)
+            }
+            _ => None,
+        }
+    }
+}

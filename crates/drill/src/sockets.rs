@@ -1,0 +1,275 @@
+//! What an application has besides the connection: its sockets, what it has set on them, the notes of
+//! sends without a copy, and its sets of watched sockets. What Linux does is named by its functions.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use midflight_units::{Duration, Instant};
+
+/// What the application has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sockets {
+    /// The socket that listens, or that is to connect.
+    pub(super) listening: Option<i64>,
+    pub(super) connected: Option<i64>,
+    pub(super) listens: bool,
+    pub(super) non_blocking: bool,
+    /// What the listener was set to, which its connections inherit, and the connection.
+    pub(super) set: Settings,
+    /// Values that were set and have no effect, by option.
+    pub(super) kept: BTreeMap<String, i64>,
+    pub(super) epolls: BTreeMap<i64, Vec<Watch>>,
+    pub(super) uncopied: Uncopied,
+    /// The application reads no more, writes no more.
+    pub(super) read_shut: bool,
+    pub(super) write_shut: bool,
+    /// A call has told how the connection ended before its time.
+    pub(super) failed: bool,
+    /// A call has said that the connection is there.
+    pub(super) told_connected: bool,
+    /// The end of the other side's data has been read.
+    pub(super) end_read: bool,
+}
+
+/// What is set on a socket.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a socket option of its own"
+)]
+pub(super) struct Settings {
+    pub(super) nagle: bool,
+    pub(super) corked: bool,
+    /// `SO_ZEROCOPY`, `TCP_INQ`.
+    pub(super) zero_copy: bool,
+    pub(super) tells_queue: bool,
+    pub(super) user_timeout: Option<Duration>,
+    pub(super) receive_timeout: Option<Duration>,
+    pub(super) least_read: u64,
+    /// `SO_LINGER` with no time: a close resets.
+    pub(super) resets: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            nagle: true,
+            corked: false,
+            zero_copy: false,
+            tells_queue: false,
+            user_timeout: None,
+            receive_timeout: None,
+            least_read: 1,
+            resets: false,
+        }
+    }
+}
+
+/// Sends without a copy (`MSG_ZEROCOPY`): each has a number, and a note says when the kernel has done
+/// with its data. Notes in a row are one (`skb_zerocopy_notify_extend()`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uncopied {
+    next: u32,
+    /// Numbers, and one past the last byte.
+    under_way: VecDeque<(u32, u64)>,
+    /// First and last number of each note.
+    notes: VecDeque<(u32, u32)>,
+}
+
+impl Uncopied {
+    pub(super) fn send(&mut self, end: u64) {
+        self.under_way.push_back((self.next, end));
+        self.next += 1;
+    }
+
+    /// Everything before this byte is acknowledged; whether there is a new note.
+    pub(super) fn acknowledged(&mut self, before: u64) -> bool {
+        let mut is_new = false;
+        while let Some(&(number, _)) = self.under_way.front().filter(|(_, end)| *end <= before) {
+            self.under_way.pop_front();
+            is_new = true;
+            match self.notes.back_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => self.notes.push_back((number, number)),
+            }
+        }
+        is_new
+    }
+
+    pub(super) fn has_notes(&self) -> bool {
+        !self.notes.is_empty()
+    }
+
+    pub(super) fn take_note(&mut self) -> Option<(u32, u32)> {
+        self.notes.pop_front()
+    }
+}
+
+/// What is ready at a socket, as bits (`tcp_poll()`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ready(pub(super) u32);
+
+/// The names of what can be ready, for `poll` and for `epoll`, and their bits; two names of the same are one.
+const READY: [(&str, &str, u32); 9] = [
+    ("POLLIN", "EPOLLIN", 0x1),
+    ("POLLPRI", "EPOLLPRI", 0x2),
+    ("POLLOUT", "EPOLLOUT", 0x4),
+    ("POLLERR", "EPOLLERR", 0x8),
+    ("POLLHUP", "EPOLLHUP", 0x10),
+    ("POLLNVAL", "", 0x20),
+    ("POLLRDNORM", "EPOLLRDNORM", 0x1),
+    ("POLLWRNORM", "EPOLLWRNORM", 0x4),
+    ("POLLRDHUP", "EPOLLRDHUP", 0x2000),
+];
+
+impl Ready {
+    pub(super) const IN: Self = Self(0x1);
+    pub(super) const OUT: Self = Self(0x4);
+    pub(super) const ERROR: Self = Self(0x8);
+    pub(super) const HANG_UP: Self = Self(0x10);
+    pub(super) const READ_HANG_UP: Self = Self(0x2000);
+    const ALWAYS: Self = Self(0x18);
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What of it is asked for: errors always are.
+    pub(super) fn of(self, asked: Self) -> Self {
+        Self(self.0 & (asked.0 | Self::ALWAYS.0))
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The bits of these names, and whether the watch is by edges, and once only; none for another name.
+    pub(super) fn named(names: &[String]) -> Option<(Self, bool, bool)> {
+        let (mut bits, mut edges, mut once) = (0, false, false);
+        for name in names {
+            match name.as_str() {
+                "EPOLLET" => edges = true,
+                "EPOLLONESHOT" => once = true,
+                "EPOLLEXCLUSIVE" | "EPOLLWAKEUP" => {}
+                name => {
+                    let known = READY
+                        .iter()
+                        .find(|(poll, epoll, _)| name == *poll || name == *epoll);
+                    bits |= known?.2;
+                }
+            }
+        }
+        Some((Self(bits), edges, once))
+    }
+
+    /// As a script writes it.
+    pub(super) fn told(self) -> String {
+        let is_first = |name: &str| !name.ends_with("NORM");
+        let of_it = READY
+            .iter()
+            .filter(|(name, _, bit)| self.0 & bit != 0 && is_first(name));
+        let names: Vec<_> = of_it.map(|(poll, _, _)| *poll).collect();
+        if names.is_empty() {
+            "0".into()
+        } else {
+            names.join("|")
+        }
+    }
+}
+
+/// A socket in a set of `epoll`.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    pub(super) fd: i64,
+    pub(super) asked: Ready,
+    pub(super) edges: bool,
+    pub(super) once: bool,
+    /// Something has happened since the set last told of it (`ep_poll_callback()`).
+    pub(super) woken: bool,
+    /// It has told once, and is to be armed again.
+    pub(super) spent: bool,
+}
+
+impl Watch {
+    /// Something happens at the socket.
+    pub(super) fn wake(&mut self, by: Ready) {
+        self.woken |= !self.spent && !by.of(self.asked).is_none();
+    }
+
+    /// What it tells of now (`ep_send_events()`).
+    pub(super) fn tell(&mut self, ready: Ready) -> Ready {
+        if !self.woken || self.spent {
+            return Ready::default();
+        }
+        let told = ready.of(self.asked);
+        // One by levels is looked at again next time.
+        self.woken = !told.is_none() && !self.edges && !self.once;
+        self.spent |= self.once && !told.is_none();
+        told
+    }
+}
+
+/// Until when a call waits that has a time limit of its own.
+pub(super) fn limit(now: Instant, milliseconds: i64) -> Option<Instant> {
+    let wait = u64::try_from(milliseconds).ok()?;
+    Some(now + Duration::from_millis(wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_in_a_row_are_one() {
+        let mut sends = Uncopied::default();
+        for end in [101, 201, 301] {
+            sends.send(end);
+        }
+        assert!(!sends.acknowledged(100) && !sends.has_notes());
+        assert!(sends.acknowledged(250));
+        assert_eq!(sends.take_note(), Some((0, 1)));
+        assert!(sends.acknowledged(301));
+        assert_eq!((sends.take_note(), sends.take_note()), (Some((2, 2)), None));
+    }
+
+    #[test]
+    fn a_watch_tells_by_levels_by_edges_and_once() {
+        let names = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|n| (*n).to_string()).collect();
+            Ready::named(&names)
+        };
+        assert_eq!(
+            names(&["POLLIN", "EPOLLRDNORM"]).map(|(r, ..)| r),
+            Some(Ready::IN)
+        );
+        assert_eq!(names(&["POLLFOO"]), None);
+        let watch = |extra: &[&str]| {
+            let mut all = vec!["EPOLLOUT"];
+            all.extend(extra);
+            let (asked, edges, once) = names(&all).unwrap_or_default();
+            let mut watch = Watch {
+                fd: 4,
+                asked,
+                edges,
+                once,
+                woken: false,
+                spent: false,
+            };
+            watch.wake(Ready::OUT);
+            watch
+        };
+        let both = Ready::OUT.and(Ready::ERROR);
+        let mut by_level = watch(&[]);
+        assert_eq!(by_level.tell(both).told(), "POLLOUT|POLLERR");
+        assert_eq!(by_level.tell(both).told(), "POLLOUT|POLLERR");
+        assert_eq!(by_level.tell(Ready::IN).told(), "0");
+        let mut by_edge = watch(&["EPOLLET"]);
+        assert!(!by_edge.tell(both).is_none());
+        assert!(by_edge.tell(both).is_none());
+        by_edge.wake(Ready::ERROR);
+        assert!(!by_edge.tell(both).is_none());
+        let mut once = watch(&["EPOLLET", "EPOLLONESHOT"]);
+        assert!(!once.tell(both).is_none());
+        once.wake(Ready::ERROR);
+        assert!(once.tell(both).is_none());
+    }
+}

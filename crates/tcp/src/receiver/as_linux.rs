@@ -1,0 +1,212 @@
+//! What a receiver does with segments as that of Linux: tcp_rcv_established(), tcp_validate_incoming(),
+//! tcp_data_queue(). When it acknowledges, and with which window, is in `linux.rs`.
+
+use midflight_units::Instant;
+
+use super::linux::{Data, Held, Place, Syn};
+use super::{block, Receiver};
+use crate::segment::{
+    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
+    SYN_OPTIONS,
+};
+
+/// Bytes that the padding and head of the SACK option take.
+const SACK_HEAD: u8 = 4;
+
+impl Receiver {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_segment_of_linux(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        let says = segment.option.and_then(|option| {
+            let report = self.measurement.on_segment(now, &segment);
+            match option {
+                SegmentOption::Request(request) => request.response().map(Says::Approved),
+                _ => report.map(Says::from),
+            }
+        });
+        let mut ack = self.take_as_linux(now, &segment);
+        if let (Some(says), false) = (says, self.closed) {
+            // What a measurement has told is not delayed.
+            let told = ack.get_or_insert_with(|| self.acknowledge_as_linux());
+            told.says = says;
+        }
+        ack
+    }
+
+    /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
+    pub(super) fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        let block = block(segment);
+        let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
+        let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
+        let (next, recent) = (self.next, self.ts_recent);
+        let linux = self.linux.as_deref_mut()?;
+        linux.at = now;
+        let acks = &mut linux.acks;
+        acks.refresh(now);
+        if segment.seq == 0 && segment.has_data() {
+            let syn = acks.on_syn(now);
+            if syn == Syn::First {
+                self.on_empty(0, segment.sent);
+            }
+            self.next = self.next.max(1);
+            self.highest = self.highest.max(1);
+            self.last_cause = segment.sent;
+            return (syn != Syn::Ignored).then(|| self.acknowledge_as_linux());
+        }
+        acks.establish(now);
+        if !segment.has_data() {
+            self.on_empty(segment.seq, segment.sent);
+            let acks = &mut self.linux.as_deref_mut()?.acks;
+            let is_answered =
+                segment.content == Content::WindowProbe || acks.answers_old(now, segment.seq);
+            self.last_cause = segment.sent;
+            return is_answered.then(|| self.acknowledge_as_linux());
+        }
+        let is_stale = self.config.timestamps && acks.is_stale(segment.sent, recent);
+        let is_old = block.right < acks.acked() || next == 0;
+        self.last_cause = segment.sent;
+        if is_stale || is_old {
+            acks.refuse(block, next);
+            return Some(self.acknowledge_as_linux());
+        }
+        self.on_empty(block.left, segment.sent);
+        let data = Data {
+            block,
+            len,
+            push: segment.push,
+            echo_ms: segment.echo_ms,
+        };
+        let (first, second, is_new) = self.take_data_as_linux(now, &data)?;
+        let held = self.held();
+        let reads = is_new && self.linux.as_deref_mut()?.acks.read(now, held);
+        let third = reads.then(|| self.acknowledge_as_linux());
+        self.hand_out(first.into_iter().chain(second).chain(third))
+    }
+
+    /// The first of these ACKs; the others leave right after it.
+    pub(super) fn hand_out(&mut self, mut acks: impl Iterator<Item = Ack>) -> Option<Ack> {
+        let first = acks.next();
+        self.linux.as_deref_mut()?.more.extend(acks);
+        first
+    }
+
+    /// tcp_data_queue(): the ACKs that leave before and after the data are taken in, and whether they are
+    /// in order.
+    pub(super) fn take_data_as_linux(
+        &mut self,
+        now: Instant,
+        data: &Data,
+    ) -> Option<(Option<Ack>, Option<Ack>, bool)> {
+        let (block, next) = (data.block, self.next);
+        let again = self.has_all(block);
+        let place = if block.right <= next {
+            Place::Old
+        } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
+            Place::Beyond
+        } else if block.left > next {
+            let flushed = self.linux.as_deref_mut()?.acks.flushes(block);
+            Place::Above { again, flushed }
+        } else {
+            Place::InOrder { ends_gaps: false }
+        };
+        let flushes = matches!(place, Place::Above { flushed: true, .. });
+        let first = flushes.then(|| self.acknowledge_as_linux());
+        let had_gaps = !self.above.is_empty();
+        if !matches!(place, Place::Old | Place::Beyond) {
+            self.insert(block);
+        }
+        let place = match place {
+            Place::InOrder { .. } => {
+                let ends_gaps = had_gaps && self.above.is_empty();
+                Place::InOrder { ends_gaps }
+            }
+            place => place,
+        };
+        let held = self.held();
+        let acks = &mut self.linux.as_deref_mut()?.acks;
+        let is_due = acks.take(now, data, place, held);
+        let second = is_due.then(|| self.acknowledge_as_linux());
+        Some((first, second, matches!(place, Place::InOrder { .. })))
+    }
+
+    /// The SYN, or data of which nothing need be new, where sequence numbers count bytes.
+    #[cold]
+    pub(super) fn on_block_of_linux(
+        &mut self,
+        now: Instant,
+        block: SackBlock,
+        sent: Instant,
+        (push, at_once): (bool, bool),
+    ) -> Option<Ack> {
+        let linux = self.linux.as_deref_mut()?;
+        linux.at = now;
+        linux.acks.refresh(now);
+        self.on_empty(block.left, sent);
+        self.last_cause = sent;
+        if block.left == 0 {
+            self.next = self.next.max(1);
+            self.highest = self.highest.max(1);
+            self.linux.as_deref_mut()?.acks.on_syn(now);
+            return Some(self.acknowledge_as_linux());
+        }
+        self.linux.as_deref_mut()?.acks.establish(now);
+        let data = Data {
+            block,
+            len: block.right - block.left,
+            push,
+            echo_ms: 0,
+        };
+        let (first, second, _) = self.take_data_as_linux(now, &data)?;
+        let second = second.or_else(|| at_once.then(|| self.acknowledge_as_linux()));
+        self.hand_out(first.into_iter().chain(second))
+    }
+
+    pub(super) fn held(&self) -> Held {
+        Held {
+            next: self.next,
+            has_gaps: !self.above.is_empty(),
+        }
+    }
+
+    pub(super) fn acknowledge_as_linux(&mut self) -> Ack {
+        let held = self.held();
+        let most = usize::from(self.config.sack_blocks);
+        let mut sack = SackBlocks::default();
+        let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
+        if let Some(linux) = self.linux.as_deref_mut() {
+            let is_syn = !linux.acks.is_established();
+            linux.acks.fill(&mut sack, self.next, most);
+            window = linux.acks.sent(held);
+            stamp_ms = linux.acks.stamp();
+            extra_bytes = match (is_syn, sack.is_empty()) {
+                (true, _) => SYN_OPTIONS,
+                (false, true) => 0,
+                (false, false) => SACK_HEAD,
+            };
+        }
+        self.last_ack_sent = self.next;
+        let says = match window {
+            None => Says::ZeroWindow,
+            Some(_) => self.window_says(),
+        };
+        Ack {
+            ack: self.next,
+            sack,
+            echo: self.config.timestamps.then_some(self.ts_recent),
+            cause_sent: self.last_cause,
+            says,
+            window,
+            stamp_ms,
+            extra_bytes,
+        }
+    }
+
+    pub(super) fn on_timer_of_linux(&mut self, now: Instant) -> Option<Ack> {
+        let linux = self.linux.as_deref_mut()?;
+        if let Some(ack) = linux.more.pop_front() {
+            return Some(ack);
+        }
+        let is_due = linux.acks.on_timer(now);
+        is_due.then(|| self.acknowledge_as_linux())
+    }
+}
