@@ -249,6 +249,12 @@ class Sweep:
         sweep.check()
         return sweep
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the axes."""
+        from midflight.notebook import sweep_html
+
+        return sweep_html(self)
+
     @property
     def cells(self) -> int:
         """How many combinations there are."""
@@ -374,7 +380,7 @@ class Sweep:
             bare.pop(key, None)
         # What a preset is may change with the program.
         presets = _core.link_presets()
-        stacks = [*self.kernel(), *self.quic_stacks()]
+        stacks = [*self.kernel(), *self.quic_stacks(), *self.traces()]
         same = json.dumps([MODEL_VERSION, COLUMNS, presets, bare, sources(self.policies), *stacks])
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
@@ -383,6 +389,16 @@ class Sweep:
             for cell in cells:
                 address.update(repr((cell, self.values(cell))).encode())
             yield Shard(number, cells, address.hexdigest())
+
+    def traces(self) -> list[str]:
+        """Return what stands for the content of the recordings that axes name."""
+        found = []
+        stride = self.cells
+        for key, values in self.axes.items():
+            stride //= len(values)
+            if key.endswith((".trace", ".trace.file", ".trace.up", ".trace.delay")):
+                found += [self.plan(place * stride).address for place in range(len(values))]
+        return found
 
     def quic_stacks(self) -> list[str]:
         """Return the versions of the QUIC stacks that some cells run."""

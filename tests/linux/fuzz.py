@@ -52,7 +52,7 @@ class Case:
     def cell(self) -> Cell:
         """What `verify.py` compares; raises `ValueError` for no scenario."""
         plan = _core.Plan(self.text, name="case.toml")
-        return Cell("fuzz", "case", plan)
+        return Cell("fuzz", "case", plan, "case.toml", ())
 
 
 # ---- what there is ---------------------------------------------------------------------------

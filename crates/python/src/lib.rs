@@ -4,8 +4,10 @@ mod drill;
 mod errors;
 mod estimation;
 mod events;
+mod files;
 mod long_flow;
 mod policy;
+mod recording;
 mod roaming;
 mod scenario;
 mod setup;
@@ -687,6 +689,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::read_recording, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;

@@ -178,6 +178,7 @@ impl Handoff {
             loss: None,
             reordering: None,
             cross: None,
+            schedule: None,
         };
         let access = [("old", &self.old), ("new", &self.new)].map(|(name, link)| Access {
             name: name.into(),
