@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::{Explained, KeptEvents, SenderThen, TraceRow};
+use midflight_study::{Explained, Keep, KeptEvents, SenderThen, Stall, TraceRow};
 use midflight_tcp::Author;
 use midflight_units::Instant;
 use pyo3::exceptions::PyIndexError;
@@ -295,6 +295,23 @@ impl Events {
         self.failures.raise()?;
         sender_entry(py, &then.map_err(refuse)?)
     }
+}
+
+/// Which events are kept: those around an instant, those of a name, or all.
+pub(crate) fn keep(at_ns: Option<u64>, before: usize, after: usize, name: Option<&str>) -> Keep {
+    match (at_ns.map(Instant::from_nanos), name) {
+        (Some(at), _) => Keep::Around { at, before, after },
+        (None, Some(name)) => Keep::Named(name.into()),
+        (None, None) => Keep::All,
+    }
+}
+
+pub(crate) fn stall_entry(py: Python<'_>, stall: Stall) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("from_ns", stall.from.as_nanos())?;
+    entry.set_item("until_ns", stall.until.as_nanos())?;
+    entry.set_item("digest", stall.digest)?;
+    Ok(entry)
 }
 
 /// A sender at an instant, for Python.
