@@ -173,6 +173,8 @@ def kind(types: dict[str, Any], one: dict[str, Any]) -> str:
         name = one["$ref"].rpartition("/")[2]
         if name == "Names":
             return "a name, or a list"
+        if name == "Trace":
+            return "a path, or [a table](traces.md)"
         if "oneOf" in types[name]:
             return " or ".join(f'`"{each["const"]}"`' for each in types[name]["oneOf"])
         if name in TABLES:

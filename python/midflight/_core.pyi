@@ -879,6 +879,8 @@ class Setup:
         happens before, and all but the events of these names. The run ends at `until_ns`, if that
         is before its own end.
         """
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the flows, and throughput and queue over time."""
     def samples(
         self, *, every_ns: int | None = None, until_ns: int | None = None
     ) -> tuple[Table, Table]:
@@ -949,6 +951,13 @@ class Setup:
 
         Windows are in segments, times in nanoseconds.
         """
+    def stack_log(self, *, flow: str | None = None) -> bytes | None:
+        """Return the qlog that a flow's QUIC stack writes at the end that sends the data.
+
+        None for a flow without one. It is text in the stack's own version of the format (of quinn
+        qlog 0.3, JSON text sequences), with times from the start of the run. `flow` is as for
+        `trace`.
+        """
     def capture(
         self, *, flow: str | None = None, until_ns: int | None = None, snaplen: int = 128
     ) -> dict[str, bytes]:
@@ -968,6 +977,7 @@ class Plan:
 
     `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
     by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+    Paths of traces go from the folder of `name`, of JSON from the working directory.
     `policies` are policies of one's own by the names that schemes may have. Raises
     `MidflightError` for what is not accepted, here and where a policy fails.
     """
@@ -1120,8 +1130,51 @@ class Preset(TypedDict):
     up_bps: int
     delay_ns: int
 
+def in_column_unit(text: str) -> tuple[str, float] | None:
+    """Return a value of a scenario as the unit and the number that a column of numbers has.
+
+    Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
+    what is no single quantity with a unit.
+    """
+
 def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
+
+@type_check_only
+class RecordedWay(TypedDict):
+    """One direction of a recording, an entry of `read_recording`."""
+
+    rate_bps: tuple[list[int], list[float]]
+    delay_s: tuple[list[int], list[float]]
+    loss: tuple[list[int], list[float]]
+    opportunities_ns: list[int]
+
+@type_check_only
+class Recording(TypedDict):
+    """A recording of a path; see `read_recording`."""
+
+    format: str
+    span_ns: int
+    down: RecordedWay
+    up: RecordedWay
+    handovers: list[tuple[int, str]]
+    outages: list[tuple[int, int]]
+    drops: bool
+    remarks: list[str]
+
+def read_recording(
+    file: str, *, format: str | None = None, columns: Mapping[str, str] | None = None
+) -> Recording:
+    """Read a recording of a path, as a link's `trace` in a scenario does.
+
+    `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
+    default what the first lines look like; `columns` are those of `trace` in a scenario. The result
+    has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an instant in nanoseconds and
+    what changed, `outages` as pairs of instants, `drops`, whether an outage takes packets by the
+    format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
+    of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
+    1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
+    """
 
 @final
 class SenderView:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import LongFlow, Roaming, Setup, Table
 
@@ -20,19 +22,27 @@ __all__ = [
 
 def _setup(until_ns: int | None, keywords: dict[str, Any]) -> tuple[Setup, str]:
     """Return the run of a handoff, and the name of the flow of a number."""
-    from midflight import MidflightError, _core
+    from midflight import _core
 
     flow = keywords.pop("flow", 0)
     if until_ns is not None:
         keywords["end_ns"] = until_ns
     elif keywords.get("at_ns") is None:
-        raise MidflightError("a run without a handoff needs an end: give at_ns or until_ns")
+        raise refusal(
+            "a run without a handoff needs an end: give at_ns or until_ns",
+            name="until_ns",
+            accepted="at_ns or until_ns",
+        )
     setup = _core.Setup.handoff(**keywords)
     names = [one["name"] for one in setup.flows]
     if not 0 <= flow < len(names):
-        raise MidflightError(
-            f"the flow to trace {flow} is out of range; 0 to {len(names) - 1} is accepted, the "
-            "numbers of the flows of the run"
+        accepted = f"0 to {len(names) - 1}"
+        raise refusal(
+            f"the flow to trace {flow} is out of range; expected {accepted}, the numbers of the "
+            "flows of the run",
+            name="flow",
+            value=flow,
+            accepted=accepted,
         )
     return setup, names[flow]
 

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import HandoffNotice, Order, SenderView
 
@@ -115,9 +117,12 @@ def sources(policies: Policies | None) -> dict[str, str]:
     def of(name: str, policy: Any) -> str:
         called = getattr(policy, "__qualname__", "")
         if not inspect.isclass(policy) or "<locals>" in called:
-            raise MidflightError(
+            raise refusal(
                 f'what the policy "{name}" is cannot be written down with results; expected a '
-                "class at the top of a module"
+                "class at the top of a module",
+                name=name,
+                value=policy,
+                accepted="a class at the top of a module",
             )
         methods = [one for one in vars(policy).values() if inspect.isfunction(one)]
         file = Path(methods[0].__code__.co_filename) if methods else Path()

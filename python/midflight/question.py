@@ -82,14 +82,15 @@ class Question:
     @classmethod
     def of(cls, values: Any, policies: Policies | None = None) -> Self:
         """Return the question of `values()`; raises `MidflightError` for anything else."""
-        from midflight import MidflightError
-
         found = values if isinstance(values, Mapping) else {}
         name, keywords, schemes = (found.get(key) for key in ("name", "keywords", "schemes"))
         if name not in QUESTIONS or not isinstance(keywords, Mapping) or not schemes:
-            raise MidflightError(
+            raise refusal(
                 f"the question is not one: it needs a name ({', '.join(QUESTIONS)}), keywords and "
-                "schemes"
+                "schemes",
+                name="question",
+                value=values,
+                accepted="a name, keywords and schemes",
             )
         return cls(name, keywords, tuple(schemes), policies)
 

@@ -88,6 +88,7 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
             settings=scenario.get("set", {}),
             results=headed(summary.flow_cells()),
             phases=headed(summary.phase_cells() or []),
+            over_time=over_time(outcome, moving),
             figures=list(figures(outcome, moving[:MOST_FIGURES])),
             left_out=moving[MOST_FIGURES:],
             manifest={key: value for key, value in manifest.items() if key != "scenario"},
@@ -100,6 +101,20 @@ def report_html(outcome: Outcome, *, command: str = "") -> str:
 def headed(cells: Cells) -> Cells:
     """Results with the heads of their columns in full."""
     return [[_HEADS.get(one, one) for one in cells[0]], *cells[1:]] if cells else []
+
+
+def over_time(outcome: Outcome, names: Sequence[str]) -> str:
+    """Draw throughput and queues in the first run; return the image, "" if nothing was sent."""
+    from midflight.plot.panels import over_time_figure, shown_panels
+    from midflight.plot.style import SERIES, figure_bytes
+    from midflight.plot.watched import watch
+
+    runs = watch(outcome.plan, flows=names[: len(SERIES)])
+    if not any(len(flow.times("rcv")) for one in runs for flow in one.flows):
+        return ""
+    window, panels = shown_panels(runs, ("throughput", "queue"))
+    figure = over_time_figure(runs, panels, window)
+    return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
 
 
 def figures(outcome: Outcome, names: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -5,7 +5,7 @@ Runs are added some at a time, and none is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from midflight.results import Columns
     from midflight.scenario import Outcome
 
-__all__ = ["RunSummary", "counted", "csv_cell", "csv_row", "csv_text", "plain_text", "rows"]
+__all__ = [
+    "RunSummary",
+    "align",
+    "counted",
+    "csv_cell",
+    "csv_row",
+    "csv_text",
+    "plain_text",
+    "rows",
+]
 
 
 def rows(table: Table | Columns) -> Iterator[dict[str, Any]]:
@@ -58,6 +67,19 @@ def is_formula(text: str) -> bool:
     except ValueError:
         return True
     return False
+
+
+def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
+    """Return rows of text as columns; all but the first column are set flush right if `right`."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if right and number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def counted(count: int, one: str) -> str:

@@ -81,9 +81,20 @@ class LinkDirection:
 
 @dataclass(frozen=True, kw_only=True)
 class Link(LinkDirection):
-    """An access link; rate and delay are needed unless a preset has them."""
+    """An access link; rate and delay are needed unless a preset or a trace has them.
+
+    `trace` is a recording that the link follows: the path of a file, the table of a scenario file
+    as a mapping, or the columns themselves, with units in their names, as a mapping of lists or
+    arrays or as a DataFrame: `{"time_s": [0, 1], "rate_mbps": [20, 0]}`.
+    """
+
+    def __post_init__(self) -> None:
+        """Make columns a table of a scenario file."""
+        if self.trace is not None and not isinstance(self.trace, str | Path):
+            object.__setattr__(self, "trace", _trace_table(self.trace))
 
     preset: str | None = None
+    trace: Any = None
     up: LinkDirection | None = None
 
 
@@ -291,6 +302,12 @@ class Outcome:
         flows, phases = run_tables([plan], threads=threads, progress=progress)
         return cls(plan, flows, phases)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the tables, and the first run over time."""
+        from midflight.notebook import outcome_html
+
+        return outcome_html(self)
+
     @property
     def digests(self) -> list[str]:
         """The digest of each run, in the order of their numbers."""
@@ -439,13 +456,16 @@ def read_limited(path: Path) -> str:
 
     Raises `MidflightError` for a file that is too large, `OSError` and `UnicodeDecodeError`.
     """
-    from midflight import MidflightError
 
     with path.open("rb") as file:
         found = file.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
-        raise MidflightError(
-            f'"{path}" has more than {MOST_BYTES // 1_000_000} MB; use a smaller file'
+        accepted = f"at most {MOST_BYTES // 1_000_000} MB"
+        raise refusal(
+            f'"{path}" is too large; expected {accepted}',
+            name="file",
+            value=path,
+            accepted=accepted,
         )
     return found.decode("utf-8").replace("\r\n", "\n")
 
@@ -485,12 +505,14 @@ _LISTED: dict[str, Any] = {"handoffs": Handoff, "changes": Change}
 
 def _build(of: Any, values: Mapping[str, Any]) -> Any:
     """Return a mapping as an object of this class."""
-    from midflight import MidflightError
 
     if not isinstance(values, Mapping):
-        raise MidflightError(
+        raise refusal(
             f"a {of.__name__} is made of a mapping with the keys of a scenario file, not of "
-            f"{values!r}"
+            f"{values!r}",
+            name=of.__name__,
+            value=values,
+            accepted="a mapping with the keys of a scenario file",
         )
     known = [one.name for one in fields(of)]
     found = {}
@@ -513,11 +535,61 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
     return of(**found)
 
 
+#: Keys of a trace's table in a scenario file.
+_TRACE_KEYS = frozenset(
+    "file up delay format columns from until offset repeat scale interpolation outage hash".split()
+)
+
+
+def _trace_table(of: Any) -> dict[str, Any]:
+    """Return a trace as the table of a scenario file.
+
+    Raises `MidflightError` for what is neither a table nor columns.
+    """
+    from midflight import MidflightError
+
+    names = of.columns if hasattr(of, "columns") and not isinstance(of, Mapping) else of
+    try:
+        each = {str(name): of[name] for name in names}
+    except (TypeError, KeyError, IndexError):
+        raise MidflightError(
+            f"a trace is {type(of).__name__}; expected a path, a table of a scenario file, "
+            "or columns as a mapping or a DataFrame"
+        ) from None
+    if isinstance(of, Mapping) and each and set(each) <= _TRACE_KEYS:
+        table = dict(each)
+        if isinstance(table.get("columns"), Mapping):
+            columns = table["columns"].items()
+            table["columns"] = {
+                key: one if isinstance(one, str) else _numbers(key, one) for key, one in columns
+            }
+        return table
+    return {"columns": {name: _numbers(name, one) for name, one in each.items()}}
+
+
+def _numbers(name: str, values: Any) -> list[float | None]:
+    """Return a column as numbers, None where there is none; times of a clock in seconds."""
+    import math
+
+    from midflight import MidflightError
+
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "M":
+        values = values.astype("datetime64[ns]").astype("int64") / 1e9
+    try:
+        numbers = [math.nan if one is None else float(one) for one in values]
+    except (TypeError, ValueError) as error:
+        raise MidflightError(f'column "{name}" of a trace has no numbers: {error}') from None
+    return [one if math.isfinite(one) else None for one in numbers]
+
+
 def _plain(of: Any) -> Any:
     """Return an object as what JSON holds, without what is left out."""
     if hasattr(of, "__dataclass_fields__"):
         each = ((one.name, getattr(of, one.name)) for one in fields(of))
         return {name: _plain(value) for name, value in each if value is not None}
+    if isinstance(of, Path):
+        return str(of)
     if isinstance(of, Mapping):
         return {str(key): _plain(value) for key, value in of.items()}
     if isinstance(of, Sequence) and not isinstance(of, str):

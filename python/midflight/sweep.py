@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -51,6 +52,8 @@ MOST_CELLS = 100_000_000
 #: Values of an axis, which are held in memory.
 MOST_VALUES = 1_000_000
 TABLES = ("flows", "phases")
+#: Which columns the tables of shards have: shards with others are not mixed with them.
+COLUMNS = 2
 #: What a shard's tables hash to: one that was damaged since is run again.
 SUMS = "sums.json"
 COMPARISON = "comparison"
@@ -104,9 +107,7 @@ def toml_text(value: Any) -> str:
 
 
 def _range(key: str, text: str) -> Iterator[str]:
-    from midflight import MidflightError
-
-    def refuse(why: str) -> MidflightError:
+    def refuse(why: str) -> Exception:
         example = '"0.1 s : 20 s : 0.1 s" or "64 kbit/s : 65536 kbit/s : *4"'
         return refusal(
             f'axis {key}: "{text}" is not a range: {why}; write for example {example}',
@@ -207,7 +208,6 @@ class Sweep:
         A path may have a `*` for every name, as in `flows.*.scheme`. Raises `MidflightError` for
         invalid axes; every value is checked once.
         """
-        from midflight import MidflightError
         from midflight.scenario import Scenario
 
         plan = scenario.plan(policies=policies) if isinstance(scenario, Scenario) else scenario
@@ -216,9 +216,11 @@ class Sweep:
         wanted: dict[str, str | Sequence[Value]] = dict(own.get("axes", {}))
         wanted.update(axes or {})
         if not wanted:
-            raise MidflightError(
+            raise refusal(
                 "the sweep has no axis; give one, for example "
-                "--axis flows.download.scheme=sack,enhanced, or a [sweep.axes] table in the file"
+                "--axis flows.download.scheme=sack,enhanced, or a [sweep.axes] table in the file",
+                name="axis",
+                accepted="at least one axis",
             )
         # Cells that differ in instants only share their past: they come one after the other.
         ordered = sorted(wanted, key=lambda key: key.endswith(".at"))
@@ -247,6 +249,12 @@ class Sweep:
         sweep.check()
         return sweep
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the axes."""
+        from midflight.notebook import sweep_html
+
+        return sweep_html(self)
+
     @property
     def cells(self) -> int:
         """How many combinations there are."""
@@ -271,6 +279,25 @@ class Sweep:
         """The paths that each axis stands for."""
         values = json.loads(self.scenario)
         return {key: list(_paths(values, key.split("."))) for key in self.axes}
+
+    @cached_property
+    def numbers(self) -> dict[str, list[int | float]]:
+        """Columns of numbers beside the axes whose values are quantities of one kind.
+
+        The name of such a column ends in its unit, as in `handoffs.0.at_ns` and
+        `links.lte.rate_bps`; it has a number for each value of its axis.
+        """
+        from midflight import _core
+
+        found: dict[str, list[int | float]] = {}
+        for key, values in self.axes.items():
+            read = [_core.in_column_unit(value) for value in values]
+            some = [one for one in read if one is not None]
+            if len(some) == len(values) and len({unit for unit, _ in some}) == 1:
+                unit = some[0][0]
+                each = [number if unit == "percent" else int(number) for _, number in some]
+                found[f"{key}_{unit}"] = each
+        return found
 
     def plan(self, cell: int) -> Plan:
         """Return a cell as a scenario that can be run."""
@@ -353,8 +380,8 @@ class Sweep:
             bare.pop(key, None)
         # What a preset is may change with the program.
         presets = _core.link_presets()
-        stacks = [*self.kernel(), *self.quic_stacks()]
-        same = json.dumps([MODEL_VERSION, presets, bare, sources(self.policies), *stacks])
+        stacks = [*self.kernel(), *self.quic_stacks(), *self.traces()]
+        same = json.dumps([MODEL_VERSION, COLUMNS, presets, bare, sources(self.policies), *stacks])
         of_all = hashlib.blake2b(same.encode(), digest_size=16)
         for number, first in enumerate(range(0, self.cells, self.shard_cells)):
             cells = range(first, min(first + self.shard_cells, self.cells))
@@ -362,6 +389,16 @@ class Sweep:
             for cell in cells:
                 address.update(repr((cell, self.values(cell))).encode())
             yield Shard(number, cells, address.hexdigest())
+
+    def traces(self) -> list[str]:
+        """Return what stands for the content of the recordings that axes name."""
+        found = []
+        stride = self.cells
+        for key, values in self.axes.items():
+            stride //= len(values)
+            if key.endswith((".trace", ".trace.file", ".trace.up", ".trace.delay")):
+                found += [self.plan(place * stride).address for place in range(len(values))]
+        return found
 
     def quic_stacks(self) -> list[str]:
         """Return the versions of the QUIC stacks that some cells run."""
@@ -441,8 +478,18 @@ class Sweep:
     def rows(self, cells: Sequence[int], table: Table | Columns) -> Iterator[list[Any]]:
         """Yield the head and the rows of what these cells gave."""
         names = [name for name in table.column_names if name != "cell"]
-        yield ["cell", *self.axes, *names]
-        values = [list(self.values(cell).values()) for cell in cells]
+        yield ["cell", *self.axes, *self.numbers, *names]
+        numbers = {
+            name: dict(zip(self.axes[name.rpartition("_")[0]], column, strict=True))
+            for name, column in self.numbers.items()
+        }
+
+        def of(cell: int) -> list[Any]:
+            texts = self.values(cell)
+            each = (column[texts[name.rpartition("_")[0]]] for name, column in numbers.items())
+            return [*texts.values(), *each]
+
+        values = [of(cell) for cell in cells]
         columns = (table.column(name) for name in names)
         for place, *row in zip(table.column("cell"), *columns, strict=True):
             yield [cells[place], *values[place], *row]
@@ -464,27 +511,33 @@ class Sweep:
         absent = (one for one in self.shards() if not shard_folder(folder, one).is_dir())
         return sum(len(one.cells) for one in absent)
 
-    def begin(self, folder: Path) -> list[str]:
-        """Make the folder of the sweep; return the names of files that were removed.
+    def begin(self, folder: Path) -> None:
+        """Make the folder of the sweep, or find that it has this very sweep.
 
-        These are the results of another sweep, but for its shards. What this machine left
-        half-written is removed as well.
+        What this machine left half-written is removed. Raises `MidflightError` for a folder with
+        another sweep, or with this one of another version, and leaves it as it is.
         """
+        definition = self.definition()
+        file = folder / "sweep.json"
+        if file.is_file():
+            _refuse_another(file, definition)
+        else:
+            tables = [folder / f"{table}.csv" for table in TABLES]
+            for table in (table for table in tables if table.is_file()):
+                raise refusal(
+                    f'"{folder}" has a {table.name} that is no sweep\'s; choose another folder',
+                    name="out",
+                    value=folder,
+                    accepted="a folder without results",
+                )
         (folder / "shards").mkdir(parents=True, exist_ok=True)
         for left in (folder / "shards").glob("*.tmp"):
             _, host, pid, *_ = [*left.name.split("+"), "", "", ""]
             if host == _host() and pid.isdigit() and not _is_running(int(pid)):
                 shutil.rmtree(left, ignore_errors=True)
-        definition = json.dumps(self.definition(), indent=2) + "\n"
-        file, removed = folder / "sweep.json", []
-        if not file.is_file() or file.read_bytes() != definition.encode():
-            of_another = [folder / f"{t}.{e}" for t in TABLES for e in ("csv", "parquet")]
-            for path in (*of_another, *folder.glob(f"{COMPARISON}*.csv")):
-                if path.is_file():
-                    path.unlink()
-                    removed.append(path.name)
-            _write_whole(file, definition)
-        return removed
+        text = json.dumps(definition, indent=2) + "\n"
+        if not file.is_file() or file.read_bytes() != text.encode():
+            _write_whole(file, text)
 
     def keep(self, folder: Path, shard: Shard, tables: Mapping[str, str]) -> None:
         """Write the tables of a shard, as a whole or not at all."""
@@ -513,7 +566,7 @@ class Sweep:
         for name in TABLES:
             files = [shard_folder(folder, shard) / f"{name}.csv" for shard in self.shards()]
             _concatenate(files, folder / f"{name}.csv")
-            _parquet(folder / f"{name}.csv", list(self.axes))
+            _parquet(folder / f"{name}.csv", self.axes)
 
 
 def comparison_file(metric: str | None, phase: int | None = None) -> str:
@@ -523,6 +576,34 @@ def comparison_file(metric: str | None, phase: int | None = None) -> str:
     """
     after = None if phase is None else f"phase{phase}"
     return "-".join(filter(None, (COMPARISON, metric, after))) + ".csv"
+
+
+def _refuse_another(file: Path, definition: Mapping[str, Any]) -> None:
+    """Refuse the folder of a sweep with other results."""
+    try:
+        there = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return  # It was damaged, and is written anew.
+    there = there if isinstance(there, dict) else {}
+    # What gives the same tables: another comparison, shards of another size, other words.
+    keys = [key for key in definition if key not in ("compare", "midflight", "shard_cells")]
+    different = [key for key in keys if _bare(there.get(key)) != _bare(definition[key])]
+    if different:
+        raise refusal(
+            f'"{file.parent}" has another sweep: its {", ".join(different)} '
+            f"{'differs' if len(different) == 1 else 'differ'}; choose another folder, or "
+            "remove this one",
+            name="out",
+            value=file.parent,
+            accepted="a folder without a sweep, or that of the same sweep",
+        )
+
+
+def _bare(value: Any) -> Any:
+    """Return a scenario without its words."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: one for key, one in value.items() if key not in ("title", "description")}
 
 
 def shard_folder(folder: Path, shard: Shard) -> Path:
@@ -609,14 +690,26 @@ def _concatenate(files: Iterable[Path], target: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-#: Columns of texts; the others are numbers, whole but for the rates.
+def kind_of(values: Sequence[str]) -> type[int] | type[float] | type[str]:
+    """Return what all these texts can be read as."""
+    for kind, form in (
+        (int, r"[+-]?[0-9]{1,18}"),
+        (float, r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?"),
+    ):
+        if all(re.fullmatch(form, value) for value in values):
+            return kind
+    return str
+
+
+#: Columns of texts; the others are numbers, whole but for rates and percentages.
 TEXTS = ("flow", "scheme", "direction", "kind", "link", "digest")
 
 
-def _parquet(path: Path, axes: Sequence[str]) -> None:
+def _parquet(path: Path, axes: Mapping[str, Sequence[str]]) -> None:
     """Write a CSV file as Parquet beside it, where pyarrow is installed, a batch at a time.
 
-    Texts are as they were before they went into a CSV file.
+    Texts are as they were before they went into a CSV file. An axis of numbers has a column of
+    numbers.
     """
     try:
         import pyarrow as pa
@@ -629,9 +722,12 @@ def _parquet(path: Path, axes: Sequence[str]) -> None:
         names = next(csv.reader(file))
 
     def of(name: str) -> Any:
-        if name in TEXTS or name in axes:
+        if name in axes:
+            kind = kind_of(axes[name])
+            return pa.string() if kind is str else pa.float64() if kind is float else pa.int64()
+        if name in TEXTS:
             return pa.string()
-        return pa.float64() if name.endswith("_bps") else pa.int64()
+        return pa.float64() if name.endswith(("_bps", "_percent")) else pa.int64()
 
     def plain(column: Any) -> Any:
         if column.type != pa.string():

@@ -18,9 +18,9 @@ from midflight.scenario import starter_names
 
 FILE = Path(__file__).with_name("behaviour.txt")
 
-# Those of `rfc` have together a part of every kind: none, policies, a policy with a signal, a signal
-# alone, a response to duplicate ACKs with a detector and a classifier, and another congestion
-# controller. `linux` has its own loss detection, which refuses such a response.
+# Those of `rfc` have together a part of every kind: none, policies, a policy with a signal, a
+# signal alone, a response to duplicate ACKs with a detector and a classifier, and another
+# congestion controller. `linux` has its own loss detection, which refuses such a response.
 SCHEMES = {
     "linux": ("sack", "enhanced", "ehn", "freeze", "vho", "reno-linux"),
     "rfc": ("sack", "enhanced", "ehn", "freeze", "dcr-frto-ld", "cubic"),
@@ -52,8 +52,8 @@ the scenario's first flow, to which the columns belong; the other flows keep the
   break     data packets lost to a link that was down
   radio     data packets lost to the radio
 
-The digest is a hash of the digests of the runs under one profile, in this order. It changes with any
-event of any flow.
+The digest is a hash of the digests of the runs under one profile, in this order. It changes with
+any event of any flow.
 """
 
 

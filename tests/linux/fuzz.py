@@ -2,8 +2,8 @@
 
     python tests/linux/fuzz.py [--cases 2000] [--seed 1] [--first 0] [--keep FOLDER] [--no-shrink]
 
-Case N of a seed is always the same scenario, whatever else is run. One whose flows are not the same in
-every packet is made smaller as long as it remains one: parts of it are left out, numbers become
+Case N of a seed is always the same scenario, whatever else is run. One whose flows are not the same
+in every packet is made smaller as long as it remains one: parts of it are left out, numbers become
 rounder. What is left is printed with its first packets that differ, and written to `--keep` as a
 scenario file. `verify.py` holds the simulator to those of `tests/linux/fuzz` in every test run.
 
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
-from verify import Cell, Compared, Flow, compare, run_on, simulate, told
 
 from midflight import MidflightError, _core
 from midflight.lab.store import Kernel, choose
+from verify import Cell, Compared, Flow, compare, run_on, simulate, told
 
 #: The parts of a scenario: TOML values by their paths.
 Parts = dict[str, str]
@@ -305,7 +305,9 @@ def main() -> None:
         partial += is_partial
         first = "; ".join(map(told, one.first or ()))
         note = " (a part of a segment)" if is_partial else ""
-        console.print(f"case {number}: {one.equal} of {one.packets}: {first}{note}", highlight=False)
+        console.print(
+            f"case {number}: {one.equal} of {one.packets}: {first}{note}", highlight=False
+        )
         if asked.keep is not None:
             if not asked.no_shrink:
                 case = shrink(kernel, case)

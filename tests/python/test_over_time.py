@@ -509,6 +509,60 @@ def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path)
     assert max(float(row["high"]) for row in rows if row["kind"] == "queue") > 1
 
 
+def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sweep.html"
+    assert main(["report", str(swept), "--out", str(out)]) == 0
+    text = out.read_text()
+    assert "12 cells" in text
+    assert text.count("data:image/svg+xml") == 2
+    # What the sweep prints: the medians of each group, and the comparison.
+    for row in rows_of(swept / "comparison.csv"):
+        assert f"{float(row['difference']) / 1e9:.4g}" in text
+    for gap in ("0.2s", "1s"):
+        mine = values(swept, flows__download__scheme="freeze", handoffs__0__gap=gap)
+        assert f"<td>{quantile(mine, 0.5):.4g}</td>" in text
+    assert re.search(r"https?://", text) is None
+    assert main(["report", str(swept), "--metric", "goodput_bps", "--out", str(out)]) == 0
+    assert "goodput in Mbit/s" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["SWEEP", "--metric", "speed"], '--metric "speed" is none of duration_ns'),
+        (["SWEEP", "--set", "end=1 s"], "holds a sweep that was run; --set is for a scenario"),
+        (["wifi-to-lte", "--metric", "rexmits"], "is a scenario; --metric is for a folder"),
+        ([".", "--metric", "rexmits"], "is a folder without sweep.json"),
+    ],
+)
+def test_mistakes_with_reports(
+    args: list[str], said: str, swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.html"
+    words = [str(swept) if one == "SWEEP" else one for one in args]
+    assert main(["report", *words, "--out", str(out)]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_notebooks_show_runs_and_sweeps() -> None:
+    outcome = Scenario.read("wifi-to-lte").run()
+    text = outcome._repr_html_()
+    assert "<td>download</td>" in text
+    assert "<svg" in text
+    assert ">Throughput<" in text
+    run = outcome.plan.setup(0)._repr_html_()
+    assert "<td>handoff</td><td>wifi</td><td>lte</td>" in run
+    assert "<svg" in run
+    axes = {"flows.download.scheme": ["sack", "<b>"], "seed": [1, 2, 3]}
+    with pytest.raises(midflight.MidflightError):
+        midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
+    axes["flows.download.scheme"] = ["sack", "freeze"]
+    sweep = midflight.Sweep.of(Scenario.read("wifi-to-lte"), axes)
+    assert "6 cells" in sweep._repr_html_()
+    assert "<td>seed</td><td>3</td><td>1, 2, 3</td>" in sweep._repr_html_()
+
+
 def test_nice_numbers() -> None:
     assert [nice(one) for one in (0.011, 0.02, 0.021, 0.9, 1.0, 3.3, 51)] == [
         0.02, 0.02, 0.05, 1.0, 1.0, 5.0, 100.0,

@@ -578,7 +578,8 @@ def test_the_report_has_the_scenario_its_results_and_how_to_repeat_it(
     html = out.read_text()
     outcome = Scenario.read("wifi-to-lte", sets={"flows.download.scheme": "enhanced"}).run()
     figures = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]*)"', html)
-    assert len(figures) == 1
+    # Throughput and queue of all, and the packets of the flow.
+    assert len(figures) == 2
     svg = base64.b64decode(figures[0]).decode()
     assert svg.startswith("<?xml")
     manifest = re.search(r'<pre id="manifest">(.*?)</pre>', html, re.S)
@@ -602,7 +603,7 @@ def test_a_report_of_several_runs_and_flows(tmp_path: Path) -> None:
     many = midflight.Scenario.from_dict({**one.to_dict(), "flows": {}, "runs": 3})
     many = Scenario(**{**vars(many), "flows": flows, "notices": False})
     html = report_run(many.run(), tmp_path / "r.html").read_text()
-    assert html.count("<img ") == 4
+    assert html.count("<img ") == 5
     assert "Not drawn: bulk-4, bulk-5." in html
     assert "Means per run" in html
     assert "<td>nothing</td>" in html

@@ -134,7 +134,7 @@ def test_several_streams_carry_the_same_data() -> None:
         ({"streams": 101}, "101 is out of range; expected 1 to 100"),
         ({"idle": "0 s"}, "a connection that is over after less than 1 ms cannot begin"),
         ({"start_notice": True}, "a notice is for a policy of the simulator's own sender"),
-        ({"set__iw": 4}, "this is a setting of the simulator's own sender"),
+        ({"set__initial_window": 4}, "this is a setting of the simulator's own sender"),
         ({"stack": "midflight", "cc": "bbr"}, 'this flow\'s stack is "midflight"'),
         ({"stack": "picoquic"}, "unknown variant"),
     ],
@@ -223,3 +223,34 @@ def test_a_path_is_validated_over_both_links() -> None:
     assert first["migrated"] == pytest.approx(0.300, abs=0.005)
     assert first["path_validated"] == pytest.approx(0.903, abs=0.01)
     assert first["amplification_limit"] < first["path_validated"]
+
+
+def test_the_stack_writes_its_own_qlog_beside_ours(tmp_path: Path) -> None:
+    asked = ["run", "wifi-to-5g", "--set", f"{QUINN}=quinn", "--qlog", str(tmp_path)]
+    assert main([*asked, "--set", "flows.download.size=1 MB"]) == 0
+    files = {one.name: one.read_text(encoding="utf-8") for one in tmp_path.iterdir()}
+    assert sorted(files) == ["download.quinn.sqlog", "download.sqlog"]
+    for text in files.values():
+        records = [json.loads(record) for record in text.split("\x1e") if record.strip()]
+        names = {record["name"] for record in records if "name" in record}
+        assert any(name.endswith("packet_sent") for name in names)
+    assert Scenario.read("wifi-to-lte").plan().setup(0).stack_log() is None
+
+
+def test_what_happens_to_a_path_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["--set", f"{QUINN}=quinn", "--set", "handoffs.0.gap=500 ms"]
+    explain = ["explain", "wifi-to-5g", *sets, "--at", "1.6 s", "--what"]
+    assert main([*explain, "migrated"]) == 0
+    assert "the server found that the client had another address" in capsys.readouterr().out
+    assert main([*explain, "pto"]) == 0
+    out = capsys.readouterr().out
+    assert "the probe timeout expired for segment" in out
+    assert "the probe timeout counts from then" in out
+    assert main(["explain", "wifi-to-5g", *sets, "--what", "stall"]) == 0
+    assert "progress again" in capsys.readouterr().out
+
+
+def test_two_stacks_part_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    values = ["--a", "flows.download.cc=cubic", "--b", "flows.download.cc=newreno"]
+    assert main(["diff", "wifi-to-5g", "--set", f"{QUINN}=quinn", *values]) == 1
+    assert "events that are the same" in capsys.readouterr().out

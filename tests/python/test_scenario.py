@@ -100,7 +100,7 @@ def test_values_are_set_by_their_paths() -> None:
     assert changed.seed == 7
     with pytest.raises(MidflightError, match=r"--set flows\.download\.sizes=1 MB: .*did you mean"):
         simple().but({"flows.download.sizes": "1 MB"})
-    with pytest.raises(MidflightError, match=r'a Flow has no "sizes"; it may have count, '):
+    with pytest.raises(MidflightError, match=r'a Flow has no "sizes"; it may have cc, count, '):
         Scenario.from_dict({"flows": {"a": {"sizes": "1 MB"}}})
 
 

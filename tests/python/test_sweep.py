@@ -319,16 +319,56 @@ def test_another_handoff_can_be_measured(
     assert "--phase is for --metric" in capsys.readouterr().err
 
 
-def test_a_folder_of_another_sweep_is_told(
+def test_a_folder_of_another_sweep_is_refused_and_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = ["sweep", "wifi-to-lte", "--compare", SCHEME, "--out", str(tmp_path)]
+    args = ["sweep", "wifi-to-lte", "--out", str(tmp_path)]
     assert main([*args, "--axis", f"{SCHEME}=sack,enhanced"]) == 0
-    assert "another sweep" not in capsys.readouterr().err
-    assert main([*args, "--axis", f"{SCHEME}=sack,vho"]) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert main([*args, "--axis", f"{SCHEME}=sack,vho"]) == 2
     said = capsys.readouterr().err
-    assert "was of another sweep: flows.csv" in said
-    assert "comparison.csv of that are gone" in said
+    assert f'"{tmp_path}" has another sweep: its axes differs; choose another folder' in said
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    # Another comparison is the same sweep: its tables and its shards stay.
+    assert main([*args, "--axis", f"{SCHEME}=sack,enhanced", "--compare", SCHEME]) == 0
+    assert (tmp_path / "comparison.csv").is_file()
+    kept = {path: text for path, text in before.items() if path.name != "sweep.json"}
+    assert all(path.read_bytes() == text for path, text in kept.items())
+
+
+def test_axes_of_quantities_have_columns_of_numbers(tmp_path: Path) -> None:
+    axes = {
+        "handoffs.0.at": ["0.1 s", "200 ms"],
+        "links.lte.rate": "5 Mbit/s, 10 Mbit/s",
+        "links.lte.queue": ["bdp", "100 ms"],
+        "seed": "1,2",
+    }
+    sweep = Sweep.of(Scenario.read("wifi-to-lte"), axes)
+    run_here(sweep, tmp_path)
+    for name in ("flows.csv", "phases.csv"):
+        found = rows(tmp_path / name)
+        assert {(row["handoffs.0.at"], row["handoffs.0.at_ns"]) for row in found} == {
+            ("0.1 s", "100000000"),
+            ("200 ms", "200000000"),
+        }
+        assert {row["links.lte.rate_bps"] for row in found} == {"5000000", "10000000"}
+        assert not any(column.startswith("links.lte.queue_") for column in found[0])
+    parquet = pytest.importorskip("pyarrow.parquet")
+    schema = parquet.read_schema(tmp_path / "flows.parquet")
+    kinds = {name: str(schema.field(name).type) for name in schema.names}
+    assert (kinds["seed"], kinds["handoffs.0.at"]) == ("int64", "string")
+    assert (kinds["handoffs.0.at_ns"], kinds["links.lte.rate_bps"]) == ("int64", "double")
+
+
+def test_one_pair_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["sweep", "wifi-to-lte", "--axis", f"{SCHEME}=sack,enhanced", "--compare", SCHEME]
+    assert main([*args, "--out", str(tmp_path / "one")]) == 0
+    said = capsys.readouterr().out
+    assert "at most one pair of runs" in said
+    assert "difference      %\n" in said
+    assert "+-" not in said
+    assert main([*args, "--axis", f"{AT}=0.1s,0.2s", "--out", str(tmp_path / "two")]) == 0
+    assert "+-" in capsys.readouterr().out
 
 
 def test_a_file_has_axes_of_its_own(tmp_path: Path) -> None:
@@ -566,7 +606,7 @@ def test_no_pair_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "nan" not in text
     assert "1 of 1 without a complete pair" in text
     (row,) = [line for line in text.splitlines() if "enhanced" in line][1:]
-    assert row.split()[2:] == ["0", "-", "-", "-", "-", "-"]
+    assert row.split()[2:] == ["0", "-", "-"]
 
 
 def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -577,8 +617,6 @@ def test_each_metric_has_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert rows(tmp_path / "comparison-stall_ns.csv")[0]["metric"] == "stall_ns"
     assert usual.splitlines()[0].endswith("flows.csv, phases.csv, comparison.csv")
     assert other.splitlines()[0].endswith("flows.csv, phases.csv, comparison-stall_ns.csv")
-    sweep_of(capsys, tmp_path, "--axis", f"{AT}=0.1s")
-    assert not (tmp_path / "comparison-stall_ns.csv").exists()
 
 
 def test_tails_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,10 @@ mod drill;
 mod errors;
 mod estimation;
 mod events;
+mod files;
 mod long_flow;
 mod policy;
+mod recording;
 mod roaming;
 mod scenario;
 mod setup;
@@ -20,7 +22,7 @@ use midflight_control::dupack::DUPACK_RESPONSES;
 use midflight_control::loss::LOSS_CLASSIFIERS;
 use midflight_control::part::{Knob, PartInfo};
 use midflight_control::policy::{a1_min_rto, Policy, POLICIES};
-use midflight_control::signal::HANDOVER_SIGNALS;
+use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::spurious::SPURIOUS_DETECTORS;
 use midflight_control::{LinkInfo, Listens, Notice};
 use midflight_sim::Scripted;
@@ -199,7 +201,7 @@ fn detectors(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Return every handoff signal of a mobile node with its knobs.
 #[pyfunction]
 fn signals(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    part_list(py, HANDOVER_SIGNALS)
+    part_list(py, HANDOFF_SIGNALS)
 }
 
 /// Return every profile.
@@ -687,6 +689,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::read_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(run_flows, m)?)?;

@@ -1,12 +1,13 @@
 //! `Plan` and what runs it: scenarios of a user's own.
 
 use midflight_study::scenario::{
-    read_scenario, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
+    read_scenario_with, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
 };
 use midflight_study::{Execution, FlowOutcome, FlowRow, Phase};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::files::Disk;
 use crate::policy::{policies_of, Failures};
 use crate::setup::{direction_name, flow_entries, path_changes, Setup};
 use crate::table::{Table, TableBuilder};
@@ -16,6 +17,7 @@ use crate::{nanos, refuse, with_progress};
 ///
 /// `text` is TOML; errors name `name` and the line. With `name` None it is JSON. `sets` are values
 /// by the path to them, such as ("links.lte.rate", "5 Mbit/s"), which go over those of the text.
+/// Paths of traces go from the folder of `name`, of JSON from the working directory.
 /// `policies` are policies of one's own by the names that schemes may have. Raises
 /// `MidflightError` for what is not accepted, here and where a policy fails.
 #[pyclass(frozen, module = "midflight")]
@@ -42,7 +44,8 @@ impl Plan {
         let origin = name.map_or(Origin::Json, Origin::Toml);
         let failures = Failures::default();
         let policies = policies_of(policies, &failures)?;
-        let plan = read_scenario(text, origin, &sets, &policies).map_err(refuse)?;
+        let files = Disk::beside(name);
+        let plan = read_scenario_with(text, origin, &sets, &policies, &files).map_err(refuse)?;
         failures.raise()?;
         Ok(Self { plan, failures })
     }
@@ -281,6 +284,13 @@ fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyRes
 #[pyfunction(name = "scenario_schema")]
 pub(crate) fn schema() -> String {
     scenario_schema().as_value().to_string()
+}
+
+/// Return a value of a scenario as the unit and the number that a column of numbers has; none for what is
+/// no single quantity with a unit.
+#[pyfunction]
+pub(crate) fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
+    midflight_study::scenario::in_column_unit(text)
 }
 
 /// Return the well-known links that scenarios may name.

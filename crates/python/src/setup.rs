@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
-    capture, compare, explain, samples, sender_of, stall_of, trace, Divergence, Explained,
-    FlowInfo, GoOn, Keep, PathChange, Samples, SenderSample, StudyError, TraceRow,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Divergence,
+    Explained, FlowInfo, GoOn, Keep, PathChange, Samples, SenderSample, StudyError, TraceRow,
 };
 use midflight_tcp::Author;
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::PyClass;
 
 use crate::estimation::Probe;
@@ -400,6 +400,12 @@ impl Setup {
         captures(py, seen)
     }
 
+    /// Return what a notebook shows: the flows, and throughput and queue over time.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let notebook = slf.py().import("midflight.notebook")?;
+        notebook.call_method1("run_html", (slf,))
+    }
+
     /// A hash of all of it and of the model's version: equal addresses have equal runs.
     #[getter]
     fn address(&self) -> String {
@@ -638,6 +644,21 @@ impl Setup {
         sender_entry(py, &then.map_err(refuse)?)
     }
 
+    /// Return the qlog that a flow's QUIC stack writes at the end that sends the data.
+    ///
+    /// None for a flow without one. It is text in the stack's own version of the format (of quinn
+    /// qlog 0.3, JSON text sequences), with times from the start of the run. `flow` is as for
+    /// `trace`.
+    #[pyo3(signature = (*, flow = None))]
+    fn stack_log<'py>(
+        &self,
+        py: Python<'py>,
+        flow: Option<&str>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let log = self.interruptible(py, |go_on| stack_log(&self.setup, flow, go_on))?;
+        Ok(log.map(|log| PyBytes::new(py, &log)))
+    }
+
     /// Return what the run looks like on the wire: pcapng files by the place of the capture.
     ///
     /// The places are "sender" and "receiver" of the flow, and the places of the network: the base
@@ -726,8 +747,8 @@ pub(crate) fn path_changes<'py>(
     for one in changes {
         let entry = PyDict::new(py);
         entry.set_item("kind", if one.is_change { "change" } else { "handoff" })?;
-        entry.set_item("from_link", &one.links.0)?;
-        entry.set_item("to_link", &one.links.1)?;
+        entry.set_item("from_link", &*one.links.0)?;
+        entry.set_item("to_link", &*one.links.1)?;
         entry.set_item("at_ns", one.at.as_nanos())?;
         entry.set_item("make_ns", one.make.as_nanos())?;
         entry.set_item("breaks", one.breaks)?;
@@ -756,7 +777,7 @@ fn sample_tables(
     links.int("least", ints(rows, |r| r.least));
     links.int("most", ints(rows, |r| r.most));
     links.int("bytes", ints(rows, |r| r.state.bytes));
-    links.int("rate_bps", ints(rows, |r| r.state.rate.as_bps()));
+    links.int("rate_bps", ints(rows, |r| r.state.bps));
     links.int("delay_ns", ints(rows, |r| r.state.delay.as_nanos()));
     links.int("up", ints(rows, |r| r.state.is_up.into()));
     links.digest(digest);

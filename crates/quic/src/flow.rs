@@ -1,6 +1,10 @@
 //! What a flow over QUIC is made of.
 
+use std::fmt;
+#[cfg(feature = "quinn")]
+use std::io::{self, Write};
 use std::net::SocketAddrV4;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use midflight_sim::{DataConfig, End, Stack};
 use midflight_units::Duration;
@@ -103,6 +107,73 @@ impl QuicStack {
     }
 }
 
+/// What a stack writes of itself, if it is asked to. It is no part of what a flow is.
+#[derive(Clone, Default)]
+pub struct Log(Option<Arc<Mutex<Vec<u8>>>>);
+
+impl Log {
+    /// One that keeps what is written.
+    pub fn kept() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// How many bytes were written so far.
+    pub fn len(&self) -> usize {
+        let kept = self.0.as_ref();
+        kept.map_or(0, |kept| {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).len()
+        })
+    }
+
+    /// Whether nothing was.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What was written so far.
+    pub fn take(&self) -> Vec<u8> {
+        let lock = |kept: &Arc<Mutex<Vec<u8>>>| {
+            std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.0.as_ref().map_or(Vec::new(), lock)
+    }
+
+    /// Where a stack writes, if it shall.
+    #[cfg(feature = "quinn")]
+    pub(crate) fn writer(&self) -> Option<Box<dyn Write + Send + Sync>> {
+        let kept = Arc::clone(self.0.as_ref()?);
+        Some(Box::new(Writer(kept)))
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+impl PartialEq for Log {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(feature = "quinn")]
+struct Writer(Arc<Mutex<Vec<u8>>>);
+
+#[cfg(feature = "quinn")]
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A flow over QUIC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -128,6 +199,8 @@ pub struct Flow {
     pub client: SocketAddrV4,
     /// Where the server is.
     pub server: SocketAddrV4,
+    /// What the end that sends the data writes of itself, as qlog.
+    pub log: Log,
 }
 
 impl Flow {

@@ -21,4 +21,4 @@ mod quinn;
 #[cfg(all(feature = "tls", feature = "quinn"))]
 mod tls;
 
-pub use flow::{Congestion, Flow, QuicStack, Refused, PORT, SEGMENT_BYTES};
+pub use flow::{Congestion, Flow, Log, QuicStack, Refused, PORT, SEGMENT_BYTES};

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use midflight_quic::{Congestion, Flow, QuicStack, PORT, SEGMENT_BYTES};
+use midflight_quic::{Congestion, Flow, Log, QuicStack, PORT, SEGMENT_BYTES};
 use midflight_sim::{
     Action, Digest, End, Event, FlowId, LinkConfig, NodeId, Observer, StackConfig, TransportEvent,
     World, WorldConfig,
@@ -76,6 +76,7 @@ fn flow(congestion: Congestion) -> Flow {
         seed: [7; 32],
         client: SocketAddrV4::new(Ipv4Addr::new(10, 1, 0, 1), 50_000),
         server: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), PORT),
+        log: Log::default(),
     }
 }
 
@@ -186,4 +187,23 @@ fn a_client_migrates_and_its_path_is_validated() {
         seen.events
     );
     println!("{:?}", seen.events);
+}
+
+#[test]
+fn what_a_stack_writes_of_itself_is_the_same_twice_and_changes_nothing() {
+    for congestion in [Congestion::Cubic, Congestion::Bbr] {
+        let (digest, _) = run(&flow(congestion), Some(500));
+        let written = || {
+            let flow = Flow {
+                log: Log::kept(),
+                ..flow(congestion)
+            };
+            assert_eq!(run(&flow, Some(500)).0, digest);
+            flow.log.take()
+        };
+        let first = written();
+        assert_eq!(first, written());
+        let text = String::from_utf8_lossy(&first);
+        assert!(text.contains("packet_lost") && text.contains("metrics_updated"));
+    }
 }

@@ -4,22 +4,32 @@
 //! feeds that one, a packet's way through both is known when it enters the
 //! first: the queues are first in, first out.
 
+use smallvec::{Array, SmallVec};
+
 use crate::config::{NodeId, Routes};
 use crate::link::{LinkConfig, LinkId};
 
-/// What packets of all flows can do under any of the routes.
-struct Reach {
-    /// For each link the links that packets take next.
-    onward: Vec<Vec<LinkId>>,
-    /// For each link the links that packets come from; none for an endpoint.
-    feeders: Vec<Vec<Option<LinkId>>>,
-    /// For each link, packets end at its far end.
-    ends: Vec<bool>,
-    /// For each link, how many flows use it; there and back count as two.
-    users: Vec<usize>,
+/// Few links: a run that shares no past with others builds all this anew, mostly to allocate memory otherwise.
+type Few = SmallVec<[LinkId; 8]>;
+
+/// What packets of all flows can do on a link under any of the routes.
+#[derive(Default)]
+struct Reached {
+    /// The links that packets take next.
+    onward: Few,
+    /// The links that packets come from; none for an endpoint.
+    feeders: SmallVec<[Option<LinkId>; 4]>,
+    /// Packets end at its far end.
+    ends: bool,
+    /// How many flows use it; there and back count as two.
+    users: usize,
 }
 
-fn insert<T: PartialEq>(set: &mut Vec<T>, item: T) -> bool {
+/// The same of each link.
+struct Reach(Vec<Reached>);
+
+/// Adds an item that is not there yet; whether it was not.
+fn insert<A: Array<Item: PartialEq>>(set: &mut SmallVec<A>, item: A::Item) -> bool {
     let new = !set.contains(&item);
     if new {
         set.push(item);
@@ -34,13 +44,7 @@ impl Reach {
         alternatives: Routes,
         flows: &[(NodeId, NodeId)],
     ) -> Self {
-        let none = || vec![Vec::new(); links.len()];
-        let mut reach = Self {
-            onward: none(),
-            feeders: vec![Vec::new(); links.len()],
-            ends: vec![false; links.len()],
-            users: vec![0; links.len()],
-        };
+        let mut reach = Self(links.iter().map(|_| Reached::default()).collect());
         for &(from, to) in flows {
             for (from, to) in [(from, to), (to, from)] {
                 reach.follow(links, routes, alternatives, from, to);
@@ -58,7 +62,7 @@ impl Reach {
         to: NodeId,
     ) {
         let out_of = |node: NodeId| {
-            let mut out = Vec::new();
+            let mut out = Few::new();
             for &(at, dest, link) in routes.iter().chain(alternatives) {
                 if at == node && dest == to {
                     insert(&mut out, link);
@@ -66,21 +70,22 @@ impl Reach {
             }
             out
         };
-        let mut seen = Vec::new();
-        let mut open: Vec<(Option<LinkId>, LinkId)> =
+        let mut seen = Few::new();
+        let mut open: SmallVec<[(Option<LinkId>, LinkId); 8]> =
             out_of(from).into_iter().map(|link| (None, link)).collect();
         while let Some((feeder, link)) = open.pop() {
-            insert(&mut self.feeders[link.index()], feeder);
             if let Some(feeder) = feeder {
-                insert(&mut self.onward[feeder.index()], link);
+                insert(&mut self.0[feeder.index()].onward, link);
             }
+            let reached = &mut self.0[link.index()];
+            insert(&mut reached.feeders, feeder);
             if !insert(&mut seen, link) {
                 continue;
             }
-            self.users[link.index()] += 1;
+            reached.users += 1;
             let node = links[link.index()].to;
             if node == to {
-                self.ends[link.index()] = true;
+                reached.ends = true;
                 continue;
             }
             open.extend(out_of(node).into_iter().map(|next| (Some(link), next)));
@@ -116,10 +121,10 @@ pub(crate) fn chains(
     let mut onward: Vec<NextHop> = (0..links.len())
         .map(|i| reach.onward_of(i, links, in_order))
         .collect();
-    let rivals: Vec<Vec<LinkId>> = (0..links.len())
+    let rivals: Vec<Few> = (0..links.len())
         .map(|i| match onward[i] {
             NextHop::Routed => reach.rivals(i),
-            NextHop::Chained(_) | NextHop::Event => Vec::new(),
+            NextHop::Chained(_) | NextHop::Event => Few::new(),
         })
         .collect();
     // A rival where every packet has an event is never sure to be clear.
@@ -136,48 +141,50 @@ pub(crate) fn chains(
         if onward == NextHop::Routed {
             to_be_clear.push(LinkId(i as u16));
         }
-        chains.push((onward, to_be_clear));
+        chains.push((onward, to_be_clear.into_vec()));
     }
     chains
 }
 
 impl Reach {
     fn onward_of(&self, i: usize, links: &[LinkConfig], in_order: &[bool]) -> NextHop {
-        let (link, onward) = (&links[i], &self.onward[i]);
-        let entered_on_the_way = self.feeders[i].iter().any(Option::is_some);
-        if self.ends[i] || link.is_special() || (link.may_break && entered_on_the_way) {
+        let (link, reached) = (&links[i], &self.0[i]);
+        let entered_on_the_way = reached.feeders.iter().any(Option::is_some);
+        if reached.ends || link.is_special() || (link.may_break && entered_on_the_way) {
             return NextHop::Event;
         }
         // What a pause holds or what is counted must not be ahead of the present.
-        if onward
+        if reached
+            .onward
             .iter()
             .any(|next| in_order[next.index()] || links[next.index()].entered_by_event())
         {
             return NextHop::Event;
         }
         let this = Some(LinkId(i as u16));
-        let fed_by_this_alone = |next: &LinkId| self.feeders[next.index()] == [this];
-        if let ([next], true) = (&onward[..], onward.iter().all(fed_by_this_alone)) {
+        let fed_by_this_alone = |next: &LinkId| self.0[next.index()].feeders[..] == [this];
+        let all_by_this_alone = reached.onward.iter().all(fed_by_this_alone);
+        if let ([next], true) = (&reached.onward[..], all_by_this_alone) {
             return NextHop::Chained(*next);
         }
         // While routes stay, the packets of one user come in the order in which they were sent.
         let in_order = |next: &LinkId| {
-            let entered = self.feeders[next.index()].contains(&None);
-            fed_by_this_alone(next) || (!entered && self.users[next.index()] == 1)
+            let Reached { feeders, users, .. } = &self.0[next.index()];
+            fed_by_this_alone(next) || (!feeders.contains(&None) && *users == 1)
         };
-        if onward.is_empty() || !onward.iter().all(in_order) {
+        if reached.onward.is_empty() || !reached.onward.iter().all(in_order) {
             return NextHop::Event;
         }
         NextHop::Routed
     }
 
     /// The other links over which packets reach the links that follow this one.
-    fn rivals(&self, i: usize) -> Vec<LinkId> {
+    fn rivals(&self, i: usize) -> Few {
         let this = LinkId(i as u16);
-        let mut rivals = Vec::new();
-        let mut open: Vec<LinkId> = self.onward[i].clone();
+        let mut rivals = Few::new();
+        let mut open = self.0[i].onward.clone();
         while let Some(link) = open.pop() {
-            for &feeder in self.feeders[link.index()].iter().flatten() {
+            for &feeder in self.0[link.index()].feeders.iter().flatten() {
                 if feeder != this && insert(&mut rivals, feeder) {
                     open.push(feeder);
                 }

@@ -87,8 +87,8 @@ pub struct LinkState {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Rate of its transmitter.
-    pub rate: Rate,
+    /// Rate of its transmitter in bit/s; where it sends at given instants, that of the last tenth of a second.
+    pub bps: u64,
     /// Its propagation delay.
     pub delay: Duration,
     /// It is neither down nor paused.
@@ -537,6 +537,17 @@ impl Link {
     pub(crate) fn state(&self, now: FineTime) -> LinkState {
         let special = self.special.as_deref();
         let paused = special.filter(|special| special.paused);
+        let following = self.following.as_deref();
+        let holds_back = special.and_then(|special| special.holds_back);
+        let own = match following {
+            Some(_) => self.own_delay,
+            None => holds_back.map_or(self.fine_delay, |(_, delay)| delay),
+        };
+        let (bps, delay) = following.map_or((None, None), |following| following.now(now));
+        let delay = delay.unwrap_or(own);
+        // Where it sends at given instants the transmitter may be free while packets wait.
+        let sends_at_instants = following.is_some_and(Following::sends_at_instants);
+        let left = |transit: &Transit| transit.passage.arrive <= now.plus(delay);
         let (mut packets, mut bytes) = (0, 0);
         if let Some(special) = paused {
             let gone_out = special.held.len().saturating_sub(special.waiting);
@@ -547,20 +558,22 @@ impl Link {
         } else if self.free_at > now {
             // The last of those that have begun is in transmission.
             for transit in self.ring.iter().rev() {
+                let has_begun = transit.passage.start.at <= now;
+                if has_begun && sends_at_instants && left(transit) {
+                    break;
+                }
                 packets += 1;
                 bytes += u64::from(transit.packet.bytes);
-                if transit.passage.start.at <= now {
+                if has_begun {
                     break;
                 }
             }
         }
-        let holds_back = special.and_then(|special| special.holds_back);
-        let delay = holds_back.map_or(self.fine_delay, |(_, delay)| delay);
         let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
         LinkState {
             packets,
             bytes,
-            rate: self.rate(),
+            bps: bps.unwrap_or(self.rate.as_bps()),
             delay: far_end.since(Instant::ZERO),
             is_up: !self.down && paused.is_none(),
         }
@@ -678,6 +691,7 @@ mod tests {
     use super::*;
     use crate::config::FlowId;
     use crate::packet::PacketOptions;
+    use crate::schedule::{Curve, Opportunities, Outage, Schedule, Shape};
 
     fn link(limit: u32, onward: NextHop) -> Link {
         let mut link = Link::new(
@@ -765,6 +779,57 @@ mod tests {
             assert!(offer(&mut departure_first, 1500, 600).is_some());
             assert!(offer(&mut full, 1500, 400).is_none());
         }
+    }
+
+    #[test]
+    fn a_link_with_a_schedule_is_what_that_says_at_each_instant() {
+        let ms = Duration::from_millis;
+        let followed = |service, delay| {
+            let schedule = Schedule::new(service, delay, None, Outage::Hold);
+            let mut config = LinkConfig::new(
+                "test",
+                (NodeId(0), NodeId(1)),
+                Rate::from_mbps(12),
+                ms(5),
+                None,
+            );
+            config.schedule = schedule.ok().map(|schedule| LinkSchedule {
+                schedule: schedule.into(),
+                seed: 1,
+            });
+            assert!(config.schedule.is_some());
+            Link::new(&mut config, None, Clock::Seconds)
+        };
+        let at = |l: &Link, us: u64| {
+            let state = l.state(Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine);
+            (state.packets, state.bps, state.delay)
+        };
+        let curve = |points: &[(Duration, f64)]| Curve::new(points, Shape::Step, None).ok();
+        let rate = curve(&[(Duration::ZERO, 12e6), (ms(2), 0.0), (ms(10), 6e6)]);
+        let delay = curve(&[(Duration::ZERO, 0.005), (ms(10), 0.02)]);
+        let mut l = followed(rate.map_or(Service::Own, Service::Rate), delay);
+        for _ in 0..4 {
+            assert!(offer(&mut l, 0, 0).is_some());
+        }
+        assert_eq!(at(&l, 500), (4, 12_000_000, ms(5)));
+        // Two packets have gone before the outage, in which the others wait.
+        assert_eq!(at(&l, 5_000), (2, 0, ms(5)));
+        assert_eq!(at(&l, 11_000), (2, 6_000_000, ms(20)));
+        assert_eq!(at(&l, 13_000), (1, 6_000_000, ms(20)));
+        assert_eq!(at(&l, 15_000), (0, 6_000_000, ms(20)));
+
+        let times = [ms(1), ms(3), ms(3), ms(8)];
+        let given = Opportunities::new(&times, 1500, ms(10)).ok();
+        let mut l = followed(given.map_or(Service::Own, Service::Opportunities), None);
+        for _ in 0..4 {
+            assert!(offer(&mut l, 0, 0).is_some());
+        }
+        // Between its opportunities nothing is in transmission.
+        for (us, packets) in [(500, 4), (2_000, 3), (5_000, 1), (9_000, 0)] {
+            assert_eq!(at(&l, us).0, packets, "{us}");
+        }
+        // Four of 1500 bytes in each 10 ms.
+        assert_eq!(at(&l, 500_000).1, 4_800_000);
     }
 
     /// The queue holds the same whether packets stay or pass on, over many fills and drains.

@@ -280,6 +280,24 @@ impl Following {
         })
     }
 
+    /// Whether a transmission takes no time.
+    pub(crate) fn sends_at_instants(&self) -> bool {
+        matches!(self.schedule.service, Service::Opportunities(_))
+    }
+
+    /// The rate in bit/s and the delay at an instant, as far as they are on the schedule.
+    pub(crate) fn now(&self, at: FineTime) -> (Option<u64>, Option<f64>) {
+        let seconds = self.clock.seconds(at);
+        let bps = match &self.schedule.service {
+            Service::Own => None,
+            Service::Rate(rate) => Some(rate.at(seconds)),
+            Service::Opportunities(given) => Some(given.recent_bps(seconds)),
+        };
+        let delay = self.schedule.delay.as_ref();
+        let delay = delay.map(|delay| self.clock.of_seconds(delay.at(seconds)));
+        (bps.map(|bps| bps.round() as u64), delay)
+    }
+
     /// What the transmitter does.
     pub(crate) fn service(&self) -> &Service {
         &self.schedule.service

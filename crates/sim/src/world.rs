@@ -26,7 +26,7 @@ use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
 use crate::chain::{chains, NextHop};
 use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
-use crate::event::{Carried, DropCause, Event, Observer};
+use crate::event::{DropCause, Event, Observer};
 use crate::hook::Hook;
 use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
@@ -808,11 +808,13 @@ impl<O: Observer> World<O> {
             self.deliver_unusual(&packet, LinkId(link as u16));
             return;
         }
-        match packet.open(&mut self.options) {
-            Carried::Data(segment) => {
-                self.deliver_segment(flow, packet.rerouted, &segment, LinkId(link as u16));
-            }
-            Carried::Ack(ack) => self.deliver_ack(flow, &ack),
+        // One value for both kinds would have to lie in memory.
+        if packet.is_ack() {
+            let ack = packet.open_ack(&mut self.options);
+            self.deliver_ack(flow, &ack);
+        } else {
+            let link = LinkId(link as u16);
+            self.deliver_segment(flow, packet.rerouted, &packet.segment(), link);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Many runs side by side, of which the caller hears and which it may stop.
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, RecvTimeoutError, Sender as Channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
 
 use midflight_sim::{Observer, World};
 use midflight_units::Instant;
@@ -37,8 +37,8 @@ impl Default for Execution {
 }
 
 /// Does `work`, which makes `total` runs, on a pool of so many threads (0 for
-/// one on each processor). `go_on` is told now and then, on the calling thread,
-/// how many of how many runs are done, and may answer that it is enough; it is
+/// one on each processor). `go_on` is told ten times a second and at the end, on the
+/// calling thread, how many of how many runs are done, and may answer that it is enough; it is
 /// not asked again then.
 ///
 /// # Errors
@@ -57,23 +57,26 @@ pub(crate) fn in_parallel<T: Send>(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.min(MOST_THREADS).min(total))
         .build()?;
-    let stop = AtomicBool::new(false);
-    let (sent, done) = channel();
+    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    // Runs are counted: a message for each would wake the caller at every one.
+    let (at_work, over) = channel::<()>();
     std::thread::scope(|scope| {
-        let stop = &stop;
+        let progress = Progress {
+            stop: &stop,
+            done: &done,
+        };
         let work = scope.spawn(move || {
-            let progress = Progress { stop, done: sent };
+            let _ends_with_the_work = at_work;
             pool.install(|| work(&progress))
         });
-        let mut finished = 0;
         loop {
-            match done.recv_timeout(PATIENCE) {
-                Ok(runs) => finished += runs,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
+            let is_over = over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Disconnected);
+            let finished = done.load(Ordering::Relaxed);
             if !go_on(finished, total) {
                 stop.store(finished < total, Ordering::Relaxed);
+                break;
+            }
+            if is_over {
                 break;
             }
         }
@@ -85,7 +88,7 @@ pub(crate) fn in_parallel<T: Send>(
 /// Between those who run and the caller.
 pub(crate) struct Progress<'a> {
     stop: &'a AtomicBool,
-    done: Channel<usize>,
+    done: &'a AtomicUsize,
 }
 
 impl Progress<'_> {
@@ -125,7 +128,6 @@ impl Progress<'_> {
 
     /// So many runs are done.
     pub(crate) fn done(&self, runs: usize) {
-        // Who is told may have gone; then the runs are stopped anyway.
-        let _ = self.done.send(runs);
+        self.done.fetch_add(runs, Ordering::Relaxed);
     }
 }

@@ -64,8 +64,11 @@ struct Group<'a> {
 struct Runner<'a, M> {
     progress: &'a Progress<'a>,
     /// Worlds that are over, whose memory others may use.
-    spare: Mutex<Vec<World<Measuring<M>>>>,
+    spare: Mutex<Vec<Run<M>>>,
 }
+
+/// A world and what is measured of it: large, and handed from one to the next.
+type Run<M> = Box<World<Measuring<M>>>;
 
 type Placed<M> = Vec<(usize, <M as Measure>::Rows)>;
 
@@ -193,20 +196,25 @@ fn advance<M: Measure>(
     progress: &Progress,
 ) -> Result<bool, StudyError> {
     progress.advance(world, until, |watch, next| watch.measure.is_done(next))?;
+    Ok(is_done(world, until))
+}
+
+/// Whether the measure of a world that was played until then has seen enough.
+fn is_done<M: Measure>(world: &World<Measuring<M>>, until: Instant) -> bool {
     let next = world.next_event().at().min(until);
-    Ok(world.observer().measure.is_done(next))
+    world.observer().measure.is_done(next)
 }
 
 impl<M: Measure> Runner<'_, M> {
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<World<Measuring<M>>>> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Run<M>>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn copy(&self, world: &World<Measuring<M>>) -> World<Measuring<M>> {
+    fn copy(&self, world: &Run<M>) -> Run<M> {
         let spare = self.spare().pop();
         match spare {
             Some(mut spare) => {
-                spare.clone_from(world);
+                World::clone_from(&mut spare, world);
                 spare
             }
             None => world.clone(),
@@ -236,20 +244,21 @@ impl<M: Measure> Runner<'_, M> {
             next: 0,
             open,
         };
-        self.go_on(world, group, &mut rows)?;
+        self.go_on(Box::new(world), group, &mut rows)?;
         Ok(rows)
     }
 
     /// Runs a group to its end, in a world that stands right before entry `next`.
     fn go_on(
         &self,
-        mut world: World<Measuring<M>>,
+        mut world: Run<M>,
         mut group: Group<'_>,
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {
         self.progress.go_on()?;
         // It counts where it ends the run; there all have as many.
         world.watch().0.measure.expect(group.members[0].1.makes());
+        let mut reached = Instant::ZERO;
         while let [first, others @ ..] = group.members.as_slice() {
             let setup = first.1;
             if others.is_empty() {
@@ -264,8 +273,15 @@ impl<M: Measure> Runner<'_, M> {
                 return self.part(world, group, rows);
             }
             let due = setup.due(group.next);
-            world.hold_routes_until(due);
-            if advance(&mut world, due, self.progress)? || setup.entry(group.next).is_none() {
+            // Entries of one instant come one after the other.
+            let enough = if due == reached {
+                is_done(&world, due)
+            } else {
+                reached = due;
+                world.hold_routes_until(due);
+                advance(&mut world, due, self.progress)?
+            };
+            if enough || setup.entry(group.next).is_none() {
                 let (observer, ends) = world.watch();
                 observer.measure.end(due, ends);
                 break;
@@ -290,7 +306,7 @@ impl<M: Measure> Runner<'_, M> {
     /// The members of a group go different ways.
     fn part(
         &self,
-        world: World<Measuring<M>>,
+        world: Run<M>,
         group: Group<'_>,
         rows: &mut Placed<M>,
     ) -> Result<(), StudyError> {

@@ -16,6 +16,7 @@ use midflight_sim::{
 };
 use midflight_units::{Instant, Seq};
 use midflight_wire::payload_bytes;
+use smallvec::SmallVec;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
@@ -34,6 +35,10 @@ pub(crate) fn link_id(number: u16) -> LinkId {
 pub(crate) fn flow_id(number: u32) -> FlowId {
     World::<()>::flow_id(number)
 }
+
+/// One for each link or flow, and numbers of links: few, and copied with what has them.
+type Flags = SmallVec<[bool; 16]>;
+pub(crate) type Touched = SmallVec<[usize; 4]>;
 
 /// Flows that are looked at to tell beginnings apart before they are compared.
 const MOST_TRAITS: usize = 8;
@@ -55,30 +60,32 @@ pub(crate) struct Network {
 
 impl Network {
     /// Which links packets of these flows use as long as no route changes.
-    fn used(&self, flows: &[FlowSetup]) -> Vec<bool> {
+    fn used(&self, flows: &[FlowSetup]) -> Flags {
         let ways = flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]);
         let ways: BTreeSet<(NodeId, NodeId)> = ways.collect();
-        let mut used = vec![false; self.links.len()];
+        let mut used = self.none();
         for (from, to) in ways {
-            for link in self.between(&[&self.routes], from, to) {
-                used[link] = true;
+            let between = self.between(&[&self.routes], from, to);
+            for (used, is_between) in used.iter_mut().zip(between) {
+                *used |= is_between;
             }
         }
         used
     }
 
+    /// A flag for each link.
+    fn none(&self) -> Flags {
+        SmallVec::from_elem(false, self.links.len())
+    }
+
     /// The links on all ways from a node to another.
-    fn between(
-        &self,
-        routes: &[&[(NodeId, NodeId, LinkId)]],
-        from: NodeId,
-        to: NodeId,
-    ) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        let mut nodes = vec![from];
+    fn between(&self, routes: &[&[(NodeId, NodeId, LinkId)]], from: NodeId, to: NodeId) -> Flags {
+        let mut found = self.none();
+        let mut nodes: SmallVec<[NodeId; 8]> = SmallVec::from_elem(from, 1);
         while let Some(at) = nodes.pop() {
             for &(node, target, link) in routes.iter().copied().flatten() {
-                if (node, target) == (at, to) && found.insert(link.index()) {
+                let is_next = (node, target) == (at, to);
+                if is_next && !std::mem::replace(&mut found[link.index()], true) {
                     nodes.push(self.links[link.index()].to);
                 }
             }
@@ -87,10 +94,10 @@ impl Network {
     }
 
     /// A link and those that packets for a node may go on to.
-    fn beyond(&self, link: LinkId, to: NodeId) -> BTreeSet<usize> {
+    fn beyond(&self, link: LinkId, to: NodeId) -> Flags {
         let next = self.links[link.index()].to;
         let mut found = self.between(&[&self.routes, &self.alternatives], next, to);
-        found.insert(link.index());
+        found[link.index()] = true;
         found
     }
 }
@@ -275,6 +282,11 @@ pub(crate) type Entry = (Instant, Step);
 pub(crate) struct Timeline(Vec<Entry>);
 
 impl Timeline {
+    /// One with room for so many entries.
+    pub(crate) fn of(entries: usize) -> Self {
+        Self(Vec::with_capacity(entries))
+    }
+
     /// An action, which comes behind those of the same instant that were added before.
     pub(crate) fn act(&mut self, at: Instant, action: Action) {
         self.0.push((at, Step::Act(action)));
@@ -299,7 +311,7 @@ pub struct PathChange {
     /// A link changes; otherwise the mobile node changes its link.
     pub is_change: bool,
     /// The links before and after.
-    pub links: (String, String),
+    pub links: (Cow<'static, str>, Cow<'static, str>),
     /// When it begins.
     pub at: Instant,
     /// When the new link is in use, or the changed one again.
@@ -337,7 +349,7 @@ pub(crate) struct Turn<'a> {
     setup: &'a Setup,
     entry: Option<&'a Entry>,
     /// The open links that it does something to, or leads to.
-    pub(crate) touched: Vec<usize>,
+    pub(crate) touched: Touched,
 }
 
 impl Turn<'_> {
@@ -383,9 +395,9 @@ impl Turn<'_> {
 pub(crate) struct Open {
     /// Flows whose sender and receiver are not fixed, those whose policies are not, and links whose
     /// parameters are not.
-    flows: Vec<bool>,
-    policies: Vec<bool>,
-    links: Vec<bool>,
+    flows: Flags,
+    policies: Flags,
+    links: Flags,
     /// Senders watch retransmissions for the policies that some of them will have.
     watch: bool,
 }
@@ -465,7 +477,7 @@ impl Setup {
 
     /// How often the mobile node finds itself on a link anew, or on one that has changed.
     pub(crate) fn makes(&self) -> usize {
-        let is_make = |entry: &&Entry| entry.1 == Step::Act(Action::MarkMake);
+        let is_make = |entry: &&Entry| matches!(entry.1, Step::Act(Action::MarkMake));
         self.timeline.iter().filter(is_make).count()
     }
 
@@ -691,7 +703,7 @@ impl Setup {
         let entry = self.entry(number);
         let touched = match entry {
             Some((_, Step::Act(action))) => self.touched(action, open),
-            _ => Vec::new(),
+            _ => Touched::new(),
         };
         Turn {
             setup: self,
@@ -701,22 +713,25 @@ impl Setup {
     }
 
     /// The open links that an action does something to, or leads to.
-    fn touched(&self, action: &Action, open: &Open) -> Vec<usize> {
-        if !open.links.contains(&true) {
-            return Vec::new();
-        }
-        let mut touched: Vec<usize> = match *action {
-            Action::Route { to, link, .. } => self.network.beyond(link, to).into_iter().collect(),
+    fn touched(&self, action: &Action, open: &Open) -> Touched {
+        let is_open = |link: &usize| open.links[*link];
+        match *action {
+            Action::Route { to, link, .. } if open.links.contains(&true) => {
+                let beyond = self.network.beyond(link, to);
+                (0..beyond.len())
+                    .filter(|link| beyond[*link] && is_open(link))
+                    .collect()
+            }
             Action::Down(link)
             | Action::Up(link)
             | Action::Pause(link)
             | Action::Purge { link, .. }
             | Action::Resume { link, .. }
-            | Action::Change { link, .. } => vec![link.index()],
-            _ => Vec::new(),
-        };
-        touched.retain(|&link| open.links[link]);
-        touched
+            | Action::Change { link, .. } => {
+                Some(link.index()).filter(is_open).into_iter().collect()
+            }
+            _ => Touched::new(),
+        }
     }
 
     /// Gives a world what an entry makes use of, which does something to these open links.
@@ -751,10 +766,10 @@ impl Setup {
             self.settle_flow(world, flow, open)?;
             self.settle_policies(world, flow, open);
         }
-        for link in 0..self.network.links.len() {
-            self.settle_link(world, link, open)?;
+        if !open.links.contains(&true) {
+            return Ok(());
         }
-        Ok(())
+        (0..open.links.len()).try_for_each(|link| self.settle_link(world, link, open))
     }
 
     fn settle_flow<O: Observer>(
@@ -811,9 +826,9 @@ impl Open {
     /// Everything is known.
     fn nothing(setup: &Setup) -> Self {
         Self {
-            flows: vec![false; setup.flows.len()],
-            policies: vec![false; setup.flows.len()],
-            links: vec![false; setup.network.links.len()],
+            flows: SmallVec::from_elem(false, setup.flows.len()),
+            policies: SmallVec::from_elem(false, setup.flows.len()),
+            links: setup.network.none(),
             watch: false,
         }
     }

@@ -2,7 +2,7 @@
 //! is the same for all schemes, and that what is wrong is refused.
 #![allow(clippy::panic, reason = "a failed test panics")]
 
-use midflight_control::signal::HANDOVER_SIGNALS;
+use midflight_control::signal::HANDOFF_SIGNALS;
 use midflight_control::LinkInfo;
 use midflight_study::{
     read_loss, run_roaming, Execution, ForgedAck, Forgery, HandoffPrediction, Roaming,
@@ -235,7 +235,7 @@ fn nodes_run_together_are_the_same_as_alone() {
 
 #[test]
 fn threads_and_repetition_change_nothing() {
-    let nodes: Vec<Roaming> = HANDOVER_SIGNALS
+    let nodes: Vec<Roaming> = HANDOFF_SIGNALS
         .iter()
         .map(|signal| Roaming {
             loss: read_loss("burst 0.5% 3").ok(),

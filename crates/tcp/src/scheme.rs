@@ -5,7 +5,7 @@ use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::part::{Knob, KnobError, PartInfo};
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::signal::{AnyHandoffSignal, HANDOVER_SIGNALS};
+use midflight_control::signal::{AnyHandoffSignal, HANDOFF_SIGNALS};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_units::nearest_few;
 
@@ -186,7 +186,7 @@ fn part_infos() -> impl Iterator<Item = &'static PartInfo> {
         .chain(DUPACK_RESPONSES)
         .chain(LOSS_CLASSIFIERS)
         .chain(SPURIOUS_DETECTORS)
-        .chain(HANDOVER_SIGNALS)
+        .chain(HANDOFF_SIGNALS)
         .chain(CONGESTION_CONTROLLERS)
 }
 

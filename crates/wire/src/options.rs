@@ -29,7 +29,7 @@ const TIMESTAMPS: u8 = 8;
 const QUICK_START_RESPONSE: u8 = 27;
 /// For experiments (RFC 6994); the identifiers after it are ours.
 const EXPERIMENT: u8 = 253;
-const HANDOVER_MARK: u16 = 0x4D46;
+const HANDOFF_MARK: u16 = 0x4D46;
 const TRAIN: u16 = 0x4D47;
 const ESTIMATE: u16 = 0x4D48;
 
@@ -156,7 +156,7 @@ impl Extra {
             }
             Self::Mark { number, sent } => {
                 bytes.extend([NOP, NOP, EXPERIMENT, 10]);
-                bytes.extend(HANDOVER_MARK.to_be_bytes());
+                bytes.extend(HANDOFF_MARK.to_be_bytes());
                 bytes.extend(number.to_be_bytes());
                 bytes.extend(sent.to_be_bytes());
             }
@@ -187,7 +187,7 @@ impl Extra {
                 index: field(4)?,
                 segments: field(6)?,
             }),
-            (HANDOVER_MARK, 8) => Some(Self::Mark {
+            (HANDOFF_MARK, 8) => Some(Self::Mark {
                 number: field(2)?,
                 sent: be32(value, 4)?,
             }),

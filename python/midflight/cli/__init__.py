@@ -28,6 +28,7 @@ from midflight.cli.reproduce import reproduce
 from midflight.cli.run import run
 from midflight.cli.source import DEFINITIONS
 from midflight.cli.sweep import sweep
+from midflight.cli.trace import trace
 from midflight.cli.verify import verify
 
 __all__ = ["main"]
@@ -63,6 +64,7 @@ app.command(cls=Command)(reproduce)
 app.command(cls=Command)(calibrate)
 app.command("list", cls=Command)(list_registry)
 app.add_typer(lab)
+app.add_typer(trace)
 
 
 @app.callback(invoke_without_command=True)

@@ -6,10 +6,12 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from midflight.run_tables import align
 
 __all__ = [
     "Progress",
@@ -27,19 +29,6 @@ Progress = Callable[[str, int, int], None]
 
 class UserError(Exception):
     """A mistake in what the user asked for; the message is one sentence."""
-
-
-def align(rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
-    """Return rows of text as columns; all but the first column are set flush right if `right`."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if right and number else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def time_text(nanoseconds: int) -> str:

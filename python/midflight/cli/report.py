@@ -1,9 +1,10 @@
-"""`midflight report`: a scenario and what its runs gave, as one HTML file."""
+"""`midflight report`: a scenario and what its runs gave, or a sweep, as one HTML file."""
 
 from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from midflight.cli.input import own_policies, read_whole
 from midflight.cli.options import FileArgument, PoliciesOption, SetsOption, ThreadsOption
-from midflight.cli.output import QUIET_S, note, open_result, progress_display
+from midflight.cli.output import QUIET_S, UserError, note, open_result, progress_display
 from midflight.cli.run import idle_notes, scenario_plan
 
 __all__ = ["report"]
@@ -25,17 +26,38 @@ def report(
     sets: SetsOption = None,
     policies: PoliciesOption = None,
     threads: ThreadsOption = "0",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            metavar="COLUMN",
+            help="Of a sweep: what is measured, such as goodput_bps.  [default: the sweep's]",
+        ),
+    ] = None,
 ) -> None:
-    """Run a scenario and write a report: one HTML file that needs no network.
+    """Run a scenario, or read a sweep, and write a report: one HTML file that needs no network.
 
     The report has the scenario, the measurements, figures of the mobile node's flows over time, and
-    the command and the manifest for repeating it.
+    the command and the manifest for repeating it. That of a folder of a sweep has the axes, the
+    quartiles, the comparison, and figures.
 
     \b
     Examples:
       midflight report wifi-to-lte --out report.html
       midflight report wifi-to-lte --set flows.download.scheme=enhanced --out enhanced.html
+      midflight report sweep --metric goodput_bps --out sweep.html
     """
+    if (Path(file) / "sweep.json").is_file():
+        given = {"--set": sets, "--threads": None if threads == "0" else threads}
+        for option, value in given.items():
+            if value is not None:
+                raise UserError(f'"{file}" holds a sweep that was run; {option} is for a scenario')
+        write_sweep(file, out, metric, policies)
+        return
+    if Path(file).is_dir():
+        raise UserError(f'"{file}" is a folder without sweep.json; a sweep has one')
+    if metric is not None:
+        raise UserError(f'"{file}" is a scenario; --metric is for a folder of a sweep')
     thread_count = read_whole("--threads", threads, 0, 1024)
     plan = scenario_plan(file, sets, own_policies(policies))
     for one in idle_notes(json.loads(plan.canonical)):
@@ -62,4 +84,23 @@ def report(
                 progress=lambda done, total: progress("runs", done, total),
             )
         target.write(report_html(outcome, command=command))
+    note(f"written to {out}")
+
+
+def write_sweep(folder: str, out: str, metric: str | None, policies: Sequence[str] | None) -> None:
+    """Write the report of a sweep."""
+    from midflight.sweep_report import sweep_report_html
+
+    words = ["midflight", "report", folder]
+    words += [] if metric is None else ["--metric", metric]
+    words += [f"--policy={one}" for one in policies or []]
+    command = shlex.join([*words, "--out", out])
+    try:
+        html = sweep_report_html(
+            Path(folder), metric=metric, command=command, policies=own_policies(policies)
+        )
+    except OSError as error:
+        raise UserError(f'cannot read "{folder}": {error.strerror or error}') from error
+    with open_result(Path(out)) as target:
+        target.write(html)
     note(f"written to {out}")

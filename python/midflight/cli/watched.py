@@ -51,7 +51,8 @@ QlogOption: TypeAlias = Annotated[
     typer.Option(
         "--qlog",
         metavar="DIR",
-        help="Write the recovery of each flow in one run as qlog's events to DIR/FLOW.sqlog.",
+        help="Write the recovery of each flow in one run as qlog's events to DIR/FLOW.sqlog; of a "
+        "flow over QUIC also what its stack writes itself.",
     ),
 ]
 SamplesOption: TypeAlias = Annotated[
@@ -174,12 +175,21 @@ class RunFiles:
                     write_table(asked.trace(flow=name), file)
             tell("events", folder, [f"{name}.csv" for name in names])
         if (folder := places["--qlog"]) is not None:
+            from midflight import QUIC_STACKS
             from midflight.qlog import SUFFIX, write_qlog
 
+            written = []
+            stacks = {one["name"]: one["stack"] for one in asked.flows}
             for name in names:
-                with open_result(folder / f"{name}{SUFFIX}") as file:
+                written.append(f"{name}{SUFFIX}")
+                with open_result(folder / written[-1]) as file:
                     write_qlog(asked, name, file)
-            tell("qlog", folder, [f"{name}{SUFFIX}" for name in names])
+                if stacks[name] in QUIC_STACKS:
+                    # What the stack itself says stands beside it.
+                    written.append(f"{name}.{stacks[name]}{SUFFIX}")
+                    with open_result(folder / written[-1], binary=True) as file:
+                        file.write(asked.stack_log(flow=name) or b"")
+            tell("qlog", folder, written)
         if (folder := places["--samples"]) is not None:
             tables = dict(zip(("links.csv", "senders.csv"), asked.samples(), strict=True))
             for name, table in tables.items():

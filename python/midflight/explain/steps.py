@@ -58,7 +58,9 @@ WAKES = {
     "persist": "the persist timer expired: the receiver had closed its window",
     "delay": "the delay of the response to duplicate ACKs was over",
     "patience": "the time in which duplicate ACKs were taken for reordering was over",
-    "loss probe": "the timer of the tail loss probe expired: nothing had been acknowledged for long",
+    "loss probe": (
+        "the timer of the tail loss probe expired: nothing had been acknowledged for long"
+    ),
     "reordering": "RACK's reordering timer expired: what was sent before counted as lost",
 }
 

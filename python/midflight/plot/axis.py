@@ -169,8 +169,6 @@ def plot_axis(
 
 def read_columns(source: str | Path, y: str) -> Columns:
     """Return the columns of a table, or of that in a folder of results which has a measurement."""
-    from midflight import MidflightError
-
     place = Path(source)
     if not place.is_dir():
         return _read_table(place)
@@ -186,9 +184,12 @@ def read_columns(source: str | Path, y: str) -> Columns:
             seen += [one for one in columns if one not in seen]
             break
     if not seen:
-        raise MidflightError(
+        raise refusal(
             f'"{place}" is no folder of results: it has neither {" nor ".join(TABLES)} '
-            "as .csv or .parquet"
+            "as .csv or .parquet",
+            name="results",
+            value=place,
+            accepted="a folder of a run or a sweep",
         )
     raise missing_column("--y", y, seen)
 
@@ -244,8 +245,6 @@ def axis_data(
     where: Mapping[str, str | Sequence[str]] | None = None,
 ) -> AxisData:
     """Return the quartiles that `plot_axis` draws."""
-    from midflight import MidflightError
-
     kept = {
         name: [values] if isinstance(values, str) else list(values)
         for name, values in (where or {}).items()
@@ -265,9 +264,12 @@ def axis_data(
         key = tuple(text_of(columns[name][row]) for name in by)
         grouped.setdefault(key, {}).setdefault(text_of(columns[x][row]), []).append(values[row])
     if len(grouped) > len(SERIES):
-        raise MidflightError(
+        raise refusal(
             f"{len(grouped)} lines cannot be distinguished; a figure has up to {len(SERIES)}: "
-            "keep fewer with --where, or give another --by"
+            "keep fewer with --where, or give another --by",
+            name="by",
+            value=", ".join(by),
+            accepted=f"columns with up to {len(SERIES)} combinations of values",
         )
     orders = [ordered(columns, rows, name, kept) for name in by]
     is_time, lines = y.endswith("_ns"), []

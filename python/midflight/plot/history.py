@@ -361,10 +361,15 @@ def setups_of(
         for scheme in dict.fromkeys(schemes or source.schemes):
             yield scheme, source.but([("scheme", scheme)]).setup(run)
         return
+    from midflight import QUIC_STACKS
+
     plan = plan_of(source, policies=policies)
     key = flow_key(json.loads(plan.canonical)["flows"], flow)
     for scheme, one in planned(plan, key, schemes, policies):
-        yield scheme, run_of(one, run)
+        setup = run_of(one, run)
+        told = next((f for f in setup.flows if flow in (None, f["name"])), None)
+        of_stack = told is not None and told["stack"] in QUIC_STACKS
+        yield told["scheme"] if told is not None and of_stack else scheme, setup
 
 
 def run_of(plan: Plan, run: int) -> Setup:

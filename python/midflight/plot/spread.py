@@ -94,6 +94,8 @@ class Spread:
     #: Of a map: what its colours are, and the places and names of its second axis.
     value_title: str = ""
     rows: Sequence[str] = ()
+    #: The least and the greatest value that has a colour; without them those that there are.
+    limits: tuple[float, float] | None = None
     #: Missing values are times of runs that did not finish, longer than every other.
     is_time: bool = False
 
@@ -539,6 +541,8 @@ def _draw_map(figure: Figure, axes: Axes, data: Spread) -> None:
             cells[line, int(x)] = _quantiles(data, values)[2]
     finite = cells[np.isfinite(cells)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if data.limits is not None:
+        low, high = data.limits
     high = high if high > low else low + 1.0
     both = low < 0 < high
     norm: Any = TwoSlopeNorm(0.0, low, high) if both else Normalize(low, high)

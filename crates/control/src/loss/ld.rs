@@ -32,9 +32,9 @@ use crate::{Listens, SenderView};
 /// Initial T_dev in seconds (section 4.1.1).
 const INITIAL_DEVIATION: f64 = 0.5;
 
-/// State and knobs of LD; with `HANDOVER` the modification.
+/// State and knobs of LD; with `HANDOFF` the modification.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ld<const HANDOVER: bool> {
+pub struct Ld<const HANDOFF: bool> {
     k: u32,
     tick: Duration,
     pause_rounds: u32,
@@ -53,7 +53,7 @@ pub struct Ld<const HANDOVER: bool> {
     pause: Option<(u32, Seq)>,
 }
 
-impl<const HANDOVER: bool> Default for Ld<HANDOVER> {
+impl<const HANDOFF: bool> Default for Ld<HANDOFF> {
     fn default() -> Self {
         Self {
             k: 4,
@@ -92,8 +92,8 @@ const TICK: Knob = Knob {
     summary: "least T_dev",
 };
 
-impl<const HANDOVER: bool> Part for Ld<HANDOVER> {
-    const INFO: PartInfo = if HANDOVER {
+impl<const HANDOFF: bool> Part for Ld<HANDOFF> {
+    const INFO: PartInfo = if HANDOFF {
         PartInfo {
             name: "ld-handover",
             summary: "loss differentiation that starts afresh after a handoff",
@@ -161,7 +161,7 @@ fn seconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e9
 }
 
-impl<const HANDOVER: bool> Ld<HANDOVER> {
+impl<const HANDOFF: bool> Ld<HANDOFF> {
     /// The right side of (2): an RTT above it means congestion.
     fn threshold(&self) -> f64 {
         let ratio = self.least / self.current;
@@ -189,7 +189,7 @@ impl<const HANDOVER: bool> Ld<HANDOVER> {
     }
 }
 
-impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
+impl<const HANDOFF: bool> LossClassifier for Ld<HANDOFF> {
     fn judge(&self, _view: &SenderView) -> LossCause {
         let paused = self.awaits_first || self.pause.is_some();
         let wireless = if paused {
@@ -234,7 +234,7 @@ impl<const HANDOVER: bool> LossClassifier for Ld<HANDOVER> {
     }
 
     fn on_spurious_timeout(&mut self, _view: &SenderView) {
-        self.awaits_first = HANDOVER;
+        self.awaits_first = HANDOFF;
     }
 
     fn indicators(&self) -> Option<Indicators> {

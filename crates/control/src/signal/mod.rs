@@ -71,7 +71,7 @@ pub trait HandoffSignal {
 registry! {
     /// Any registered signal.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    AnyHandoffSignal of HandoffSignal, listed in HANDOVER_SIGNALS:
+    AnyHandoffSignal of HandoffSignal, listed in HANDOFF_SIGNALS:
     Silent: Silent,
     TrAcks: TrAcks,
     Freeze: Freeze,
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn every_signal_is_found_by_name_and_accepts_the_defaults_it_documents() {
-        for info in HANDOVER_SIGNALS {
+        for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             assert_eq!(part.info(), *info);
             check_knobs(info, |name, value| part.set_knob(name, value));
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn only_freeze_foresees_a_handoff_and_it_opens_the_window_that_it_closed() {
-        for info in HANDOVER_SIGNALS {
+        for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             let foresees = part.warning().is_some();
             assert_eq!(foresees, info.name == "freeze", "{}", info.name);

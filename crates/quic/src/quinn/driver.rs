@@ -17,8 +17,8 @@ use midflight_units::Instant;
 use super::control::Listened;
 use super::proto::{
     self, ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, IdleTimeout, ServerConfig,
-    StreamEvent, StreamId, TimeSource, TransportConfig, VarInt, WriteError,
+    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, IdleTimeout, QlogConfig,
+    ServerConfig, StreamEvent, StreamId, TimeSource, TransportConfig, VarInt, WriteError,
 };
 use super::session::{ListenedClient, ListenedServer, Null, SeededKey};
 use crate::flow::Flow;
@@ -273,11 +273,16 @@ impl fmt::Debug for Driver {
     }
 }
 
-fn transport(flow: &Flow) -> TransportConfig {
+fn transport(flow: &Flow, side: End) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(Arc::new(Listened::new(flow.congestion)));
     // Links of the simulator have no largest packet to find.
     transport.mtu_discovery_config(None);
+    if let Some(writer) = flow.log.writer().filter(|_| side == flow.sender) {
+        let mut log = QlogConfig::default();
+        log.writer(writer).start_time(base());
+        transport.qlog_stream(log.into_stream());
+    }
     if let Some(idle) = flow.idle {
         let millis = idle.as_nanos().div_ceil(1_000_000);
         let idle = VarInt::from_u64(millis).unwrap_or(VarInt::MAX);
@@ -297,7 +302,7 @@ impl Driver {
             End::Server => "server",
         };
         let seed = derive(&flow.seed, name);
-        let transport = Arc::new(transport(flow));
+        let transport = Arc::new(transport(flow, side));
         let mut config = EndpointConfig::new(Arc::new(SeededKey(derive(&seed, "resets"))));
         let ids = derive(&seed, "connection identifiers");
         config.cid_generator(move || Box::new(SeededIds { seed: ids, made: 0 }));
@@ -379,6 +384,9 @@ impl Driver {
     }
 
     fn wake(&mut self) {
+        if self.has_failed {
+            return;
+        }
         let connection = self.inner.connection.as_mut();
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
         self.due = timeout.map(from_std);
@@ -534,6 +542,10 @@ type Crypto = (
 );
 
 /// The cryptography of both ends.
+#[cfg_attr(
+    not(feature = "tls"),
+    allow(clippy::unnecessary_wraps, reason = "only TLS can fail")
+)]
 fn crypto(flow: &Flow) -> Result<Crypto, String> {
     #[cfg(feature = "tls")]
     if flow.tls {
@@ -628,5 +640,47 @@ impl Stack for Driver {
     // Connections of the stack cannot be copied.
     fn copy(&self) -> Option<Box<dyn Stack>> {
         None
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a failed test panics, and a stack may")]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use midflight_units::Duration;
+
+    use super::*;
+    use crate::flow::{Congestion, Log, QuicStack, PORT};
+
+    #[test]
+    fn a_panic_in_a_stack_is_told_and_ends_it() {
+        let address = |last, port| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, last), port);
+        let flow = Flow {
+            stack: QuicStack::Quinn,
+            congestion: Congestion::Cubic,
+            tls: false,
+            idle: None,
+            streams: 1,
+            migrates: true,
+            sender: End::Server,
+            total: None,
+            seed: [0; 32],
+            client: address(2, 50_000),
+            server: address(1, PORT),
+            log: Log::default(),
+        };
+        let end = Driver::new(&flow, End::Client);
+        let mut end = end.unwrap_or_else(|e| panic!("{e}"));
+        let now = Instant::ZERO + Duration::from_millis(1);
+        end.open(now);
+        assert!(end.poll_datagram(now).is_some());
+        let called = end.call(now, |_, _| -> Result<(), String> { panic!("no such path") });
+        assert_eq!(called, None);
+        assert_eq!(
+            end.poll_report(),
+            Some(Report::Failed("no such path".into()))
+        );
+        assert!(end.poll_datagram(now).is_none() && end.next_timeout().is_none());
     }
 }

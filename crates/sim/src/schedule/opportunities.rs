@@ -12,6 +12,9 @@ use super::ScheduleError;
 /// Less than any two instants are apart, and more than a clock rounds, in seconds.
 const ROUNDED: f64 = 1e-10;
 
+/// What is looked back over for a rate at an instant, in seconds.
+const RECENT: f64 = 0.1;
+
 /// When a link may send, and how much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
@@ -58,6 +61,24 @@ impl Opportunities {
     /// Bits per second on the average.
     pub fn mean_bps(&self) -> f64 {
         8.0 * f64::from(self.bytes) * self.times.len() as f64 / self.period
+    }
+
+    /// Bits per second in the last tenth of a second before an instant, or since the start.
+    pub(super) fn recent_bps(&self, at: f64) -> f64 {
+        let from = (at - RECENT).max(0.0);
+        if at <= from {
+            return self.mean_bps();
+        }
+        let bits = 8.0 * f64::from(self.bytes);
+        bits * (self.count(at) - self.count(from)) / (at - from)
+    }
+
+    /// How many there are up to an instant.
+    fn count(&self, at: f64) -> f64 {
+        let whole = (at / self.period).floor();
+        let rest = at - whole * self.period;
+        let some = self.times.partition_point(|time| *time <= rest);
+        whole * self.times.len() as f64 + some as f64
     }
 
     /// Seconds of a period.

@@ -24,17 +24,18 @@ pub(super) struct CrossSource {
 
 /// Those of all links.
 pub(super) fn sources(links: &[LinkConfig]) -> Vec<CrossSource> {
-    let of = |(number, link): (usize, &LinkConfig)| {
+    let mut sources = Vec::new();
+    for (link, number) in links.iter().zip(0..) {
         let source = |(setting, traffic)| CrossSource {
-            link: LinkId(number as u16),
+            link: LinkId(number),
             setting,
             traffic,
             crossing: None,
             begun: 0,
         };
-        link.cross_traffic().map(source).collect::<Vec<_>>()
-    };
-    links.iter().enumerate().flat_map(of).collect()
+        sources.extend(link.cross_traffic().map(source));
+    }
+    sources
 }
 
 impl<O: Observer> World<O> {

@@ -111,6 +111,15 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
+    fn send_empty_ack(&mut self, flow: FlowId, segment: Segment) {
+        self.note_empty_ack(flow, segment, false);
+        let Flow { from, to, .. } = self.flows[flow.index()];
+        let packet = Packet::data(flow, to, &segment, &mut self.options);
+        self.forward(from, packet);
+    }
+
+    #[cold]
+    #[inline(never)]
     fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
         self.note_empty_ack(flow, segment, true);
         let state = &mut self.flows[flow.index()];
@@ -174,10 +183,10 @@ impl<O: Observer> World<O> {
         let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
             if segment.content == Content::Acknowledgment {
-                self.note_empty_ack(flow, segment, false);
-            } else {
-                self.observer.record(now, flow, &Event::Sent(&segment));
+                self.send_empty_ack(flow, segment);
+                continue;
             }
+            self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);
         }

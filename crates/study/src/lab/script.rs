@@ -153,6 +153,14 @@ fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabEr
 
 fn check_link(link: &LinkConfig) -> Result<(), LabError> {
     let name = &link.name;
+    if link.schedule.is_some() {
+        // The driver's changes end a transmission at the rate that it began with.
+        let what = format!("link \"{name}\", which follows a trace: its driver's links have one rate while they send a packet");
+        return Err(refused(
+            what,
+            "a link without a trace, or the simulator (midflight run)",
+        ));
+    }
     if link.overhead.is_some() {
         let what = format!("the random processing time (overhead) of link \"{name}\"");
         return Err(refused(what, "an overhead of 0"));

@@ -11,14 +11,15 @@
 //! break takes. Flows of nodes that stay end at an interface.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::LinkInfo;
 use midflight_sim::{
-    random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSetting, LossModel, NodeId,
-    RateRouter, Reordering,
+    random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
+    LossModel, NodeId, RateRouter, Reordering, Schedule, Service,
 };
-use midflight_units::{Duration, Rate};
+use midflight_units::{Duration, Instant, Rate};
 
 use crate::setup::{link_id, Network};
 use crate::watch::Place;
@@ -33,6 +34,27 @@ pub(crate) struct OneDirection {
     pub(crate) reordering: Option<Reordering>,
     /// Without its seed, which goes by the run.
     pub(crate) cross: Option<CrossTraffic>,
+    /// What it follows; rate and delay are then the means of that.
+    pub(crate) schedule: Option<Arc<Schedule>>,
+}
+
+impl OneDirection {
+    /// Its rate and delay at an instant. In an outage the rate is the mean.
+    pub(crate) fn info_at(&self, at: Instant) -> LinkInfo {
+        let Self { rate, delay, .. } = *self;
+        let Some(schedule) = &self.schedule else {
+            return LinkInfo { rate, delay };
+        };
+        let now = match schedule.service() {
+            Service::Rate(curve) => Rate::from_bps(curve.at(at.as_secs_f64()).round() as u64),
+            _ => None,
+        };
+        let delayed = schedule.delay().map(|curve| curve.at(at.as_secs_f64()));
+        LinkInfo {
+            rate: now.unwrap_or(rate),
+            delay: delayed.map_or(delay, |s| Duration::from_nanos((s * 1e9).round() as u64)),
+        }
+    }
 }
 
 /// Both directions.
@@ -55,7 +77,8 @@ impl Access {
     pub(crate) fn has_chance(&self) -> bool {
         let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
         let is_random = |way: &OneDirection| {
-            way.loss.is_some() || way.reordering.is_some() || way.cross.is_some()
+            let by_schedule = way.schedule.as_ref().is_some_and(|s| s.loss().is_some());
+            by_schedule || way.loss.is_some() || way.reordering.is_some() || way.cross.is_some()
         };
         ways.into_iter().any(is_random)
     }
@@ -266,6 +289,9 @@ impl<'a> Cell<'a> {
     fn hooks(&self) -> Vec<(NodeId, Hook)> {
         let map = self.map();
         let [asked_down, asked_up] = self.routers;
+        if asked_down.is_none() && asked_up.is_none() {
+            return Vec::new();
+        }
         let mut nodes = vec![RateRouter::default(); map.nodes()];
         let mut add = |at: NodeId, link: LinkId, asked: Option<Routers>, is_host| {
             if let Some(routers) = asked {
@@ -347,6 +373,13 @@ impl<'a> Cell<'a> {
             may_break: up && breaks && !self.spares_uplink,
             impairments: impairments(0, way),
             cross: cross(0, way),
+            schedule: way.schedule.as_ref().map(|schedule| LinkSchedule {
+                schedule: Arc::clone(schedule),
+                seed: match schedule.loss() {
+                    Some(_) => self.seed(id, "schedule"),
+                    None => 0,
+                },
+            }),
             settings: later.collect(),
             may_pause: changes,
             ..LinkConfig::new(self.name(id), ends, way.rate, way.delay, Some(way.limit))
@@ -356,7 +389,8 @@ impl<'a> Cell<'a> {
     fn links(&self) -> Vec<LinkConfig> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut links = vec![self.fixed(link_id(OUT), (SERVER, ROUTER))];
+        let mut links = Vec::with_capacity(self.map().back().index() + 1);
+        links.push(self.fixed(link_id(OUT), (SERVER, ROUTER)));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));
             let [to_station, down, to_mobile] = Map::down(link);
@@ -388,7 +422,9 @@ impl<'a> Cell<'a> {
     fn routes(&self) -> Vec<(NodeId, NodeId, LinkId)> {
         let map = self.map();
         let mobile = map.mobile();
-        let mut routes = vec![(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())];
+        let (stay, each) = (self.residences.len(), self.access.len());
+        let mut routes = Vec::with_capacity(4 + 4 * each + 3 * stay);
+        routes.extend([(SERVER, mobile, link_id(OUT)), (ROUTER, SERVER, map.back())]);
         routes.extend(map.routes_over(self.start));
         for link in 0..self.access.len() {
             let (station, interface) = (self::station(link), map.interface(link));

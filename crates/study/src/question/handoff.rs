@@ -14,12 +14,14 @@
 //! end at Wir2. No notice counts them, since the mobile node knows of its own only.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midflight_control::quick_start::Routers;
 use midflight_control::{LinkInfo, Notice, StartNotice};
 use midflight_sim::Action;
 use midflight_units::{Duration, Instant, Rate};
+use rayon::prelude::*;
 
 use crate::error::StudyError;
 use crate::execution::{in_parallel, Execution};
@@ -176,6 +178,7 @@ impl Handoff {
             loss: None,
             reordering: None,
             cross: None,
+            schedule: None,
         };
         let access = [("old", &self.old), ("new", &self.new)].map(|(name, link)| Access {
             name: name.into(),
@@ -217,28 +220,23 @@ impl Handoff {
     }
 
     /// The flows: the moving ones, then the residents.
-    fn flows(
-        &self,
-        (name, moving): (&Arc<str>, &Arc<Part>),
-        resident: (&Arc<str>, &Arc<Part>),
-    ) -> Arc<[FlowSetup]> {
+    fn flows(&self, moving: &NamedPart, resident: &NamedPart) -> Arc<[FlowSetup]> {
         let flows = self.flows;
-        let flow =
-            |(scheme, part): (&Arc<str>, &Arc<Part>), name: String, to, i, stays| FlowSetup {
-                name: name.into(),
-                scheme: scheme.clone(),
-                from: SERVER,
-                to,
-                part: part.clone(),
-                end: None,
-                opens: flows.opens(i),
-                stays,
-                up: false,
-                stack: Stack::Midflight,
-                quic: None,
-            };
-        let moving = (0..flows.moving)
-            .map(|i| flow((name, moving), format!("flow-{i}"), MAP.mobile(), i, None));
+        let flow = |(scheme, part): &NamedPart, name: String, to, i, stays| FlowSetup {
+            name: name.into(),
+            scheme: scheme.clone(),
+            from: SERVER,
+            to,
+            part: part.clone(),
+            end: None,
+            opens: flows.opens(i),
+            stays,
+            up: false,
+            stack: Stack::Midflight,
+            quic: None,
+        };
+        let moving =
+            (0..flows.moving).map(|i| flow(moving, format!("flow-{i}"), MAP.mobile(), i, None));
         let residents = (0..flows.residents).map(|i| {
             flow(
                 resident,
@@ -253,7 +251,9 @@ impl Handoff {
 
     /// Everything that happens until there is a handoff.
     fn openings(&self) -> Timeline {
-        let mut timeline = Timeline::default();
+        // Two for each flow to open, and up to ten and three for each of those that move to hand off.
+        let mut timeline =
+            Timeline::of(10 + 2 * self.flows.count() + 3 * self.flows.moving as usize);
         let each = (0..self.flows.moving).map(|i| (i, true));
         let each = each.chain((0..self.flows.residents).map(|i| (i, false)));
         for ((i, moves), number) in each.zip(0..) {
@@ -435,68 +435,38 @@ impl Sweep {
         })
     }
 
-    /// One run for each scheme and instant, in that order.
-    ///
-    /// # Errors
-    /// [`StudyError`] for input that is not accepted.
-    pub fn setups(&self) -> Result<Vec<Setup>, StudyError> {
+    /// The sweep with its schemes, once it is known that it can be run.
+    fn prepare(&self) -> Result<Prepared<'_>, StudyError> {
         self.check()?;
         let part = |name: &str| {
             let part = build(name, &self.profile, &self.knobs, &self.policies)?;
             Ok::<_, StudyError>((Arc::<str>::from(name), part))
         };
         let resident = part(&self.resident_scheme)?;
-        let measured = Arc::new(Measured::Handoff {
-            packets: self.packets,
-            extra: self.extra.clone(),
-            window: self.window,
-        });
-        let profile: Arc<str> = Arc::from(self.profile.as_str());
-        let instants: Vec<Option<Instant>> = if self.at.is_empty() {
-            vec![None]
-        } else {
-            self.at.iter().copied().map(Some).collect()
+        let moving = |name: &String| {
+            if *name == self.resident_scheme {
+                return Ok(resident.clone());
+            }
+            part(name)
         };
-        let path_changes =
-            |at: &Option<Instant>| at.iter().map(|&at| self.handoff.path_change(at)).collect();
-        let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
-        // What schemes have in common is made once.
-        let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
-        let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
-        let mut setups = Vec::new();
-        for name in &self.schemes {
-            let moving = if *name == self.resident_scheme {
-                resident.clone()
-            } else {
-                part(name)?
-            };
-            let parts = [&moving, &resident];
-            let mut policies = parts.iter().flat_map(|(_, part)| &part.built.policies);
-            let routers = policies.find_map(|policy| policy.routers());
-            let network = known(&mut networks, routers, || {
-                Arc::new(self.handoff.network(routers))
-            });
-            let warning = moving.1.built.profile.receiver.signal.warning();
-            let each = known(&mut timelines, warning, || {
-                let timeline = |at| self.handoff.timeline(at, warning);
-                instants.iter().copied().map(timeline).collect()
-            });
-            let (name, part) = (&moving.0, &moving.1);
-            let flows = self.handoff.flows((name, part), (&resident.0, &resident.1));
-            let each = each.into_iter().zip(&path_changes);
-            setups.extend(each.map(|(timeline, path_changes)| Setup {
-                network: network.clone(),
-                flows: flows.clone(),
-                timeline,
-                measured: Arc::clone(&measured),
-                end: self.end,
-                profile: Arc::clone(&profile),
-                start: OLD as u16,
-                run: None,
-                path_changes: Arc::clone(path_changes),
-            }));
-        }
-        Ok(setups)
+        Ok(Prepared {
+            moving: self.schemes.iter().map(moving).collect::<Result<_, _>>()?,
+            resident,
+            sweep: self,
+        })
+    }
+
+    /// How many runs it has.
+    fn runs(&self) -> usize {
+        self.schemes.len() * self.at.len()
+    }
+
+    /// One run for each scheme and instant, in that order.
+    ///
+    /// # Errors
+    /// [`StudyError`] for input that is not accepted.
+    pub fn setups(&self) -> Result<Vec<Setup>, StudyError> {
+        Ok(self.prepare()?.setups())
     }
 
     /// Runs everything. Rows come in the order scheme, instant, flow, as given.
@@ -509,8 +479,69 @@ impl Sweep {
     }
 }
 
+/// A scheme by its name.
+type NamedPart = (Arc<str>, Arc<Part>);
+
+/// A sweep with its schemes.
+struct Prepared<'a> {
+    sweep: &'a Sweep,
+    moving: Vec<NamedPart>,
+    resident: NamedPart,
+}
+
+impl Prepared<'_> {
+    fn setups(&self) -> Vec<Setup> {
+        let Sweep { handoff, at, .. } = self.sweep;
+        let measured = Arc::new(Measured::Handoff {
+            packets: self.sweep.packets,
+            extra: self.sweep.extra.clone(),
+            window: self.sweep.window,
+        });
+        let profile: Arc<str> = Arc::from(self.sweep.profile.as_str());
+        let instants: Vec<Option<Instant>> = if at.is_empty() {
+            vec![None]
+        } else {
+            at.iter().copied().map(Some).collect()
+        };
+        let path_changes =
+            |at: &Option<Instant>| at.iter().map(|&at| handoff.path_change(at)).collect();
+        let path_changes: Vec<Arc<[PathChange]>> = instants.iter().map(path_changes).collect();
+        // What schemes have in common is made once.
+        let mut networks: Vec<(Option<Routers>, Arc<Network>)> = Vec::new();
+        let mut timelines: Vec<(Option<Duration>, Timelines)> = Vec::new();
+        let mut setups = Vec::with_capacity(self.moving.len() * instants.len());
+        for moving in &self.moving {
+            let parts = [moving, &self.resident];
+            let mut policies = parts.iter().flat_map(|(_, part)| &part.built.policies);
+            let routers = policies.find_map(|policy| policy.routers());
+            let network = known(&mut networks, routers, || {
+                Arc::new(handoff.network(routers))
+            });
+            let warning = moving.1.built.profile.receiver.signal.warning();
+            let each = known(&mut timelines, warning, || {
+                let timeline = |at| handoff.timeline(at, warning);
+                instants.iter().copied().map(timeline).collect()
+            });
+            let flows = handoff.flows(moving, &self.resident);
+            let each = each.iter().zip(&path_changes);
+            setups.extend(each.map(|(timeline, path_changes)| Setup {
+                network: network.clone(),
+                flows: flows.clone(),
+                timeline: Arc::clone(timeline),
+                measured: Arc::clone(&measured),
+                end: self.sweep.end,
+                profile: Arc::clone(&profile),
+                start: OLD as u16,
+                run: None,
+                path_changes: Arc::clone(path_changes),
+            }));
+        }
+        setups
+    }
+}
+
 /// The timelines of a sweep, one for each instant.
-type Timelines = Vec<Arc<[Entry]>>;
+type Timelines = Arc<[Arc<[Entry]>]>;
 
 /// What a key stands for, which is made when it comes for the first time.
 fn known<K: PartialEq, V: Clone>(all: &mut Vec<(K, V)>, key: K, make: impl FnOnce() -> V) -> V {
@@ -534,41 +565,54 @@ pub fn run_sweeps(
     how: Execution,
     go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Vec<Vec<HandoffRow>>, StudyError> {
-    let (mut single, mut several) = (Vec::new(), Vec::new());
-    for sweep in sweeps {
+    let mut prepared = Vec::with_capacity(sweeps.len());
+    let mut alike: BTreeMap<(usize, Rate, Duration), Vec<usize>> = BTreeMap::new();
+    for (sweep, place) in sweeps.iter().zip(0..) {
         if sweep.at.is_empty() {
             return Err(StudyError::Nothing {
                 what: "handoff instant",
             });
         }
-        let setups = sweep.setups()?;
-        if sweep.handoff.flows.count() == 1 {
-            single.extend(setups);
-        } else {
-            several.extend(setups);
-        }
+        prepared.push(sweep.prepare()?);
+        let Handoff { old, flows, .. } = &sweep.handoff;
+        // Those with different links to begin with have nothing in common.
+        let beginning = (flows.count(), old.rate, old.delay);
+        alike.entry(beginning).or_default().push(place);
     }
-    let total = single.len() + several.len();
+    let total = sweeps.iter().map(Sweep::runs).sum();
     if total == 0 {
         return Ok(Vec::new());
     }
-    let (single, several) = in_parallel(total, how.threads, go_on, |progress| {
-        let single = run_setups::<OneHandoff>(&single, how.fork, progress)?;
-        let several = run_setups::<EachHandoff>(&several, how.fork, progress)?;
-        Ok((single, several))
+    let alike: Vec<((usize, Rate, Duration), Vec<usize>)> = alike.into_iter().collect();
+    let done: Vec<Vec<Vec<HandoffRow>>> = in_parallel(total, how.threads, go_on, |progress| {
+        let each = alike
+            .par_iter()
+            .with_max_len(1)
+            .map(|((flows, ..), places)| {
+                // The setups are there as long as they run: those of all sweeps take more memory than their rows.
+                let setups = places.iter().flat_map(|&place| prepared[place].setups());
+                let setups: Vec<Setup> = setups.collect();
+                let rows = match flows {
+                    1 => run_setups::<OneHandoff>(&setups, how.fork, progress)?,
+                    _ => run_setups::<EachHandoff>(&setups, how.fork, progress)?,
+                };
+                let mut rows = rows.into_iter();
+                let table = |&place: &usize| {
+                    let runs = sweeps[place].runs();
+                    let mut table = Vec::with_capacity(runs * flows);
+                    table.extend(rows.by_ref().take(runs).flatten());
+                    table
+                };
+                Ok(places.iter().map(table).collect())
+            });
+        each.collect::<Result<_, StudyError>>()
     })?;
-    let (mut single, mut several) = (single.into_iter(), several.into_iter());
-    let table = |sweep: &Sweep| {
-        let runs = if sweep.handoff.flows.count() == 1 {
-            &mut single
-        } else {
-            &mut several
-        };
-        runs.take(sweep.schemes.len() * sweep.at.len())
-            .flatten()
-            .collect()
-    };
-    Ok(sweeps.iter().map(table).collect())
+    let mut tables = vec![Vec::new(); sweeps.len()];
+    let places = alike.iter().flat_map(|(_, places)| places);
+    for (&place, table) in places.zip(done.into_iter().flatten()) {
+        tables[place] = table;
+    }
+    Ok(tables)
 }
 
 #[cfg(test)]

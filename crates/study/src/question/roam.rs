@@ -381,7 +381,10 @@ impl Numbered for Roaming {
         for m in self.moves(&parts.own.built.profile.receiver.signal, run) {
             path_changes.push(PathChange {
                 is_change: false,
-                links: (format!("station{}", m.from), format!("station{}", m.to)),
+                links: (
+                    format!("station{}", m.from).into(),
+                    format!("station{}", m.to).into(),
+                ),
                 at: m.at,
                 make: m.detected + self.switch_delay(),
                 breaks: true,

@@ -5,6 +5,7 @@ use midflight_units::Duration;
 use super::file::{ChangeFile, Direction, LinkFile, WayFile};
 use super::plan::{find, problem, Problem};
 use super::presets::{self, Preset};
+use super::trace::{Files, OwnWays, Traced};
 use super::written::{Queue, Written};
 use crate::network::cell::{Access, Directions, OneDirection};
 
@@ -31,26 +32,107 @@ fn or<T: Clone, P>(
         .or_else(|| preset.and_then(of))
 }
 
-/// The ways of a link as it is written.
-pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Directions, Problem> {
-    let preset: Option<&Preset> = match &link.preset {
+/// The preset of a link.
+fn preset_of(key: &str, link: &LinkFile) -> Result<Option<&'static Preset>, Problem> {
+    Ok(match &link.preset {
         None => None,
         Some(name) => {
             let known = presets::PRESETS.iter().map(|p| p.name);
             let place = find(&format!("{key}.preset"), name, "preset", known)?;
             Some(&presets::PRESETS[place])
         }
+    })
+}
+
+/// What the link's trace says, with the full paths of its files and their hash written into it.
+pub(super) fn traced(
+    key: &str,
+    link: &mut LinkFile,
+    files: &dyn Files,
+) -> Result<Option<Traced>, Problem> {
+    let preset = preset_of(key, link)?;
+    let preset_up = preset.filter(|_| link.rate.is_none());
+    let way = link.up.as_ref();
+    let up = way.and_then(|up| up.rate.as_ref());
+    let own = OwnWays {
+        down: or(link.rate.as_ref(), preset, |p| Some(p.down_rate())),
+        up: or(up, preset_up, |p| Some(p.up_rate())),
+        up_delay: way.is_some_and(|up| up.delay.is_some()),
     };
+    let Some(trace) = link.trace.as_mut() else {
+        return Ok(None);
+    };
+    let found = trace.read(files, own).map_err(|mut problem| {
+        let place = if problem.key.is_empty() {
+            String::new()
+        } else {
+            format!(".{}", problem.key)
+        };
+        problem.key = format!("{key}.trace{place}");
+        problem
+    })?;
+    let [file, up, delay] = found.files.clone();
+    (trace.file, trace.up, trace.delay) = (file, up, delay);
+    trace.hash.clone_from(&found.hash);
+    let both = |quantity: &str| {
+        let why = format!(
+            "the link has a {quantity} of its own, and its trace has one too; expected one of them"
+        );
+        problem(format!("{key}.{quantity}"), why)
+    };
+    if let Some(down) = &found.down {
+        let schedule = &down.schedule;
+        if link.rate.is_some() && down.rate.is_some() {
+            return both("rate");
+        }
+        if link.delay.is_some() && down.delay.is_some() {
+            return both("delay");
+        }
+        if link.loss.is_some() && schedule.loss().is_some() {
+            return both("loss");
+        }
+    }
+    if let (Some(up), Some(way)) = (&found.up, &link.up) {
+        let of_way = |quantity: &str| {
+            let why = format!("the uplink has a {quantity} of its own, and its trace has one too; expected one of them");
+            problem(format!("{key}.up.{quantity}"), why)
+        };
+        if way.rate.is_some() && up.rate.is_some() {
+            return of_way("rate");
+        }
+        if way.delay.is_some() && up.delay.is_some() {
+            return of_way("delay");
+        }
+        if way.loss.is_some() && up.schedule.loss().is_some() {
+            return of_way("loss");
+        }
+    }
+    Ok(Some(found))
+}
+
+/// The ways of a link as it is written, with what its trace says.
+pub(super) fn ways(
+    key: &str,
+    link: &LinkFile,
+    traced: Option<&Traced>,
+) -> Result<Directions, Problem> {
+    let preset = preset_of(key, link)?;
+    let [down_trace, up_trace] = [
+        traced.and_then(|t| t.down.as_ref()),
+        traced.and_then(|t| t.up.as_ref()),
+    ];
     let missing = |what: &str, example: &str| {
         let why = format!(
             "a link without a preset needs a {what}; write for example {what} = \"{example}\""
         );
         problem(key, why)
     };
-    let Some(rate) = or(link.rate.as_ref(), preset, |p| Some(p.down_rate())) else {
+    let own = or(link.rate.as_ref(), preset, |p| Some(p.down_rate()));
+    let Some(rate) = down_trace.and_then(|of| of.rate).or(own) else {
         return missing("rate", "54 Mbit/s");
     };
-    let Some(delay) = or(link.delay.as_ref(), preset, |p| Some(p.delay())) else {
+    let own = or(link.delay.as_ref(), preset, |p| Some(p.delay()));
+    let Some(delay) = down_trace.and_then(|of| of.delay).or(own) else {
         return missing("delay", "2 ms");
     };
     let of_preset = |p: &Preset| Some(p.down_queue());
@@ -62,12 +144,15 @@ pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Directions, Problem> {
         loss: link.loss.as_ref().map(|l| l.value),
         reordering: link.reorder.as_ref().map(|r| r.value),
         cross: link.cross.as_ref().and_then(|c| c.value.0),
+        schedule: down_trace.map(|of| of.schedule.clone()),
     };
     let own = link.up.clone().unwrap_or_default();
     // A rate of one's own is the rate of both directions, as without a preset.
     let preset_up = preset.filter(|_| link.rate.is_none());
     let up_rate = or(own.rate.as_ref(), preset_up, |p| Some(p.up_rate())).unwrap_or(rate);
+    let up_rate = up_trace.and_then(|of| of.rate).unwrap_or(up_rate);
     let up_delay = own.delay.as_ref().map_or(delay, |d| d.value);
+    let up_delay = up_trace.and_then(|of| of.delay).unwrap_or(up_delay);
     let preset_queue = preset.filter(|_| link.queue.is_none());
     let of_preset = |p: &Preset| Some(p.up_queue());
     let up_queue = or(own.queue.as_ref(), preset_queue, of_preset).unwrap_or(queue);
@@ -78,6 +163,7 @@ pub(super) fn ways(key: &str, link: &LinkFile) -> Result<Directions, Problem> {
         loss: own.loss.as_ref().map(|l| l.value),
         reordering: own.reorder.as_ref().map(|r| r.value),
         cross: own.cross.as_ref().and_then(|c| c.value.0),
+        schedule: up_trace.map(|of| of.schedule.clone()),
     };
     Ok(Directions { down, up })
 }
@@ -99,6 +185,7 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
             .as_ref()
             .map_or(before.reordering, |r| Some(r.value)),
         cross: to.cross.as_ref().map_or(before.cross, |c| c.value.0),
+        schedule: before.schedule.clone(),
     }
 }
 

@@ -185,11 +185,9 @@ impl Plan {
         let over = |c: &&Change| c.link == link && c.at + c.pause <= at;
         let setting = self.changes[..begun].iter().rev().find(over);
         let setting = setting.map_or(0, |c| c.setting);
-        let way = self.access[link].settings[setting].of(direction);
-        LinkInfo {
-            rate: way.rate,
-            delay: way.delay,
-        }
+        self.access[link].settings[setting]
+            .of(direction)
+            .info_at(at)
     }
 
     /// The link that a flow uses at an instant.

@@ -10,6 +10,7 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::trace::TraceFile;
 use super::written::{Cross, Gap, Instants, Names, Queue, Share, Size, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
@@ -123,6 +124,9 @@ pub struct LinkFile {
     /// What it carries of others, who send on whatever is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross: Option<Written<Cross>>,
+    /// A recording that its rate, delay and loss follow, as far as that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceFile>,
     /// The way from the mobile node; what is left out is as above, but for loss, reordering and
     /// cross traffic, of which it then has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,6 +12,7 @@ mod plan;
 mod presets;
 mod quic;
 mod read;
+mod trace;
 mod written;
 
 pub use file::{
@@ -21,5 +22,8 @@ pub use file::{
 pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
-pub use read::{read_scenario, scenario_schema, Origin};
-pub use written::{Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written};
+pub use read::{read_scenario, read_scenario_with, scenario_schema, Origin};
+pub use trace::{ColumnFile, Files, Kept, NoFiles, TraceFile};
+pub use written::{
+    in_column_unit, Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written,
+};

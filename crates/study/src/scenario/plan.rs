@@ -10,11 +10,12 @@ use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
-use super::access::{changed_ways, check_cross_traffic, remarks_on_up, ways};
+use super::access::{changed_ways, check_cross_traffic, remarks_on_up, traced, ways};
 use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
 use super::quic::QuicFlow;
+use super::trace::Files;
 use super::written::Size;
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
@@ -234,6 +235,7 @@ impl Plan {
     pub fn new(
         mut file: ScenarioFile,
         policies: &[Arc<dyn ForeignPolicy>],
+        files: &dyn Files,
     ) -> Result<Self, Problem> {
         let end = file.end.value;
         if end == Duration::ZERO {
@@ -262,8 +264,18 @@ impl Plan {
             .value
             .packets(wired.rate.value, wired.delay.value);
         let mut access = Vec::new();
-        for (name, link) in &file.links {
-            let settings = vec![ways(&format!("links.{name}"), link)?];
+        let mut trace_remarks = Vec::new();
+        for (name, link) in &mut file.links {
+            let key = format!("links.{name}");
+            let traced = traced(&key, link, files)?;
+            let settings = vec![ways(&key, link, traced.as_ref())?];
+            if let Some(traced) = traced {
+                let remark = |said: &String| format!("{key}.trace: {said}");
+                trace_remarks.extend(traced.remarks.iter().map(remark));
+                if let Some(ends) = traced.ends.filter(|ends| *ends < end) {
+                    trace_remarks.push(format!("{key}.trace: its last values hold from {} s on, and the run may go on until {} s", ends.as_secs_f64(), end.as_secs_f64()));
+                }
+            }
             let name = name.clone();
             access.push(Access { name, settings });
         }
@@ -274,7 +286,8 @@ impl Plan {
         check_stacks(&mut file)?;
         let (flows, parts) = Self::flows(&file, policies)?;
         let moves = Self::moves(&file, start)?;
-        let (changes, remarks) = Self::changes(&file, &mut access, &moves)?;
+        let (changes, mut remarks) = Self::changes(&file, &mut access, &moves)?;
+        remarks.extend(trace_remarks);
         check_cross_traffic(&access, end)?;
         let mut plan = Self {
             wired_limit,
@@ -539,6 +552,13 @@ impl Plan {
             let key = |part: &str| format!("changes.{number}.{part}");
             let known = file.links.keys().map(String::as_str);
             let link = find(&key("link"), &change.link, "link", known)?;
+            if file.links[link].trace.is_some() {
+                let why = format!(
+                    "\"{}\" has a trace, which says how it changes; expected a link without one",
+                    change.link
+                );
+                return problem(key("link"), why);
+            }
             let pause = change.pause.value;
             for &at in &change.at.value.0 {
                 if let Some(last) = changes.last().filter(|last| at < last.at) {
@@ -680,7 +700,7 @@ impl Plan {
             |at: Instant, make: Instant, (from, to), telling: Option<EventDescription>| {
                 PathChange {
                     is_change: false,
-                    links: (name(from), name(to)),
+                    links: (name(from).into(), name(to).into()),
                     at,
                     make,
                     breaks: false,

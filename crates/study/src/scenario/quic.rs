@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
-use midflight_quic::{Congestion, Flow as QuicConfig, QuicStack, PORT, SEGMENT_BYTES};
+use midflight_quic::{Congestion, Flow as QuicConfig, Log, QuicStack, PORT, SEGMENT_BYTES};
 use midflight_sim::{Action, End, NodeId};
 use midflight_units::{Duration, Seq};
 
@@ -149,6 +149,7 @@ impl QuicFlow {
             seed,
             client,
             server: SocketAddrV4::new(SERVER, PORT),
+            log: Log::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::ScenarioFile;
 use super::plan::{Plan, Problem};
+use super::trace::{Files, NoFiles};
 use crate::error::{nearest, StudyError};
 use crate::scheme::is_knob;
 
@@ -38,6 +39,20 @@ pub fn read_scenario(
     origin: Origin<'_>,
     sets: &[(String, String)],
     policies: &[Arc<dyn ForeignPolicy>],
+) -> Result<Plan, StudyError> {
+    read_scenario_with(text, origin, sets, policies, &NoFiles)
+}
+
+/// The same where recordings may be files.
+///
+/// # Errors
+/// As [`read_scenario`]; also for files.
+pub fn read_scenario_with(
+    text: &str,
+    origin: Origin<'_>,
+    sets: &[(String, String)],
+    policies: &[Arc<dyn ForeignPolicy>],
+    files: &dyn Files,
 ) -> Result<Plan, StudyError> {
     let complain = |problem: Problem, tree: &Json| {
         let Problem { key, why } = problem;
@@ -76,7 +91,7 @@ pub fn read_scenario(
         }
         complain(Problem { key, why }, &tree)
     })?;
-    Plan::new(file, policies).map_err(|problem| complain(problem, &tree))
+    Plan::new(file, policies, files).map_err(|problem| complain(problem, &tree))
 }
 
 /// The value at a path, as text; none for a table or a list, or where there is nothing.
@@ -181,7 +196,16 @@ fn set<'a>(
             _ => Json::Object(Map::new()),
         };
         if !(at.is_array() || at.is_object()) {
-            *at = Json::Object(Map::new());
+            // A trace that is the path of a file is a table with that file.
+            let file = at.as_str().filter(|_| i > 0 && parts[i - 1] == "trace");
+            let file = file.map(|file| ("file".to_string(), Json::from(file)));
+            *at = Json::Object(file.into_iter().collect());
+        }
+        if i > 0 && parts[i - 1] == "trace" && ["file", "up", "delay"].contains(part) {
+            // The hash was of another file.
+            if let Json::Object(table) = at {
+                table.remove("hash");
+            }
         }
         at = match at {
             Json::Array(list) => {

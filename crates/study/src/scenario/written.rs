@@ -324,6 +324,25 @@ impl Quantity for Share {
     }
 }
 
+/// A value in the unit that a column of numbers has, with the end of such a column's name: `ns` for times,
+/// `bps` for rates, `bytes` and `packets` for sizes, `percent` for probabilities. None for what is no single quantity.
+pub fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
+    if let Ok(time) = text.parse::<Duration>() {
+        return Some(("ns", time.as_nanos() as f64));
+    }
+    if let Ok(rate) = text.parse::<Rate>() {
+        return Some(("bps", rate.as_bps() as f64));
+    }
+    match number_and_unit(text)? {
+        (percent, "%") => Some(("percent", percent)),
+        _ => match Size::read(text).ok()? {
+            Size::Bytes(bytes) => Some(("bytes", bytes as f64)),
+            Size::Packets(packets) => Some(("packets", packets as f64)),
+            Size::Unlimited => None,
+        },
+    }
+}
+
 impl Quantity for LossModel {
     const NAME: &'static str = "Loss";
     const ABOUT: &'static str = "Packets that a link loses: \"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it), or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time and losses; bad state: the same; chance to change after that time).";
@@ -458,5 +477,30 @@ impl<'de> Deserialize<'de> for Value {
             }
         }
         from.deserialize_any(Scalar)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_a_unit_for_columns() {
+        for (text, expected) in [
+            ("0.1 s", Some(("ns", 1e8))),
+            ("0s", Some(("ns", 0.0))),
+            ("64 kbit/s", Some(("bps", 64_000.0))),
+            ("3 MB", Some(("bytes", 3e6))),
+            ("100 packets", Some(("packets", 100.0))),
+            ("0.5%", Some(("percent", 0.5))),
+            ("20", None),
+            ("bdp", None),
+            ("unlimited", None),
+            ("1 s, 2 s", None),
+            ("sack", None),
+            ("", None),
+        ] {
+            assert_eq!(in_column_unit(text), expected, "{text}");
+        }
     }
 }

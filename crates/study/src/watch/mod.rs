@@ -7,6 +7,7 @@ mod causes;
 mod compare;
 mod explain;
 mod samples;
+mod stack_log;
 mod trace;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub(crate) use self::explain::OwnedRecord;
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
 pub use self::samples::{samples, LinkSample, Samples, SenderSample};
 pub(crate) use self::samples::{Sampler, Tapping};
+pub use self::stack_log::stack_log;
 pub(crate) use self::trace::Recorder;
 pub use self::trace::{trace, Lost, Ordered, TraceRow};
 use crate::error::StudyError;

@@ -111,6 +111,8 @@ impl RunObserver for Tapping {
 pub(crate) struct Sampler<'a> {
     names: LinkNames,
     links: u16,
+    /// The numbers of the flows whose senders are ours.
+    flows: Vec<usize>,
     every: Duration,
     /// The interval was asked for.
     is_fixed: bool,
@@ -146,6 +148,9 @@ impl<'a> Sampler<'a> {
         Ok(Self {
             names: LinkNames::new(setup),
             links,
+            flows: (0..setup.flows.len())
+                .filter(|&flow| setup.flows[flow].quic.is_none())
+                .collect(),
             every: every.unwrap_or(SHORTEST),
             is_fixed: every.is_some(),
             due: Instant::ZERO,
@@ -189,8 +194,8 @@ impl<'a> Sampler<'a> {
             }
             if is_sample {
                 self.look = 0;
-                let senders = world.ends().senders().enumerate();
-                let rows = senders.filter_map(|(flow, one)| SenderSample::of(at, flow, one));
+                let senders = self.flows.iter().zip(world.ends().senders());
+                let rows = senders.filter_map(|(&flow, one)| SenderSample::of(at, flow, one));
                 self.found.senders.extend(rows);
                 self.check()?;
             }

@@ -7,7 +7,7 @@ mod transfer;
 
 use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::policy::{Policy, POLICIES};
-use midflight_control::signal::{AnyHandoffSignal, HANDOVER_SIGNALS};
+use midflight_control::signal::{AnyHandoffSignal, HANDOFF_SIGNALS};
 use midflight_tcp::{
     profile, Ack, Profile, RecoveryRules, SackBlocks, Says, Sender, SenderEvent, PROFILES,
 };
@@ -46,7 +46,7 @@ fn every_signal_of_a_node_that_moves_ends_its_flow() {
     for profile_index in 0..PROFILES.len() {
         for recovery in recoveries() {
             let mut p = configured(profile_index, recovery);
-            for signal in HANDOVER_SIGNALS {
+            for signal in HANDOFF_SIGNALS {
                 let signalling = AnyHandoffSignal::named(signal.name);
                 p.receiver.signal = signalling.unwrap_or_else(|| panic!("registered"));
                 for heeds in [false, true] {

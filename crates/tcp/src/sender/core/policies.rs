@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::orders::Applied;
 use super::Core;
 use crate::event::Log;
-use crate::segment::{Ack, SackBlock, Says};
+use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
@@ -24,18 +24,20 @@ const OF_POLICIES: [Listens; 5] = [
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
 /// if it is below the ACK or within the second (RFC 2883 section 4).
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
-    let mut blocks: SmallVec<[SackBlock; 4]> = ack.sack.iter(ack.ack).collect();
+    if ack.sack.is_empty() {
+        return (SmallVec::new(), None);
+    }
+    let mut blocks: SmallVec<[(Seq, Seq); 4]> =
+        ack.sack.iter(ack.ack).map(|b| (b.left, b.right)).collect();
     let dsack = match blocks[..] {
-        [first, ..] if first.left < ack.ack => Some(first.left),
-        [first, second, ..] if second.left <= first.left && first.right <= second.right => {
-            Some(first.left)
-        }
+        [(left, _), ..] if left < ack.ack => Some(left),
+        [(left, right), second, ..] if second.0 <= left && right <= second.1 => Some(left),
         _ => None,
     };
     if dsack.is_some() {
         blocks.remove(0);
     }
-    (blocks.iter().map(|b| (b.left, b.right)).collect(), dsack)
+    (blocks, dsack)
 }
 
 impl Core {

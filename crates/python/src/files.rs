@@ -1,0 +1,87 @@
+//! The files of recordings that scenarios name, read from the disk and kept for the next scenario.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use flate2::read::GzDecoder;
+use midflight_study::scenario::{Files, Kept};
+
+/// Bytes of a recording at most, unpacked.
+const MOST_BYTES: u64 = 500_000_000;
+/// Things that are kept at most.
+const MOST_KEPT: usize = 256;
+
+/// What was read or made, by what it was made of and the files' times.
+static KEPT: Mutex<BTreeMap<String, Kept>> = Mutex::new(BTreeMap::new());
+
+/// Files by paths from a folder.
+pub(crate) struct Disk {
+    base: PathBuf,
+}
+
+impl Disk {
+    /// Those that a scenario file names; with none, from the working directory.
+    pub(crate) fn beside(scenario: Option<&str>) -> Self {
+        let folder = scenario.and_then(|name| Path::new(name).parent());
+        Self {
+            base: folder.map_or_else(PathBuf::new, Path::to_path_buf),
+        }
+    }
+}
+
+fn unreadable(path: &str, why: impl std::fmt::Display) -> String {
+    format!("\"{path}\" cannot be read: {why}")
+}
+
+impl Files for Disk {
+    fn find(&self, name: &str) -> Result<(String, String), String> {
+        let path = self.base.join(name);
+        let wrong = |why: std::io::Error| unreadable(&path.display().to_string(), why);
+        let full = fs::canonicalize(&path).map_err(wrong)?;
+        let about = fs::metadata(&full).map_err(wrong)?;
+        let full = full.display().to_string();
+        if !about.is_file() {
+            return Err(unreadable(&full, "it is not a file"));
+        }
+        let changed = about.modified().ok();
+        let stamp = format!("{full} {} {changed:?}", about.len());
+        Ok((full, stamp))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        let file = File::open(path).map_err(|why| unreadable(path, why))?;
+        let is_packed = Path::new(path).extension().is_some_and(|end| end == "gz");
+        let mut bytes = Vec::new();
+        let read = if is_packed {
+            GzDecoder::new(file)
+                .take(MOST_BYTES + 1)
+                .read_to_end(&mut bytes)
+        } else {
+            file.take(MOST_BYTES + 1).read_to_end(&mut bytes)
+        };
+        read.map_err(|why| unreadable(path, why))?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(unreadable(
+                path,
+                format!("it has more than {} MB", MOST_BYTES / 1_000_000),
+            ));
+        }
+        String::from_utf8(bytes).map_err(|_| unreadable(path, "it is not text in UTF-8"))
+    }
+
+    fn kept(&self, key: &str) -> Option<Kept> {
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(key).cloned()
+    }
+
+    fn keep(&self, key: &str, made: Kept) {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(key.into(), made);
+    }
+}

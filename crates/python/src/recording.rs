@@ -1,0 +1,94 @@
+//! Recordings of paths, to look at.
+
+use std::collections::BTreeMap;
+
+use midflight_study::recording::{Format, Recording, Series, Way};
+use midflight_study::scenario::Files;
+use midflight_units::Duration;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::files::Disk;
+use crate::MidflightError;
+
+fn nanos(times: impl Iterator<Item = Duration>) -> Vec<u64> {
+    times.map(Duration::as_nanos).collect()
+}
+
+fn way<'py>(py: Python<'py>, of: &Way) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    let series = |of: &Series| {
+        let values: Vec<f64> = of.iter().map(|point| point.1).collect();
+        (nanos(of.iter().map(|point| point.0)), values)
+    };
+    for (name, of) in [
+        ("rate_bps", &of.rate),
+        ("delay_s", &of.delay),
+        ("loss", &of.loss),
+    ] {
+        found.set_item(name, series(of))?;
+    }
+    found.set_item("opportunities_ns", nanos(of.opportunities.iter().copied()))?;
+    Ok(found)
+}
+
+/// Read a recording of a path, as a link's `trace` in a scenario does.
+///
+/// `format` is one of `csv`, `mahimahi`, `leo-em`, `leocc-delay`, `g-net-track` and `pensieve`, by
+/// default what the first lines look like; `columns` are those of `trace` in a scenario. The result
+/// has `format`, `span_ns`, `down` and `up`, `handovers` as pairs of an instant in nanoseconds and
+/// what changed, `outages` as pairs of instants, `drops`, whether an outage takes packets by the
+/// format, and `remarks`. A direction has `rate_bps`, `delay_s` and `loss`, each a pair of lists,
+/// of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
+/// 1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
+#[pyfunction]
+#[pyo3(signature = (file, *, format = None, columns = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+pub(crate) fn read_recording<'py>(
+    py: Python<'py>,
+    file: &str,
+    format: Option<&str>,
+    columns: Option<BTreeMap<String, String>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let of_name = |name: &str| {
+        Format::ALL
+            .iter()
+            .find(|one| one.0 == name)
+            .map(|one| one.1)
+    };
+    let format = match format {
+        None => None,
+        Some(name) => Some(of_name(name).ok_or_else(|| {
+            let known = Format::ALL.map(|one| one.0).join(", ");
+            let why = format!("there is no format \"{name}\"; there are {known}");
+            MidflightError::new_err(why)
+        })?),
+    };
+    let files = Disk::beside(None);
+    let refuse = |why: String| MidflightError::new_err(why);
+    let found = py.detach(|| {
+        let (path, _) = files.find(file)?;
+        let text = files.text(&path)?;
+        let recording = Recording::read(&text, format, &columns.unwrap_or_default());
+        recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
+    });
+    let found = found.map_err(refuse)?;
+    let told = PyDict::new(py);
+    told.set_item("format", found.format.name())?;
+    told.set_item("span_ns", found.span.as_nanos())?;
+    told.set_item("down", way(py, &found.down)?)?;
+    told.set_item("up", way(py, &found.up)?)?;
+    let handovers = found.handovers.iter().map(|one| (one.0.as_nanos(), one.1));
+    told.set_item("handovers", handovers.collect::<Vec<_>>())?;
+    let outages = found
+        .outages
+        .iter()
+        .map(|one| (one.0.as_nanos(), one.1.as_nanos()));
+    told.set_item("outages", outages.collect::<Vec<_>>())?;
+    told.set_item("drops", found.drops)?;
+    told.set_item("remarks", found.remarks)?;
+    Ok(told)
+}

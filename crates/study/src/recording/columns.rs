@@ -1,0 +1,530 @@
+//! Columns by their names with units, of CSV files and of programs.
+
+use std::collections::BTreeMap;
+
+use csv::{ReaderBuilder, StringRecord};
+use midflight_units::Duration;
+
+use super::time::{self, from_first, span};
+use super::{did_you_mean, goodput_remark, short, Format, Recording, Series};
+
+/// What a column has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Quantity {
+    Time,
+    Rate,
+    Delay,
+    Loss,
+    Cell,
+}
+
+/// What a column has, and of which direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Meaning {
+    up: bool,
+    of: Quantity,
+}
+
+/// A column that is read: its place, what it has, and what its numbers are multiplied with.
+struct Column {
+    place: usize,
+    name: String,
+    meaning: Meaning,
+    factor: f64,
+}
+
+const NAMES: [(&str, Quantity); 20] = [
+    ("time", Quantity::Time),
+    ("t", Quantity::Time),
+    ("timestamp", Quantity::Time),
+    ("elapsed", Quantity::Time),
+    ("rate", Quantity::Rate),
+    ("bandwidth", Quantity::Rate),
+    ("bw", Quantity::Rate),
+    ("capacity", Quantity::Rate),
+    ("throughput", Quantity::Rate),
+    ("goodput", Quantity::Rate),
+    ("bitrate", Quantity::Rate),
+    ("delay", Quantity::Delay),
+    ("owd", Quantity::Delay),
+    ("latency", Quantity::Delay),
+    ("one_way_delay", Quantity::Delay),
+    ("loss", Quantity::Loss),
+    ("plr", Quantity::Loss),
+    ("cell", Quantity::Cell),
+    ("cellid", Quantity::Cell),
+    ("cell_id", Quantity::Cell),
+];
+/// Names of rates that are what a transfer had.
+const MEASURED: [&str; 3] = ["throughput", "goodput", "bitrate"];
+/// How a column may be called, for messages.
+const ACCEPTED: &str =
+    "time_s, rate_mbps, delay_ms, loss (a share) or loss_%, with up_ before it for the uplink";
+/// Keys of the names that a user gives to columns.
+const KEYS: [(&str, Meaning); 8] = [
+    (
+        "time",
+        Meaning {
+            up: false,
+            of: Quantity::Time,
+        },
+    ),
+    (
+        "rate",
+        Meaning {
+            up: false,
+            of: Quantity::Rate,
+        },
+    ),
+    (
+        "delay",
+        Meaning {
+            up: false,
+            of: Quantity::Delay,
+        },
+    ),
+    (
+        "loss",
+        Meaning {
+            up: false,
+            of: Quantity::Loss,
+        },
+    ),
+    (
+        "up_rate",
+        Meaning {
+            up: true,
+            of: Quantity::Rate,
+        },
+    ),
+    (
+        "up_delay",
+        Meaning {
+            up: true,
+            of: Quantity::Delay,
+        },
+    ),
+    (
+        "up_loss",
+        Meaning {
+            up: true,
+            of: Quantity::Loss,
+        },
+    ),
+    (
+        "cell",
+        Meaning {
+            up: false,
+            of: Quantity::Cell,
+        },
+    ),
+];
+
+impl Quantity {
+    /// How much of ns, bit/s, seconds or shares a unit is.
+    fn factor(self, unit: &str) -> Option<f64> {
+        let unit = unit.trim().to_lowercase();
+        let seconds = match unit.as_str() {
+            "ns" => Some(1e-9),
+            "us" | "\u{b5}s" | "\u{3bc}s" => Some(1e-6),
+            "ms" => Some(1e-3),
+            "s" | "sec" | "seconds" => Some(1.0),
+            "min" => Some(60.0),
+            "h" => Some(3600.0),
+            _ => None,
+        };
+        match self {
+            Self::Time => seconds.map(|s| (s * 1e9_f64).round()),
+            Self::Delay => seconds,
+            Self::Rate => match unit.trim_end_matches("/s").trim_end_matches("ps") {
+                "bit" | "b" => Some(1.0),
+                "kbit" | "kb" => Some(1e3),
+                "mbit" | "mb" => Some(1e6),
+                "gbit" | "gb" => Some(1e9),
+                _ => None,
+            },
+            Self::Loss => match unit.as_str() {
+                "%" | "percent" | "pct" => Some(0.01),
+                "share" => Some(1.0),
+                _ => None,
+            },
+            Self::Cell => None,
+        }
+    }
+
+    /// Without a unit.
+    fn usual(self) -> Option<f64> {
+        match self {
+            Self::Time => Some(1e9),
+            Self::Loss | Self::Cell => Some(1.0),
+            Self::Rate | Self::Delay => None,
+        }
+    }
+
+    fn units(self) -> &'static str {
+        match self {
+            Self::Time => "ns, us, ms, s, min or h",
+            Self::Delay => "us, ms or s",
+            Self::Rate => "bps, kbps, mbps or gbps",
+            Self::Loss => "% or none",
+            Self::Cell => "none",
+        }
+    }
+}
+
+/// A name without its unit, and the unit.
+fn with_unit(name: &str) -> (String, Option<String>) {
+    let name = name.trim().to_lowercase();
+    if let Some((base, rest)) = name.split_once(['(', '[']) {
+        let unit = rest.trim_end_matches([')', ']']).trim().to_string();
+        return (base.trim().replace([' ', '-'], "_"), Some(unit));
+    }
+    let flat = name.replace([' ', '-'], "_");
+    let is_unit = |text: &str| {
+        [Quantity::Time, Quantity::Rate, Quantity::Loss]
+            .iter()
+            .any(|q| q.factor(text).is_some())
+    };
+    let parts: Vec<&str> = flat.split('_').collect();
+    for count in [2, 1] {
+        if parts.len() > count {
+            let (base, unit) = parts.split_at(parts.len() - count);
+            let unit = unit.join("/");
+            if is_unit(&unit) {
+                return (base.join("_"), Some(unit));
+            }
+        }
+    }
+    (flat, None)
+}
+
+/// What a column of this name has, its plain name, and its unit.
+fn meaning(name: &str) -> Option<(Meaning, String, Option<String>)> {
+    let (base, unit) = with_unit(name);
+    let is_up = |part: &&str| ["up", "ul", "uplink", "upload"].contains(part);
+    let is_down = |part: &&str| ["down", "dl", "downlink", "download"].contains(part);
+    let up = base.split('_').any(|part| is_up(&part));
+    let rest: Vec<&str> = base
+        .split('_')
+        .filter(|part| !is_up(part) && !is_down(part))
+        .collect();
+    let plain = rest.join("_");
+    let of = NAMES.iter().find(|known| known.0 == plain)?.1;
+    Some((Meaning { up, of }, plain, unit))
+}
+
+/// The factor of a column's unit, or what is wrong with it.
+fn factor(name: &str, of: Quantity, unit: Option<&str>) -> Result<f64, String> {
+    let found = match unit {
+        Some(unit) => of.factor(unit),
+        None => of.usual(),
+    };
+    found.ok_or_else(|| match unit {
+        Some(unit) => format!(
+            "column \"{name}\" has the unit \"{unit}\"; expected {}",
+            of.units()
+        ),
+        None => format!(
+            "column \"{name}\" has no unit; expected one in its name, {}",
+            of.units()
+        ),
+    })
+}
+
+/// The columns that are read, by the header and by what a user says of it.
+fn columns(
+    header: &[String],
+    named: &BTreeMap<String, String>,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<Column>, String> {
+    let mut columns: Vec<Column> = Vec::new();
+    for (key, text) in named {
+        let Some((_, meaning)) = KEYS.iter().find(|known| known.0 == key) else {
+            let known = KEYS.map(|known| known.0);
+            let near = did_you_mean(key, known.into_iter());
+            return Err(format!(
+                "columns has \"{key}\"{near}; expected {}",
+                known.join(", ")
+            ));
+        };
+        let (place, unit) = place(header, text)?;
+        let unit = unit.or_else(|| with_unit(&header[place]).1);
+        columns.push(Column {
+            place,
+            name: header[place].clone(),
+            meaning: *meaning,
+            factor: factor(&header[place], meaning.of, unit.as_deref())?,
+        });
+    }
+    let mut unused = Vec::new();
+    for (place, name) in header.iter().enumerate() {
+        if columns.iter().any(|column| column.place == place) {
+            continue;
+        }
+        let found = meaning(name);
+        let is_new = |of: &Meaning| columns.iter().all(|column| column.meaning != *of);
+        match found {
+            Some((meaning, plain, unit)) if is_new(&meaning) => {
+                let factor = factor(name, meaning.of, unit.as_deref())?;
+                if MEASURED.contains(&plain.as_str()) {
+                    remarks.push(goodput_remark(&format!("\"{name}\"")));
+                }
+                columns.push(Column {
+                    place,
+                    name: name.clone(),
+                    meaning,
+                    factor,
+                });
+            }
+            Some((meaning, ..)) if named.is_empty() => {
+                let other = columns.iter().find(|column| column.meaning == meaning);
+                let other = other.map_or("", |other| other.name.as_str());
+                return Err(format!("columns \"{other}\" and \"{name}\" are the same quantity; expected one, or columns that say which"));
+            }
+            _ => unused.push(name.as_str()),
+        }
+    }
+    if !unused.is_empty() {
+        remarks.push(format!("not used: {}", unused.join(", ")));
+    }
+    let has = |of: Quantity| columns.iter().any(|column| column.meaning.of == of);
+    if !has(Quantity::Time) {
+        return Err(format!(
+            "no column has times: {}; expected {ACCEPTED}",
+            header.join(", ")
+        ));
+    }
+    if ![Quantity::Rate, Quantity::Delay, Quantity::Loss]
+        .into_iter()
+        .any(has)
+    {
+        return Err(format!(
+            "no column has a rate, a delay or a loss: {}; expected {ACCEPTED}",
+            header.join(", ")
+        ));
+    }
+    Ok(columns)
+}
+
+/// The place of a column that a user names, perhaps with a unit behind the name.
+fn place(header: &[String], text: &str) -> Result<(usize, Option<String>), String> {
+    let is = |name: &str| {
+        header
+            .iter()
+            .position(|column| column.trim() == name.trim())
+    };
+    if let Some(place) = is(text) {
+        return Ok((place, None));
+    }
+    if let Some((name, unit)) = text.trim().rsplit_once(' ') {
+        if let Some(place) = is(name) {
+            return Ok((place, Some(unit.into())));
+        }
+    }
+    let near = did_you_mean(text, header.iter().map(String::as_str));
+    Err(format!(
+        "there is no column \"{text}\"{near}; there are {}",
+        header.join(", ")
+    ))
+}
+
+/// What the columns of G-NetTrack have.
+fn of_g_net_track(named: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let usual = [
+        ("time", "Timestamp"),
+        ("rate", "DL_bitrate kbit/s"),
+        ("up_rate", "UL_bitrate kbit/s"),
+    ];
+    let usual = usual.map(|(key, column)| (key.to_string(), column.to_string()));
+    let mut all = BTreeMap::from(usual);
+    all.extend(named.clone());
+    all
+}
+
+pub(super) fn read(
+    text: &str,
+    format: Format,
+    named: &BTreeMap<String, String>,
+) -> Result<Recording, String> {
+    let first = text.lines().next().unwrap_or_default();
+    let delimiter = [b',', b';', b'\t'].into_iter().max_by_key(|delimiter| {
+        (
+            first.bytes().filter(|byte| byte == delimiter).count(),
+            *delimiter == b',',
+        )
+    });
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter.unwrap_or(b','))
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    let header = reader.headers().map_err(|e| e.to_string())?;
+    let header: Vec<String> = header.iter().map(String::from).collect();
+    let mut found = Recording::new(format);
+    let columns = if format == Format::GNetTrack {
+        found
+            .remarks
+            .push(goodput_remark("the bit rate of G-NetTrack, once a second,"));
+        columns(&header, &of_g_net_track(named), &mut found.remarks)?
+    } else {
+        columns(&header, named, &mut found.remarks)?
+    };
+    let time = columns
+        .iter()
+        .find(|column| column.meaning.of == Quantity::Time);
+    let Some(time) = time else {
+        return Err("no column has times".into());
+    };
+    let mut times = Vec::new();
+    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
+    let mut cells: Vec<String> = Vec::new();
+    let mut record = StringRecord::new();
+    let mut line = 1;
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return Err(error.to_string()),
+        }
+        line = record.position().map_or(line + 1, csv::Position::line);
+        let field = |column: &Column| record.get(column.place).unwrap_or_default();
+        let written = field(time);
+        let Some(at) = time::read(written, time.factor) else {
+            let (name, written) = (&time.name, short(written));
+            return Err(format!("line {line}: \"{written}\" in column \"{name}\" is not a time; expected a number, or a date such as 2024-01-31T07:27:02"));
+        };
+        if times.last().is_some_and(|last| at < *last) {
+            return Err(format!("line {line}: the time {} is before that of the row above; expected times that do not go back", short(written)));
+        }
+        times.push(at);
+        for (column, values) in columns.iter().zip(&mut values) {
+            match column.meaning.of {
+                Quantity::Time => {}
+                Quantity::Cell => cells.push(field(column).into()),
+                of => values.push(
+                    value(field(column), column, of)
+                        .map_err(|why| format!("line {line}: {why}"))?,
+                ),
+            }
+        }
+    }
+    finish(found, &times, &columns, &values, &cells)
+}
+
+/// A value of a row; none where there is none.
+fn value(text: &str, column: &Column, of: Quantity) -> Result<Option<f64>, String> {
+    if matches!(text, "" | "-" | "nan" | "NaN" | "NA" | "null") {
+        return Ok(None);
+    }
+    let most = if of == Quantity::Loss { 1.0 } else { 1e15 };
+    let number: Option<f64> = text.parse().ok();
+    let number = number.map(|number| number * column.factor);
+    match number.filter(|number| (0.0..=most).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(format!(
+            "\"{}\" in column \"{}\" is not accepted; expected a number from 0{}",
+            short(text),
+            column.name,
+            if of == Quantity::Loss {
+                " to all packets, or nothing"
+            } else {
+                " up, or nothing"
+            }
+        )),
+    }
+}
+
+pub(super) fn of_numbers(given: &BTreeMap<String, Vec<f64>>) -> Result<Recording, String> {
+    let mut found = Recording::new(Format::Csv);
+    let header: Vec<String> = given.keys().cloned().collect();
+    let columns = columns(&header, &BTreeMap::new(), &mut found.remarks)?;
+    let lengths: Vec<usize> = given.values().map(Vec::len).collect();
+    if let Some([a, b]) = lengths.windows(2).find(|pair| pair[0] != pair[1]) {
+        return Err(format!(
+            "its columns have {a} and {b} values; expected as many in each"
+        ));
+    }
+    let all: Vec<&Vec<f64>> = given.values().collect();
+    let mut times = Vec::new();
+    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); columns.len()];
+    for (column, values) in columns.iter().zip(&mut values) {
+        for (row, number) in all[column.place].iter().enumerate() {
+            let at = |why: String| format!("row {row}: {why}");
+            match column.meaning.of {
+                Quantity::Time => {
+                    if !(number.is_finite() && number.abs() < 1e10) {
+                        return Err(at(format!(
+                            "{number} in column \"{}\" is not a time",
+                            column.name
+                        )));
+                    }
+                    times.push((number * column.factor).round() as i128);
+                }
+                Quantity::Cell => {}
+                _ if number.is_nan() => values.push(None),
+                of => values.push(value(&number.to_string(), column, of).map_err(at)?),
+            }
+        }
+    }
+    finish(found, &times, &columns, &values, &[])
+}
+
+/// Rows as series from the first one on.
+fn finish(
+    mut found: Recording,
+    times: &[i128],
+    columns: &[Column],
+    values: &[Vec<Option<f64>>],
+    cells: &[String],
+) -> Result<Recording, String> {
+    let times = from_first(times).map_err(|row| {
+        format!("row {row} is before the one above it; expected times that do not go back")
+    })?;
+    if times.is_empty() {
+        return Err("it has no rows; expected some".into());
+    }
+    found.span = span(&times);
+    let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    if twice > 0 {
+        found.remarks.push(format!(
+            "{twice} rows have the time of the row above; of such rows the last one counts"
+        ));
+    }
+    for (column, values) in columns.iter().zip(values) {
+        let way = if column.meaning.up {
+            &mut found.up
+        } else {
+            &mut found.down
+        };
+        let series = series(&times, values);
+        match column.meaning.of {
+            Quantity::Rate => way.rate = series,
+            Quantity::Delay => way.delay = series,
+            Quantity::Loss => way.loss = series,
+            Quantity::Time | Quantity::Cell => {}
+        }
+    }
+    let changes = cells
+        .windows(2)
+        .zip(&times[1..])
+        .filter(|(pair, _)| pair[0] != pair[1]);
+    found.handovers = changes.map(|(_, at)| (*at, "cell")).collect();
+    if !found.has_any() {
+        return Err("no row has a rate, a delay or a loss; expected some".into());
+    }
+    Ok(found)
+}
+
+fn series(times: &[Duration], values: &[Option<f64>]) -> Series {
+    let mut series: Series = Vec::new();
+    for (at, value) in times.iter().zip(values) {
+        let Some(value) = *value else { continue };
+        match series.last_mut() {
+            Some(last) if last.0 == *at => last.1 = value,
+            // What is not known at the start is as it is first known.
+            None => series.push((Duration::ZERO, value)),
+            _ => series.push((*at, value)),
+        }
+    }
+    series
+}

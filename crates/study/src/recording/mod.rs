@@ -1,0 +1,212 @@
+//! Recordings of paths: what a link's rate, delay and loss were over time, read from the files of
+//! measurements and of other emulators, and the schedules that are made of them.
+
+mod columns;
+mod leoem;
+mod lines;
+mod schedule;
+mod time;
+
+use std::collections::BTreeMap;
+
+use midflight_units::{nearest, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
+
+/// What a quantity was from an instant on.
+pub type Series = Vec<(Duration, f64)>;
+
+/// The format of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Columns with a header that names quantities and units.
+    Csv,
+    /// Delivery opportunities of Mahimahi's mm-link: a millisecond per line.
+    Mahimahi,
+    /// Precomputed paths of LeoEM: a frame per line.
+    LeoEm,
+    /// One-way delays of LeoCC's replayer: milliseconds per line, for 10 ms each.
+    LeoccDelay,
+    /// The log of G-NetTrack (Irish 5G data set): CSV with bit rates in kbit/s.
+    GNetTrack,
+    /// Pensieve's traces: seconds and Mbit/s per line.
+    Pensieve,
+}
+
+impl Format {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("csv", Self::Csv),
+        ("mahimahi", Self::Mahimahi),
+        ("leo-em", Self::LeoEm),
+        ("leocc-delay", Self::LeoccDelay),
+        ("g-net-track", Self::GNetTrack),
+        ("pensieve", Self::Pensieve),
+    ];
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        let is_it = |one: &&(&str, Self)| one.1 == self;
+        Self::ALL.iter().find(is_it).map_or("", |one| one.0)
+    }
+}
+
+/// What was recorded of one direction. A quantity without points was not recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Bits per second.
+    pub rate: Series,
+    /// One-way delay in seconds.
+    pub delay: Series,
+    /// Share of packets lost.
+    pub loss: Series,
+    /// Instants at which 1500 bytes may go out.
+    pub opportunities: Vec<Duration>,
+}
+
+/// What was recorded of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// How it was written.
+    pub format: Format,
+    /// Towards the mobile node.
+    pub down: Way,
+    /// From the mobile node, where that was recorded apart.
+    pub up: Way,
+    /// How long it lasts.
+    pub span: Duration,
+    /// When the path changed, and where; for LeoEM the source's and the destination's satellite.
+    pub handovers: Vec<(Duration, &'static str)>,
+    /// From when to when there was no path, whatever the rate is.
+    pub outages: Vec<(Duration, Duration)>,
+    /// What becomes of packets in an outage, where the format says that.
+    pub drops: bool,
+    /// What a reader is to know, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl Recording {
+    fn new(format: Format) -> Self {
+        Self {
+            format,
+            down: Way::default(),
+            up: Way::default(),
+            span: Duration::ZERO,
+            handovers: Vec::new(),
+            outages: Vec::new(),
+            drops: false,
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Reads a recording. `columns` name the column of a quantity, perhaps with a unit, where the header does
+    /// not: "rate" to "DL kbit/s".
+    ///
+    /// # Errors
+    /// A sentence that names the line, what was read and what is accepted.
+    pub fn read(
+        text: &str,
+        format: Option<Format>,
+        columns: &BTreeMap<String, String>,
+    ) -> Result<Self, String> {
+        let format = match format {
+            Some(format) => format,
+            None => detect(text)?,
+        };
+        if !columns.is_empty() && !matches!(format, Format::Csv | Format::GNetTrack) {
+            return Err(format!(
+                "columns are named, but the format is {}; expected csv, or no columns",
+                format.name()
+            ));
+        }
+        match format {
+            Format::Csv | Format::GNetTrack => columns::read(text, format, columns),
+            Format::Mahimahi => lines::mahimahi(text),
+            Format::LeoccDelay => lines::leocc_delay(text),
+            Format::Pensieve => lines::pensieve(text),
+            Format::LeoEm => leoem::read(text),
+        }
+    }
+
+    /// The recording of columns that a program made, by names as a header has them.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of_columns(columns: &BTreeMap<String, Vec<f64>>) -> Result<Self, String> {
+        columns::of_numbers(columns)
+    }
+
+    /// Whether any quantity was recorded.
+    fn has_any(&self) -> bool {
+        let has = |way: &Way| {
+            !(way.rate.is_empty()
+                && way.delay.is_empty()
+                && way.loss.is_empty()
+                && way.opportunities.is_empty())
+        };
+        has(&self.down) || has(&self.up) || !self.outages.is_empty()
+    }
+}
+
+/// The format by the first lines.
+fn detect(text: &str) -> Result<Format, String> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.next() else {
+        return Err("it is empty; expected the lines of a recording".into());
+    };
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    if first.contains('$') {
+        return Ok(Format::LeoEm);
+    }
+    if let [one] = words[..] {
+        if is_number(one) {
+            let numbers: Vec<f64> = text.lines().map_while(|l| l.trim().parse().ok()).collect();
+            let is_whole = numbers.iter().all(|n| n.fract() == 0.0);
+            let ascends = numbers.windows(2).all(|pair| pair[0] <= pair[1]);
+            return Ok(if is_whole && ascends {
+                Format::Mahimahi
+            } else {
+                Format::LeoccDelay
+            });
+        }
+    }
+    if let [a, b] = words[..] {
+        if is_number(a) && is_number(b) {
+            return Ok(Format::Pensieve);
+        }
+    }
+    if first.contains("DL_bitrate") && first.contains("Timestamp") {
+        return Ok(Format::GNetTrack);
+    }
+    if first.contains([',', ';', '\t']) {
+        return Ok(Format::Csv);
+    }
+    Err(format!(
+        "line 1, \"{}\", is of no format that is known; expected a header of columns such as \"time_s,rate_mbps,delay_ms\", or a file of {}",
+        short(first),
+        Format::ALL.map(|one| one.0).join(", ")
+    ))
+}
+
+/// A text in a message.
+fn short(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push_str("...");
+    }
+    short
+}
+
+/// That a throughput was measured, which is no link's rate.
+fn goodput_remark(what: &str) -> String {
+    format!("{what} is the throughput that a transfer had, which is at most the rate of the link: what is run over it is not what was measured")
+}
+
+/// The name among others that is nearest, for a message.
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
+}

@@ -1,0 +1,346 @@
+//! From a recording to the schedules of a link.
+
+use std::sync::Arc;
+
+use midflight_sim::{Curve, Opportunities, Outage, Schedule, Service, Shape};
+use midflight_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Recording, Series, Way};
+
+/// Bytes of a delivery opportunity of Mahimahi.
+const OPPORTUNITY: f64 = 1500.0;
+/// A recording that is not repeated ends after what no run reaches.
+const LONG: Duration = Duration::from_secs(1_000_000_000);
+
+/// What a quantity is between two rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Between {
+    /// That of the row before.
+    #[default]
+    Step,
+    /// On the line between them.
+    Linear,
+}
+
+/// What becomes of packets in an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutageKind {
+    /// They wait.
+    Hold,
+    /// They are lost.
+    Drop,
+}
+
+/// Which part of a recording is used, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// From here on, by the recording's time.
+    pub from: Duration,
+    /// Up to here; none to its end.
+    pub until: Option<Duration>,
+    /// So much into what is left of it the run begins.
+    pub offset: Duration,
+    /// Whether it begins again at its end; without that its last values hold.
+    pub repeats: bool,
+    /// What rates are multiplied with.
+    pub scale: f64,
+    /// Between rows.
+    pub between: Between,
+    /// In outages, where that is not said by the format.
+    pub outage: Option<OutageKind>,
+}
+
+/// What a link says itself of a direction; none where the recording is to say it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Own {
+    /// Its rate.
+    pub rate: Option<Rate>,
+}
+
+/// A direction of a link that follows a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Followed {
+    /// What it follows.
+    pub schedule: Arc<Schedule>,
+    /// Its rate on the average; none if that is the link's own.
+    pub rate: Option<Rate>,
+    /// Its delay on the average; none if that is the link's own.
+    pub delay: Option<Duration>,
+}
+
+/// Where a recording begins and ends for a run.
+struct Window {
+    from: Duration,
+    length: Duration,
+    offset: Duration,
+    repeats: bool,
+}
+
+impl Window {
+    /// A series in the window, from the start of the run on.
+    fn series(&self, of: &Series, between: Between) -> Series {
+        let inside = self.inside(of, between);
+        if self.offset == Duration::ZERO {
+            return inside;
+        }
+        let begin = value_at(&inside, self.offset, between);
+        let mut moved = vec![(Duration::ZERO, begin)];
+        let later = inside.iter().filter(|point| point.0 > self.offset);
+        moved.extend(later.map(|&(at, value)| (at.saturating_sub(self.offset), value)));
+        if self.repeats {
+            let wrap = self.length.saturating_sub(self.offset);
+            let nanosecond = Duration::from_nanos(1);
+            if between == Between::Linear {
+                // The last value holds up to the end, and there it begins again.
+                let last = inside.last().map_or(0.0, |point| point.1);
+                let before = wrap.saturating_sub(nanosecond);
+                if moved.last().is_some_and(|point| point.0 < before) {
+                    moved.push((before, last));
+                }
+            }
+            let earlier = inside.iter().filter(|point| point.0 < self.offset);
+            let wrapped = earlier.map(|&(at, value)| (sum(wrap, at), value));
+            let wrapped: Vec<_> = wrapped.collect();
+            for point in wrapped {
+                match moved.last_mut() {
+                    Some(last) if last.0 >= point.0 => last.1 = point.1,
+                    _ => moved.push(point),
+                }
+            }
+        }
+        moved
+    }
+
+    /// A series from the window's begin to its end.
+    fn inside(&self, of: &Series, between: Between) -> Series {
+        if of.is_empty() {
+            return Vec::new();
+        }
+        let mut inside = vec![(Duration::ZERO, value_at(of, self.from, between))];
+        let later = of.iter().filter(|point| point.0 > self.from);
+        let later = later.map(|&(at, value)| (at.saturating_sub(self.from), value));
+        inside.extend(later.take_while(|point| point.0 < self.length));
+        inside
+    }
+
+    /// Instants in the window, from the start of the run on.
+    fn instants(&self, of: &[Duration]) -> Vec<Duration> {
+        let end = sum(self.from, self.length);
+        // The opportunity at the very end is one of it, as in Mahimahi.
+        let inside = of.iter().filter(|at| **at >= self.from && **at <= end);
+        let inside = inside.map(|at| at.saturating_sub(self.from));
+        let (earlier, mut moved): (Vec<Duration>, Vec<Duration>) =
+            inside.partition(|at| *at < self.offset);
+        for at in &mut moved {
+            *at = at.saturating_sub(self.offset);
+        }
+        if self.repeats {
+            let wrap = self.length.saturating_sub(self.offset);
+            moved.extend(earlier.into_iter().map(|at| sum(wrap, at)));
+            moved.sort_unstable();
+        }
+        moved
+    }
+
+    fn period(&self) -> Option<Duration> {
+        self.repeats.then_some(self.length)
+    }
+}
+
+fn sum(a: Duration, b: Duration) -> Duration {
+    Duration::from_nanos(a.as_nanos().saturating_add(b.as_nanos()))
+}
+
+/// The value of a series at an instant.
+fn value_at(of: &Series, at: Duration, between: Between) -> f64 {
+    let next = of.partition_point(|point| point.0 <= at);
+    let before = of[next.saturating_sub(1)];
+    match of.get(next) {
+        Some(after) if between == Between::Linear && next > 0 => {
+            let span = after.0.saturating_sub(before.0).as_secs_f64();
+            let share = at.saturating_sub(before.0).as_secs_f64() / span;
+            before.1 + share * (after.1 - before.1)
+        }
+        _ => before.1,
+    }
+}
+
+/// A rate in steps that is zero in outages.
+fn with_outages(rate: &Series, outages: &[(Duration, Duration)]) -> Series {
+    let mut edges: Vec<Duration> = rate.iter().map(|point| point.0).collect();
+    edges.extend(outages.iter().flat_map(|&(from, until)| [from, until]));
+    edges.sort_unstable();
+    edges.dedup();
+    let mut found: Series = Vec::with_capacity(edges.len());
+    let mut outages = outages.iter().peekable();
+    for at in edges {
+        while outages.next_if(|outage| outage.1 <= at).is_some() {}
+        let is_out = outages.peek().is_some_and(|outage| outage.0 <= at);
+        let value = if is_out {
+            0.0
+        } else {
+            value_at(rate, at, Between::Step)
+        };
+        found.push((at, value));
+    }
+    found
+}
+
+/// The mean over time of a curve.
+fn mean(curve: &Curve) -> f64 {
+    if curve.span() > 0.0 {
+        curve.integral() / curve.span()
+    } else {
+        curve.at(0.0)
+    }
+}
+
+impl Recording {
+    /// The schedule of a direction by the recording, cut; none if it says nothing of that direction.
+    ///
+    /// # Errors
+    /// A sentence on what cannot be.
+    pub fn follow(&self, up: bool, cut: &Cut, own: Own) -> Result<Option<Followed>, String> {
+        let window = self.window(cut)?;
+        let recorded = if up { &self.up } else { &self.down };
+        self.follow_way(recorded, &window, cut, own)
+    }
+
+    fn window(&self, cut: &Cut) -> Result<Window, String> {
+        let until = cut.until.unwrap_or(self.span);
+        if until > self.span || cut.from >= until {
+            return Err(format!(
+                "from {} s until {} s is no part of a recording of {} s; expected a part of it",
+                cut.from.as_secs_f64(),
+                until.as_secs_f64(),
+                self.span.as_secs_f64()
+            ));
+        }
+        let length = until.saturating_sub(cut.from);
+        let offset = if cut.repeats {
+            Duration::from_nanos(cut.offset.as_nanos() % length.as_nanos())
+        } else {
+            cut.offset
+        };
+        if offset >= length {
+            return Err(format!(
+                "the offset of {} s is behind the end of a recording of {} s; expected less, or repeat = true",
+                offset.as_secs_f64(),
+                length.as_secs_f64()
+            ));
+        }
+        Ok(Window {
+            from: cut.from,
+            length,
+            offset,
+            repeats: cut.repeats,
+        })
+    }
+
+    fn follow_way(
+        &self,
+        recorded: &Way,
+        window: &Window,
+        cut: &Cut,
+        own: Own,
+    ) -> Result<Option<Followed>, String> {
+        let shape = match cut.between {
+            Between::Step => Shape::Step,
+            Between::Linear => Shape::Linear,
+        };
+        let period = window.period();
+        let curve = |of: &Series, shape, between| -> Result<Option<Curve>, String> {
+            if of.is_empty() {
+                return Ok(None);
+            }
+            let points = window.series(of, between);
+            let found = Curve::new(&points, shape, period);
+            found
+                .map(Some)
+                .map_err(|e| format!("it cannot be followed: {e}"))
+        };
+        let delay = curve(&recorded.delay, shape, cut.between)?;
+        let loss = curve(&recorded.loss, shape, cut.between)?;
+        let scaled: Series = recorded
+            .rate
+            .iter()
+            .map(|p| (p.0, p.1 * cut.scale))
+            .collect();
+        let rate = match (self.outages.is_empty(), scaled.is_empty(), own.rate) {
+            (true, _, _) => curve(&scaled, shape, cut.between)?,
+            (false, true, Some(rate)) => {
+                let rate = vec![(Duration::ZERO, rate.as_bps() as f64)];
+                curve(
+                    &with_outages(&rate, &self.outages),
+                    Shape::Step,
+                    Between::Step,
+                )?
+            }
+            (false, true, None) => None,
+            (false, false, _) => curve(
+                &with_outages(&scaled, &self.outages),
+                Shape::Step,
+                Between::Step,
+            )?,
+        };
+        if let Some(rate) = rate.as_ref().filter(|rate| rate.range().1 < 1.0) {
+            return Err(format!(
+                "its highest rate is {} bit/s; expected some that is not zero",
+                rate.range().1
+            ));
+        }
+        let mean_rate = rate.as_ref().map(mean);
+        let (service, mean_rate) = if recorded.opportunities.is_empty() {
+            let service = rate.map_or(Service::Own, Service::Rate);
+            (service, mean_rate)
+        } else {
+            let opportunities = Self::opportunities(recorded, window, cut)?;
+            let mean = opportunities.mean_bps();
+            let mean = if window.repeats {
+                mean
+            } else {
+                let count = recorded.opportunities.len() as f64;
+                8.0 * f64::from(opportunities.bytes()) * count / self.span.as_secs_f64()
+            };
+            (Service::Opportunities(opportunities), Some(mean))
+        };
+        if matches!(service, Service::Own) && delay.is_none() && loss.is_none() {
+            return Ok(None);
+        }
+        let outage = match cut.outage {
+            Some(OutageKind::Drop) => Outage::Drop,
+            None if self.drops => Outage::Drop,
+            Some(OutageKind::Hold) | None => Outage::Hold,
+        };
+        let mean_delay = delay.as_ref().map(mean);
+        let schedule = Schedule::new(service, delay, loss, outage);
+        let schedule = schedule.map_err(|e| format!("it cannot be followed: {e}"))?;
+        // With outages alone the rate is the link's own.
+        let is_recorded = !(recorded.rate.is_empty() && recorded.opportunities.is_empty());
+        let mean_rate = mean_rate.filter(|_| is_recorded);
+        let rate = mean_rate.and_then(|rate| Rate::from_bps(rate.round().max(1.0) as u64));
+        Ok(Some(Followed {
+            schedule: Arc::new(schedule),
+            rate,
+            delay: mean_delay.map(|s| Duration::from_nanos((s * 1e9).round() as u64)),
+        }))
+    }
+
+    fn opportunities(of: &Way, window: &Window, cut: &Cut) -> Result<Opportunities, String> {
+        let bytes = (OPPORTUNITY * cut.scale).round();
+        if !(1.0..=1e9).contains(&bytes) {
+            return Err(format!(
+                "a scale of {} makes opportunities of {bytes} bytes; expected 1 and more",
+                cut.scale
+            ));
+        }
+        let times = window.instants(&of.opportunities);
+        let period = window.period().unwrap_or(LONG);
+        let found = Opportunities::new(&times, bytes as u32, period);
+        found.map_err(|e| format!("it cannot be followed: {e}"))
+    }
+}

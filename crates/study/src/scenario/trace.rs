@@ -1,0 +1,464 @@
+//! Links that follow a recording: `trace` in a scenario.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use midflight_units::{Duration, Rate};
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::plan::Problem;
+use super::written::Written;
+use crate::recording::{Between, Cut, Followed, Format, OutageKind, Own, Recording, Way};
+
+/// What a link's trace is: the path of a file, or a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TraceFile {
+    /// The file, as a path from the scenario's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The file of the uplink, where the first one has only the downlink.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<String>,
+    /// A file of one-way delays for both directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<String>,
+    /// Format of the first file and of the uplink's; by their first lines if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// Columns of a file by what they have, or the values themselves by names with units.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, ColumnFile>,
+    /// The part of the recording from here on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Written<Duration>>,
+    /// And up to here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Written<Duration>>,
+    /// So much into that the run begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Written<Duration>>,
+    /// Whether it begins again at its end; a Mahimahi file does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<bool>,
+    /// What rates are multiplied with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Between rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpolation: Option<Between>,
+    /// What becomes of packets while the rate is zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage: Option<OutageKind>,
+    /// Of the content of the files, which are then to be the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// A column: its name in the file, or its values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ColumnFile {
+    /// A name, perhaps with a unit behind it.
+    Name(String),
+    /// One value for each row.
+    Values(Vec<f64>),
+}
+
+impl<'de> Deserialize<'de> for ColumnFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Column;
+        impl<'de> Visitor<'de> for Column {
+            type Value = ColumnFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a column, or a list of numbers")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<ColumnFile, E> {
+                Ok(ColumnFile::Name(text.into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<ColumnFile, A::Error> {
+                let values = Vec::<Option<f64>>::deserialize(SeqAccessDeserializer::new(list))?;
+                let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+                Ok(ColumnFile::Values(values.collect()))
+            }
+        }
+        from.deserialize_any(Column)
+    }
+}
+
+/// The table as it is written.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename = "TraceTable")]
+struct Table {
+    /// The file, as a path from the scenario's folder.
+    file: Option<String>,
+    /// The file of the uplink, where the first one has only the downlink.
+    up: Option<String>,
+    /// A file of one-way delays for both directions, 10 ms per line (LeoCC).
+    delay: Option<String>,
+    /// Format of the first file and of the uplink's; by their first lines if it is left out.
+    format: Option<Format>,
+    /// Columns of the file by what they have (time, rate, delay, loss, `up_rate`, `up_delay`, `up_loss`, cell), each the
+    /// column's name with its unit behind it where the name has none; or, without a file, lists of values by names with units such as
+    /// `time_s` and `rate_mbps`.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    columns: BTreeMap<String, ColumnFile>,
+    /// The part of the recording from here on.
+    from: Option<Written<Duration>>,
+    /// And up to here; to its end if it is left out.
+    until: Option<Written<Duration>>,
+    /// So much into that the run begins.
+    offset: Option<Written<Duration>>,
+    /// Whether it begins again at its end, as a Mahimahi file does; else its last values hold.
+    repeat: Option<bool>,
+    /// What rates are multiplied with.
+    scale: Option<f64>,
+    /// What is there between two rows: the values of the first (step), or those on the line between them (linear).
+    interpolation: Option<Between>,
+    /// What becomes of packets while the rate is zero: they wait (hold), or are lost (drop).
+    outage: Option<OutageKind>,
+    /// Hash of the files' content; written by midflight.
+    hash: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for TraceFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Trace;
+        impl<'de> Visitor<'de> for Trace {
+            type Value = TraceFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the path of a file such as \"drive.csv\", or a table such as { file = \"drive.csv\", repeat = true }")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<TraceFile, E> {
+                Ok(TraceFile {
+                    file: Some(text.into()),
+                    ..TraceFile::default()
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TraceFile, A::Error> {
+                let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(TraceFile {
+                    file: table.file,
+                    up: table.up,
+                    delay: table.delay,
+                    format: table.format,
+                    columns: table.columns,
+                    from: table.from,
+                    until: table.until,
+                    offset: table.offset,
+                    repeat: table.repeat,
+                    scale: table.scale,
+                    interpolation: table.interpolation,
+                    outage: table.outage,
+                    hash: table.hash,
+                })
+            }
+        }
+        from.deserialize_any(Trace)
+    }
+}
+
+impl JsonSchema for TraceFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Trace".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<Table>();
+        json_schema!({
+            "description": "A recording that a link follows: the path of a file, or a table.",
+            "anyOf": [{ "type": "string", "examples": ["drive.csv"] }, table],
+        })
+    }
+}
+
+/// Something that was made of files before.
+pub type Kept = Arc<dyn Any + Send + Sync>;
+
+/// What reads the files that a scenario names: this crate does no input.
+pub trait Files {
+    /// The full path of a file that a scenario names, and a text that is another one when the file has changed.
+    ///
+    /// # Errors
+    /// A sentence on a file that is not there.
+    fn find(&self, name: &str) -> Result<(String, String), String>;
+
+    /// The text of a file by its full path.
+    ///
+    /// # Errors
+    /// A sentence on a file that cannot be read.
+    fn text(&self, path: &str) -> Result<String, String>;
+
+    /// What was kept under a key, if it still is there.
+    fn kept(&self, key: &str) -> Option<Kept>;
+
+    /// Keeps something under a key for a while.
+    fn keep(&self, key: &str, made: Kept);
+}
+
+/// Where no files are.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn find(&self, name: &str) -> Result<(String, String), String> {
+        Err(format!(
+            "\"{name}\" cannot be read from here; expected columns"
+        ))
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        Err(format!(
+            "\"{path}\" cannot be read from here; expected columns"
+        ))
+    }
+
+    fn kept(&self, _key: &str) -> Option<Kept> {
+        None
+    }
+
+    fn keep(&self, _key: &str, _made: Kept) {}
+}
+
+/// A file's recording, and the hash of its content.
+struct Loaded {
+    recording: Recording,
+    hash: blake3::Hash,
+}
+
+/// Both directions of a link that follows a recording; none for one of which it says nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Traced {
+    pub(super) down: Option<Followed>,
+    pub(super) up: Option<Followed>,
+    /// Full paths, and the hash of the files' content.
+    pub(super) files: [Option<String>; 3],
+    pub(super) hash: Option<String>,
+    pub(super) remarks: Vec<String>,
+    /// When the last values hold from, if they do.
+    pub(super) ends: Option<Duration>,
+}
+
+/// What the link says itself, apart from its trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OwnWays {
+    /// Its rates, where it has some.
+    pub(super) down: Option<Rate>,
+    pub(super) up: Option<Rate>,
+    /// Whether it says a delay of the uplink.
+    pub(super) up_delay: bool,
+}
+
+fn loaded(
+    files: &dyn Files,
+    (path, stamp): &(String, String),
+    format: Option<Format>,
+    columns: &BTreeMap<String, String>,
+) -> Result<Arc<Loaded>, String> {
+    let key = format!("recording {stamp} {format:?} {columns:?}");
+    let kept = files
+        .kept(&key)
+        .and_then(|kept| kept.downcast::<Loaded>().ok());
+    if let Some(kept) = kept {
+        return Ok(kept);
+    }
+    let text = files.text(path)?;
+    let recording = Recording::read(&text, format, columns);
+    let recording = recording.map_err(|why| format!("\"{path}\" cannot be read: {why}"))?;
+    let hash = blake3::hash(text.as_bytes());
+    let made = Arc::new(Loaded { recording, hash });
+    files.keep(&key, made.clone());
+    Ok(made)
+}
+
+impl TraceFile {
+    /// The part and the way in which a recording is used.
+    fn cut(&self, format: Format) -> Result<Cut, Problem> {
+        let time = |of: &Option<Written<Duration>>| of.as_ref().map(|written| written.value);
+        let scale = self.scale.unwrap_or(1.0);
+        if !(1e-6..=1e6).contains(&scale) {
+            return Err(Problem {
+                key: "scale".into(),
+                why: format!("{scale} is out of range; expected 0.000001 to 1000000"),
+            });
+        }
+        Ok(Cut {
+            from: time(&self.from).unwrap_or(Duration::ZERO),
+            until: time(&self.until),
+            offset: time(&self.offset).unwrap_or(Duration::ZERO),
+            // As mm-link and LeoCC's replayer do.
+            repeats: self
+                .repeat
+                .unwrap_or(matches!(format, Format::Mahimahi | Format::LeoccDelay)),
+            scale,
+            between: self.interpolation.unwrap_or_default(),
+            outage: self.outage,
+        })
+    }
+
+    /// Reads it.
+    pub(super) fn read(&self, files: &dyn Files, own: OwnWays) -> Result<Traced, Problem> {
+        let wrong = |key: &str, why: String| Problem {
+            key: key.into(),
+            why,
+        };
+        let mut names = BTreeMap::new();
+        let mut values = BTreeMap::new();
+        for (key, column) in &self.columns {
+            match column {
+                ColumnFile::Name(name) => {
+                    names.insert(key.clone(), name.clone());
+                }
+                ColumnFile::Values(list) => {
+                    values.insert(key.clone(), list.clone());
+                }
+            }
+        }
+        let has_file = self.file.is_some();
+        if has_file != values.is_empty() || (!has_file && !names.is_empty()) {
+            let why = "expected a file, and columns that are names in it, or columns that are lists of values";
+            return Err(wrong("", why.into()));
+        }
+        if !has_file && self.format.is_some() {
+            return Err(wrong(
+                "format",
+                "there is no file that has a format; expected a file".into(),
+            ));
+        }
+        let find = |key: &str, name: &Option<String>| match name {
+            None => Ok(None),
+            Some(name) => files.find(name).map(Some).map_err(|why| wrong(key, why)),
+        };
+        let found = [
+            find("file", &self.file)?,
+            find("up", &self.up)?,
+            find("delay", &self.delay)?,
+        ];
+        let stamps = found.iter().flatten().map(|file| file.1.as_str());
+        let stamps: Vec<&str> = stamps.collect();
+        let bare = Self {
+            hash: None,
+            ..self.clone()
+        };
+        let key = has_file.then(|| format!("traced {stamps:?} {bare:?} {own:?}"));
+        let kept = key.as_ref().and_then(|key| files.kept(key));
+        if let Some(kept) = kept.and_then(|kept| kept.downcast::<Traced>().ok()) {
+            self.check_hash(&kept)?;
+            return Ok(Traced::clone(&kept));
+        }
+        let load = |place: usize, key: &str, format, names: &BTreeMap<String, String>| {
+            let found = found[place]
+                .as_ref()
+                .map(|file| loaded(files, file, format, names));
+            found.transpose().map_err(|why| wrong(key, why))
+        };
+        let none = BTreeMap::new();
+        let first = load(0, "file", self.format, &names)?;
+        let up = load(1, "up", self.format, &names)?;
+        let delay = load(2, "delay", Some(Format::LeoccDelay), &none)?;
+        let recording = match &first {
+            Some(first) => first.recording.clone(),
+            None => Recording::of_columns(&values).map_err(|why| wrong("columns", why))?,
+        };
+        let apart = [up.as_ref(), delay.as_ref()].map(|of| of.map(|of| &of.recording));
+        let mut traced = self.follow(recording, apart, own)?;
+        traced.files = found.map(|file| file.map(|file| file.0));
+        if has_file {
+            let mut hasher = blake3::Hasher::new();
+            for of in [&first, &up, &delay].into_iter().flatten() {
+                hasher.update(of.hash.as_bytes());
+            }
+            traced.hash = Some(hasher.finalize().to_hex().to_string());
+        }
+        self.check_hash(&traced)?;
+        if let Some(key) = key {
+            files.keep(&key, Arc::new(traced.clone()));
+        }
+        Ok(traced)
+    }
+
+    /// The schedules of both directions.
+    fn follow(
+        &self,
+        mut recording: Recording,
+        [up_file, delays]: [Option<&Recording>; 2],
+        own: OwnWays,
+    ) -> Result<Traced, Problem> {
+        let wrong = |why: String| Problem {
+            key: String::new(),
+            why,
+        };
+        let mut remarks = recording.remarks.clone();
+        let mut up = match up_file {
+            Some(file) => {
+                remarks.extend(file.remarks.iter().cloned());
+                file.down.clone()
+            }
+            None => recording.up.clone(),
+        };
+        if let Some(delays) = delays {
+            recording.down.delay.clone_from(&delays.down.delay);
+            up.delay.clone_from(&delays.down.delay);
+        }
+        let down = &recording.down;
+        if up.rate.is_empty() && up.opportunities.is_empty() && own.up.is_none() {
+            up.rate.clone_from(&down.rate);
+            up.opportunities.clone_from(&down.opportunities);
+        }
+        if up.delay.is_empty() && !own.up_delay {
+            up.delay.clone_from(&down.delay);
+        }
+        let cut = self.cut(recording.format)?;
+        let span_of = |way: &Way, file: Option<&Recording>| {
+            let uses_file = file.is_some() && !way.opportunities.is_empty();
+            file.filter(|_| uses_file)
+                .map_or(recording.span, |file| file.span)
+        };
+        // Of two Mahimahi files each begins again at its own end.
+        let up_recording = Recording {
+            span: span_of(&up, up_file),
+            up,
+            ..recording.clone()
+        };
+        let own_down = Own { rate: own.down };
+        let own_up = Own {
+            rate: own.up.or(own.down),
+        };
+        let end = cut.until.unwrap_or(recording.span);
+        let held = end.saturating_sub(cut.from).saturating_sub(cut.offset);
+        Ok(Traced {
+            down: recording.follow(false, &cut, own_down).map_err(wrong)?,
+            up: up_recording.follow(true, &cut, own_up).map_err(wrong)?,
+            files: [None, None, None],
+            hash: None,
+            remarks,
+            ends: (!cut.repeats).then_some(held),
+        })
+    }
+
+    /// A hash that is written is that of the files.
+    fn check_hash(&self, traced: &Traced) -> Result<(), Problem> {
+        match (&self.hash, &traced.hash) {
+            (Some(written), Some(found)) if written != found => Err(Problem {
+                key: "file".into(),
+                why: "the file is not what it was when this was written: its hash is another one; expected the same file, or no hash".into(),
+            }),
+            (Some(_), None) => Err(Problem {
+                key: "hash".into(),
+                why: "there is no file of which this is the hash; expected a file".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}

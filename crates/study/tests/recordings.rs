@@ -1,0 +1,545 @@
+//! Recordings of paths: their formats, and links that follow them.
+
+#![allow(clippy::panic, reason = "a failed test panics")]
+
+use std::collections::BTreeMap;
+
+use midflight_sim::{Digest, Event, FlowId, Observer};
+use midflight_study::recording::{Format, Recording};
+use midflight_study::scenario::{read_scenario, read_scenario_with, Files, Kept, Origin, Plan};
+use midflight_units::{Duration, Instant};
+
+const LEOEM: &str = include_str!("../../../tests/data/leoem/sd-ny-bp-980-1120.log");
+
+fn read(text: &str) -> Recording {
+    Recording::read(text, None, &BTreeMap::new()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refusal(text: &str) -> String {
+    let found = Recording::read(text, None, &BTreeMap::new());
+    found.err().unwrap_or_else(|| panic!("{text} was read"))
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Files by their names.
+struct Shelf(BTreeMap<&'static str, String>);
+
+impl Files for Shelf {
+    fn find(&self, name: &str) -> Result<(String, String), String> {
+        let name = name.trim_start_matches("/full/");
+        if self.0.contains_key(name) {
+            Ok((format!("/full/{name}"), name.into()))
+        } else {
+            Err(format!("\"{name}\" cannot be read"))
+        }
+    }
+
+    fn text(&self, path: &str) -> Result<String, String> {
+        let name = path.trim_start_matches("/full/");
+        self.0
+            .get(name)
+            .cloned()
+            .ok_or_else(|| "no such file".into())
+    }
+
+    fn kept(&self, _key: &str) -> Option<Kept> {
+        None
+    }
+
+    fn keep(&self, _key: &str, _made: Kept) {}
+}
+
+fn shelf(files: &[(&'static str, &str)]) -> Shelf {
+    Shelf(
+        files
+            .iter()
+            .map(|&(name, text)| (name, text.to_string()))
+            .collect(),
+    )
+}
+
+/// A download over a link that says this of itself.
+fn plan(link: &str, files: &[(&'static str, &str)], sets: &[(&str, &str)]) -> Result<Plan, String> {
+    let text = format!("end = \"20 s\"\n[links.cell]\n{link}\n[flows.download]\n");
+    let sets: Vec<_> = sets
+        .iter()
+        .map(|s| (s.0.to_string(), s.1.to_string()))
+        .collect();
+    let found = read_scenario_with(&text, Origin::Toml("t"), &sets, &[], &shelf(files));
+    found.map_err(|e| e.to_string())
+}
+
+fn planned(link: &str, files: &[(&'static str, &str)]) -> Plan {
+    plan(link, files, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// When data arrive.
+#[derive(Clone, Debug, Default)]
+struct Arrivals(Vec<Instant>);
+
+impl Observer for Arrivals {
+    fn record(&mut self, now: Instant, _flow: FlowId, event: &Event<'_>) {
+        if matches!(event, Event::Arrived { .. }) {
+            self.0.push(now);
+        }
+    }
+}
+
+fn arrivals(plan: &Plan) -> Vec<Instant> {
+    let setup = plan.setup(0).unwrap_or_else(|e| panic!("{e}"));
+    let world = setup.world(Arrivals::default());
+    let mut world = world.unwrap_or_else(|e| panic!("{e}"));
+    let end = Instant::ZERO + Duration::from_secs(20);
+    world.run_before(end).unwrap_or_else(|e| panic!("{e}"));
+    world.into_observer().0
+}
+
+fn digest(plan: &Plan) -> String {
+    let setup = plan.setup(0).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = setup
+        .world(Digest::default())
+        .unwrap_or_else(|e| panic!("{e}"));
+    let end = Instant::ZERO + Duration::from_secs(20);
+    world.run_before(end).unwrap_or_else(|e| panic!("{e}"));
+    world.into_observer().to_string()
+}
+
+#[test]
+fn columns_are_read_by_their_names_and_units() {
+    for (text, rate, delay) in [
+        (
+            "time_s,rate_mbps,delay_ms\n5,10,20\n6,2.5,\n7,0,40\n",
+            true,
+            true,
+        ),
+        (
+            "t (ms);Bandwidth (kbit/s);latency [us]\n5000;10000;20000\n6000;2500;\n7000;0;40000\n",
+            true,
+            true,
+        ),
+        (
+            "time\tdown rate Gbit/s\n5\t.01\n6\t.0025\n7\t0\n",
+            true,
+            false,
+        ),
+        (
+            "timestamp,owd_s\n2024-01-31T00:00:00Z,0.02\n2024-01-31T00:00:02Z,0.04\n",
+            false,
+            true,
+        ),
+    ] {
+        let found = read(text);
+        assert_eq!(found.format, Format::Csv, "{text}");
+        assert_eq!(
+            found.span,
+            Duration::from_secs(if rate { 3 } else { 4 }),
+            "{text}"
+        );
+        let (at1, at2) = (ms(1000), ms(2000));
+        if rate {
+            let expected = vec![(Duration::ZERO, 1e7), (at1, 2.5e6), (at2, 0.0)];
+            let close =
+                |a: &(Duration, f64), b: &(Duration, f64)| a.0 == b.0 && (a.1 - b.1).abs() < 1.0;
+            assert!(
+                found
+                    .down
+                    .rate
+                    .iter()
+                    .zip(&expected)
+                    .all(|(a, b)| close(a, b)),
+                "{text}"
+            );
+            assert_eq!(found.down.rate.len(), 3);
+        }
+        if delay {
+            let delays: Vec<_> = found
+                .down
+                .delay
+                .iter()
+                .map(|p| (p.0, (p.1 * 1e6).round()))
+                .collect();
+            assert_eq!(
+                delays,
+                [(Duration::ZERO, 20_000.0), (at2, 40_000.0)],
+                "{text}"
+            );
+        }
+    }
+    let both = read("time,up_rate_mbps,dl_rate_mbps,loss_%,ul_loss\n0,1,8,50,0.25\n");
+    assert_eq!(both.up.rate, [(Duration::ZERO, 1e6)]);
+    assert_eq!(both.down.rate, [(Duration::ZERO, 8e6)]);
+    assert_eq!((both.down.loss[0].1, both.up.loss[0].1), (0.5, 0.25));
+}
+
+#[test]
+fn what_a_transfer_had_is_said_to_be_no_rate() {
+    let found = read("time_s,throughput_mbps\n0,3\n1,4\n");
+    assert!(
+        found.remarks[0].contains("at most the rate of the link"),
+        "{:?}",
+        found.remarks
+    );
+    let pensieve = read("0.5 1.25\n1.5 3\n2.0 0.5\n");
+    assert_eq!(pensieve.format, Format::Pensieve);
+    assert_eq!(
+        pensieve.down.rate,
+        [(ms(0), 1.25e6), (ms(1000), 3e6), (ms(1500), 5e5)]
+    );
+    assert!(
+        pensieve.remarks[0].contains("at most the rate"),
+        "{:?}",
+        pensieve.remarks
+    );
+    let log = "Timestamp,Speed,CellID,DL_bitrate,UL_bitrate,PINGAVG\n\
+        2019.11.28_07.27.02,0,11,4000,100,40\n2019.11.28_07.27.03,0,11,-,90,40\n\
+        2019.11.28_07.27.04,0,12,2000,80,40\n2019.11.28_07.27.04,0,12,1000,70,40\n";
+    let log = read(log);
+    assert_eq!(log.format, Format::GNetTrack);
+    assert_eq!(log.down.rate, [(ms(0), 4e6), (ms(2000), 1e6)]);
+    assert_eq!(
+        log.up.rate,
+        [(ms(0), 1e5), (ms(1000), 9e4), (ms(2000), 7e4)]
+    );
+    assert_eq!(log.handovers, [(ms(2000), "cell")]);
+    assert!(
+        log.remarks.iter().any(|r| r.contains("G-NetTrack")),
+        "{:?}",
+        log.remarks
+    );
+    assert!(
+        log.remarks.iter().any(|r| r == "not used: Speed, PINGAVG"),
+        "{:?}",
+        log.remarks
+    );
+}
+
+#[test]
+fn columns_can_be_named() {
+    let names = [("time", "when ms"), ("rate", "cap kbit/s")];
+    let names: BTreeMap<String, String> = names.iter().map(|n| (n.0.into(), n.1.into())).collect();
+    let found = Recording::read("when,cap,rate_mbps\n0,100,7\n500,50,7\n", None, &names);
+    let found = found.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.down.rate, [(ms(0), 1e5), (ms(500), 5e4)]);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_line() {
+    for (text, why) in [
+        ("", "it is empty"),
+        ("hello\n", "line 1, \"hello\", is of no format that is known"),
+        ("time_s,rate\n0,1\n", "column \"rate\" has no unit; expected one in its name, bps, kbps, mbps or gbps"),
+        ("time_s,rate_furlongs\n0,1\n", "no column has a rate, a delay or a loss"),
+        ("rate_mbps,delay_ms\n1,2\n", "no column has times"),
+        ("time_s,rate_mbps\n0,1\n1,fast\n", "line 3: \"fast\" in column \"rate_mbps\" is not accepted"),
+        ("time_s,rate_mbps\n0,1\n1,-1\n", "line 3: \"-1\" in column \"rate_mbps\" is not accepted"),
+        ("time_s,loss_%\n0,101\n", "line 2: \"101\" in column \"loss_%\" is not accepted; expected a number from 0 to all packets"),
+        ("time_s,rate_mbps\n1,1\n0,1\n", "line 3: the time 0 is before that of the row above"),
+        ("time_s,rate_mbps\nnow,1\n", "line 2: \"now\" in column \"time_s\" is not a time"),
+        ("time_s,rate_mbps\n", "it has no rows"),
+        ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "columns \"rate_mbps\" and \"bw_kbps\" are the same quantity"),
+        ("0\n", "its last line is 0 ms"),
+        ("1\n2\nx\n", "line 3 is \"x\""),
+        ("1$[1, 2]$2$[0.1]$0.1\n", "line 1 is"),
+        ("0 1\n0 2\n", "line 2 is not later than the one before"),
+    ] {
+        let found = refusal(text);
+        assert!(found.contains(why), "{text:?}: {found}");
+    }
+}
+
+#[test]
+fn one_number_per_line_is_of_mahimahi_or_leocc() {
+    let found = read("1\n1\n4\n");
+    assert_eq!((found.format, found.span), (Format::Mahimahi, ms(4)));
+    assert_eq!(found.down.opportunities, [ms(1), ms(1), ms(4)]);
+    let found = read("24\n18\n30\n");
+    assert_eq!((found.format, found.span), (Format::LeoccDelay, ms(30)));
+    assert_eq!(
+        found.down.delay,
+        [(ms(0), 0.024), (ms(10), 0.018), (ms(20), 0.03)]
+    );
+}
+
+/// Counted apart from this code, in Python, by the rule of LeoEM's emulator.
+#[test]
+fn leoem_frames_have_their_handovers_and_blackouts() {
+    let found = read(LEOEM);
+    assert_eq!(
+        (found.format, found.span),
+        (Format::LeoEm, Duration::from_secs(141))
+    );
+    assert!(found.drops);
+    assert_eq!(found.down.delay.len(), 141 - 12);
+    let of = |end: &str| found.handovers.iter().filter(|h| h.1 == end).count();
+    assert_eq!((of("source"), of("destination")), (3, 2));
+    // Of a blackout right behind frames without a path these are a part.
+    let frames =
+        |from: u64, until: u64| (Duration::from_secs(from - 1), Duration::from_secs(until));
+    let blackout = |frame: u64, ns: u64| {
+        let at = Duration::from_secs(frame - 1);
+        (at, Duration::from_nanos(at.as_nanos() + ns))
+    };
+    let missing = |frame| {
+        !found
+            .down
+            .delay
+            .iter()
+            .any(|p| p.0 == Duration::from_secs(frame - 1))
+    };
+    let gaps: Vec<u64> = (2..=141).filter(|&frame| missing(frame)).collect();
+    assert_eq!(gaps.len(), 12);
+    let first = (gaps[0], gaps[3]);
+    let second = (gaps[4], gaps[11]);
+    let back = |gap: (u64, u64), ns| {
+        (
+            frames(gap.0, gap.1).0,
+            Duration::from_nanos(frames(gap.0, gap.1).1.as_nanos() + ns),
+        )
+    };
+    let mut expected = vec![
+        blackout(14, 9_077_257),
+        blackout(54, 6_325_856),
+        blackout(86, 8_709_237),
+        blackout(102, 9_121_470),
+        back(first, 4_382_081),
+        back(second, 4_224_906),
+    ];
+    expected.sort_unstable();
+    assert_eq!((first.1, second.1), (22, 111));
+    assert_eq!(found.outages, expected);
+}
+
+/// 12 kbit/s are a packet of 1500 bytes a second.
+#[test]
+fn a_link_follows_its_trace() {
+    let csv = "time_s,rate_mbps\n0,12\n2,0\n8,12\n";
+    let held = planned(
+        "delay = \"10 ms\"\nqueue = \"1000 packets\"\ntrace = \"a.csv\"",
+        &[("a.csv", csv)],
+    );
+    let all = arrivals(&held);
+    let quiet = all
+        .windows(2)
+        .max_by_key(|w| w[1].since(w[0]))
+        .map(|w| (w[0], w[1]));
+    let (before, after) = quiet.unwrap_or_default();
+    let edge = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+    // What has gone out arrives 10 ms later; the packet that is cut by the outage goes on after it.
+    assert!(before > edge(2_000) && before < edge(2_012), "{before}");
+    assert!(after > edge(8_010) && after < edge(8_012), "{after}");
+    // The same columns without a file, and the canonical form.
+    let columns = "delay = \"10 ms\"\nqueue = \"1000 packets\"\ntrace.columns = { time_s = [0, 2, 8], rate_mbps = [12, 0, 12] }";
+    let inline = planned(columns, &[]);
+    assert_eq!(digest(&inline), digest(&held));
+    let canonical = inline.canonical().unwrap_or_default();
+    let again = read_scenario(&canonical, Origin::Json, &[], &[]).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.address().ok(), inline.address().ok());
+    assert_eq!(digest(&again), digest(&held));
+}
+
+/// The address and the canonical form go by the content.
+#[test]
+fn the_address_includes_the_content() {
+    let link = "delay = \"10 ms\"\ntrace = \"a.csv\"";
+    let address = |text: &str| {
+        planned(link, &[("a.csv", text)])
+            .address()
+            .unwrap_or_default()
+    };
+    let first = address("time_s,rate_mbps\n0,12\n");
+    assert_eq!(first, address("time_s,rate_mbps\n0,12\n"));
+    assert_ne!(first, address("time_s,rate_mbps\n0,13\n"));
+    let plan = planned(link, &[("a.csv", "time_s,rate_mbps\n0,12\n")]);
+    let canonical = plan.canonical().unwrap_or_default();
+    assert!(
+        canonical.contains("\"file\":\"/full/a.csv\""),
+        "{canonical}"
+    );
+    let changed = shelf(&[("a.csv", "time_s,rate_mbps\n0,13\n")]);
+    let refused = read_scenario_with(&canonical, Origin::Json, &[], &[], &changed);
+    let why = refused.err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(
+        why.contains("links.cell.trace.file") && why.contains("is not what it was"),
+        "{why}"
+    );
+    // Another file has another hash.
+    let other = shelf(&[("b.csv", "time_s,rate_mbps\n0,13\n")]);
+    let sets = [("links.cell.trace.file".to_string(), "b.csv".to_string())];
+    read_scenario_with(&canonical, Origin::Json, &sets, &[], &other)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let wifi = planned(
+        "delay = \"10 ms\"\ntrace = { file = \"a.csv\", offset = \"0 s\" }",
+        &[("a.csv", "time_s,rate_mbps\n0,12\n")],
+    );
+    assert_eq!(digest(&wifi), digest(&plan));
+}
+
+/// Offset, cut, repetition and scale by hand: a rate of n Mbit/s from second n on.
+#[test]
+fn a_part_of_a_trace_can_be_used() {
+    let rows: Vec<String> = (0..10).map(|n| format!("{n},{}", n + 1)).collect();
+    let csv = format!("time_s,rate_mbps\n{}\n", rows.join("\n"));
+    let rate_at = |options: &str, seconds: u64| {
+        let link = format!(
+            "delay = \"10 ms\"\nqueue = \"100 packets\"\ntrace = {{ file = \"a.csv\", {options} }}"
+        );
+        let plan = planned(&link, &[("a.csv", &csv)]);
+        let all = arrivals(&plan);
+        let within = |at: &&Instant| {
+            let from = Instant::ZERO + Duration::from_millis(1000 * seconds + 100);
+            **at >= from && **at < from + Duration::from_millis(800)
+        };
+        all.iter().filter(within).count() as f64 * 12_000.0 / 0.8 / 1e6
+    };
+    for (options, seconds, expected) in [
+        ("scale = 1", 4, 5.0),
+        ("scale = 1", 15, 10.0),
+        ("scale = 0.5", 4, 2.5),
+        ("offset = \"3 s\"", 4, 8.0),
+        ("offset = \"3 s\", repeat = true", 8, 2.0),
+        ("repeat = true", 14, 5.0),
+        ("from = \"2 s\", until = \"8 s\", repeat = true", 4, 7.0),
+        ("from = \"2 s\", until = \"8 s\", repeat = true", 10, 7.0),
+        ("from = \"2 s\", until = \"8 s\"", 12, 8.0),
+        ("interpolation = \"linear\"", 4, 5.5),
+    ] {
+        let found = rate_at(options, seconds);
+        assert!(
+            (found - expected).abs() < 0.1,
+            "{options} at {seconds} s: {found}, not {expected}"
+        );
+    }
+}
+
+/// Each direction has what was recorded of it, or what the link says; losses are of the downlink alone.
+#[test]
+fn the_uplink_follows_too() {
+    let csv = [("a.csv", "time_s,rate_mbps\n0,12\n2,0\n3,12\n")];
+    let stalls = |link: &str| {
+        let text = format!("queue = \"50 packets\"\ndelay = \"10 ms\"\n{link}");
+        let plan = plan(&text, &csv, &[("flows.download.direction", "up")]);
+        let all = arrivals(&plan.unwrap_or_else(|e| panic!("{e}")));
+        let gap = all.windows(2).map(|w| w[1].since(w[0])).max();
+        gap.unwrap_or_default() > ms(900)
+    };
+    assert!(stalls("trace = \"a.csv\""));
+    // The ACKs wait as well.
+    assert!(stalls("trace = \"a.csv\"\nup.rate = \"5 Mbit/s\""));
+    let found = plan(
+        "delay = \"10 ms\"\nrate = \"5 Mbit/s\"\ntrace = \"a.csv\"",
+        &csv,
+        &[],
+    );
+    let why = found.err().unwrap_or_default();
+    assert!(
+        why.contains("links.cell.rate") && why.contains("its trace has one too"),
+        "{why}"
+    );
+}
+
+#[test]
+fn two_mahimahi_files_are_both_directions() {
+    // One opportunity per millisecond down: 12 Mbit/s; one in ten up.
+    let down: Vec<String> = (1..=10).map(|ms: u32| ms.to_string()).collect();
+    let down = down.join("\n");
+    let files = [("a.down", down.as_str()), ("a.up", "10\n")];
+    let link =
+        "delay = \"10 ms\"\nqueue = \"100 packets\"\ntrace = { file = \"a.down\", up = \"a.up\" }";
+    let plan = planned(link, &files);
+    let all = arrivals(&plan);
+    let last = |at: &&Instant| **at >= Instant::ZERO + Duration::from_secs(10);
+    let rate = all.iter().filter(last).count() as f64 * 12_000.0 / 10.0;
+    assert!((rate - 12e6).abs() < 2e5, "{rate}");
+    // What arrives has gone out at a whole millisecond, and then takes 10 ms, 12 us on the wires, and 5 ms twice.
+    assert!(
+        all.iter()
+            .skip(100)
+            .all(|at| at.as_nanos() % 1_000_000 == 12_000),
+        "{:?}",
+        &all[..20]
+    );
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let csv = [("a.csv", "time_s,rate_mbps,delay_ms,loss\n0,12,5,0.1\n")];
+    for (link, key, why) in [
+        (
+            "trace = \"b.csv\"",
+            "links.cell.trace.file",
+            "cannot be read",
+        ),
+        (
+            "trace = 5",
+            "links.cell.trace",
+            "expected the path of a file",
+        ),
+        (
+            "trace = { file = \"a.csv\", foo = 1 }",
+            "links.cell.trace",
+            "unknown field",
+        ),
+        ("trace = {}", "links.cell.trace", "expected a file"),
+        (
+            "trace = { file = \"a.csv\", scale = 0 }",
+            "links.cell.trace.scale",
+            "0.000001 to 1000000",
+        ),
+        (
+            "trace = { file = \"a.csv\", until = \"5 s\" }",
+            "links.cell.trace",
+            "is no part of a recording",
+        ),
+        (
+            "trace = { file = \"a.csv\", offset = \"5 s\" }",
+            "links.cell.trace",
+            "repeat = true",
+        ),
+        (
+            "delay = \"1 ms\"\ntrace = \"a.csv\"",
+            "links.cell.delay",
+            "its trace has one too",
+        ),
+        (
+            "loss = \"uniform 1%\"\ntrace = \"a.csv\"",
+            "links.cell.loss",
+            "its trace has one too",
+        ),
+        (
+            "trace = \"a.csv\"\n[[changes]]\nat = \"1 s\"\nlink = \"cell\"\nrate = \"1 Mbit/s\"",
+            "changes.0.link",
+            "has a trace",
+        ),
+        (
+            "trace.columns = { time_s = [0, 1], rate_mbps = [1] }",
+            "links.cell.trace.columns",
+            "2 values",
+        ),
+        (
+            "trace.columns = { time_s = [0, 1], rate_mbps = [0, 0] }\ndelay = \"1 ms\"",
+            "links.cell.trace",
+            "highest rate is 0",
+        ),
+    ] {
+        let refused = plan(link, &csv, &[]).err().unwrap_or_default();
+        assert!(
+            refused.contains(key) && refused.contains(why),
+            "{link}: {refused}"
+        );
+    }
+}
+
+#[test]
+fn leoem_paths_need_a_rate_and_follow_it() {
+    let files = [("p.log", LEOEM)];
+    let plan = planned("rate = \"150 Mbit/s\"\nqueue = \"50000 packets\"\ntrace = { file = \"p.log\", from = \"8 s\", until = \"20 s\" }", &files);
+    let all = arrivals(&plan);
+    assert!(all.len() > 10_000, "{}", all.len());
+    let refused = self::plan("trace = \"p.log\"", &files, &[])
+        .err()
+        .unwrap_or_default();
+    assert!(refused.contains("needs a rate"), "{refused}");
+}

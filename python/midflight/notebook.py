@@ -1,0 +1,106 @@
+"""How runs, results and sweeps show themselves in a notebook (`_repr_html_`)."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from midflight._core import Setup
+    from midflight.scenario import Outcome
+    from midflight.sweep import Sweep
+
+__all__ = ["outcome_html", "run_html", "sweep_html"]
+
+#: Lines of a table, and values of an axis.
+_MOST_LINES = 20
+#: Flows that are drawn.
+_MOST_FLOWS = 6
+
+
+def _table(cells: Sequence[Sequence[str]]) -> str:
+    """Return a head and lines as a table."""
+    head, *lines = cells
+    rows = ["".join(f"<th>{html.escape(one)}</th>" for one in head)]
+    for line in lines[:_MOST_LINES]:
+        rows.append("".join(f"<td>{html.escape(one)}</td>" for one in line))
+    table = f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+    left = len(lines) - _MOST_LINES
+    return table + (f"<p>... and {left} more</p>" if left > 0 else "")
+
+
+def _figure(setup: Setup) -> str:
+    """Return throughput and queue of a run as a drawing; nothing without matplotlib."""
+    from midflight.plot.history import History, Moments
+    from midflight.plot.watched import WatchedRun, panels_of
+
+    try:
+        from midflight.plot.panels import over_time_figure
+        from midflight.plot.style import figure_bytes
+    except ImportError:
+        return ""
+    names = [one["name"] for one in setup.flows][:_MOST_FLOWS]
+    schemes = {one["name"]: one["scheme"] for one in setup.flows}
+    one = WatchedRun("", setup, [])
+    for name in names:
+        trace, moments = setup.trace(flow=name), Moments(setup)
+        one.flows.append(History(schemes[name], trace, moments, flow=name))
+    one.labels, one.looks = names, range(len(names))
+    if one.end_ns == 0:
+        return ""
+    window = (0.0, 1.01 * one.end_ns / 1e9)
+    panels = panels_of([one], ("throughput", "queue"), window, may_lack=True)
+    panels = [panel for panel in panels if any(len(curve.time_s) for curve in panel.curves)]
+    if not panels:
+        return ""
+    try:
+        drawn = figure_bytes(over_time_figure([one], panels, window), ".svg")
+    except ImportError:
+        return ""
+    text = drawn.decode()
+    return text[text.index("<svg") :]
+
+
+def run_html(setup: Setup) -> str:
+    """Return a run as a notebook shows it: its flows, and throughput and queue over time."""
+    flows = [["flow", "scheme", "direction"]]
+    flows += [[one["name"], one["scheme"], one["direction"]] for one in setup.flows]
+    changes = [["at (s)", "what", "from", "to"]]
+    for one in setup.path_changes:
+        at = f"{one['at_ns'] / 1e9:g}"
+        changes.append([at, one["kind"], one["from_link"], one["to_link"]])
+    tables = _table(flows) + (_table(changes) if len(changes) > 1 else "")
+    return f"{tables}{_figure(setup)}"
+
+
+def outcome_html(outcome: Outcome) -> str:
+    """Return results as a notebook shows them: the tables, and the first run over time."""
+    from midflight.run_tables import RunSummary
+
+    scenario = json.loads(outcome.plan.canonical)
+    summary = RunSummary.of(outcome)
+    parts = [f"<h4>{html.escape(scenario['title'])}</h4>"] if scenario.get("title") else []
+    parts.append(_table(summary.flow_cells()))
+    phases = summary.phase_cells()
+    if phases is not None:
+        parts.append(_table(phases))
+    if outcome.plan.stack != "linux":
+        parts.append(_figure(outcome.plan.setup(0)))
+    return "".join(parts)
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """Return a sweep as a notebook shows it: its axes."""
+    from midflight.run_tables import counted
+
+    scenario = json.loads(sweep.scenario)
+    lines = [["axis", "number", "values", ""]]
+    for key, values in sweep.axes.items():
+        some = ", ".join(values[:_MOST_LINES]) + (" ..." if len(values) > _MOST_LINES else "")
+        compared = "compared" if key == sweep.compare else ""
+        lines.append([key, str(len(values)), some, compared])
+    title = scenario.get("title") or "A sweep"
+    words = f"<h4>{html.escape(title)}</h4><p>{counted(sweep.cells, 'cell')}</p>"
+    return words + _table(lines)

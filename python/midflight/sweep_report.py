@@ -1,0 +1,188 @@
+"""One self-contained HTML report of a sweep: its axes, quartiles, comparison and figures.
+
+The file holds everything it shows (figures as SVG data) and loads nothing from the network.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from midflight.report import data_url, environment
+from midflight.run_report import event_cells, flow_settings, link_cells
+from midflight.run_tables import counted
+from midflight.sweep_summary import MOST_LINES, Summary
+
+if TYPE_CHECKING:
+    from midflight.plot.axis import Columns
+    from midflight.policy import Policies
+    from midflight.sweep import Sweep
+
+__all__ = ["report_sweep", "sweep_figures", "sweep_report_html"]
+
+#: Values of an axis that are named in the table of axes.
+_MOST_VALUES = 12
+#: Maps, one for each value that is compared.
+_MOST_MAPS = 3
+
+
+def report_sweep(
+    folder: str | Path,
+    path: str | Path,
+    *,
+    metric: str | None = None,
+    command: str = "",
+    policies: Policies | None = None,
+) -> Path:
+    """Write the report of a folder of a sweep that has been run to a file; return the path.
+
+    `metric` is what is measured, such as "goodput_bps"; by default what the sweep itself prints.
+    `command` is the command that repeats it, for the report. Raises `MidflightError` for a folder
+    that has no whole sweep, `OSError` if the file cannot be written.
+    """
+    html = sweep_report_html(Path(folder), metric=metric, command=command, policies=policies)
+    path = Path(path)
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+def sweep_report_html(
+    folder: Path,
+    *,
+    metric: str | None = None,
+    command: str = "",
+    policies: Policies | None = None,
+) -> str:
+    """Return the report of a folder as a text of HTML."""
+    from midflight import MidflightError
+    from midflight.refusal import refusal
+    from midflight.sweep import Sweep
+    from midflight.sweep_results import METRICS
+
+    if metric is not None and metric not in METRICS:
+        accepted = ", ".join(METRICS)
+        raise refusal(
+            f'--metric "{metric}" is none of {accepted}',
+            name="--metric",
+            value=metric,
+            accepted=accepted,
+        )
+    asked = Sweep.read(folder, policies=policies)
+    if not (folder / "flows.csv").is_file():
+        raise MidflightError(
+            f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run'
+        )
+    summary = Summary.of(asked, folder, metric)
+    scenario = json.loads(asked.scenario)
+    words, unit = METRICS[summary.metric]
+    definition = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    return (
+        environment()
+        .get_template("sweep_report.html.j2")
+        .render(
+            title=scenario.get("title") or "A sweep",
+            description=" ".join((scenario.get("description") or "").split()),
+            scenario=scenario,
+            settings=scenario.get("set", {}),
+            cells=counted(asked.cells, "cell"),
+            axes=_axis_cells(asked),
+            measured=words,
+            over=summary.over(),
+            quartiles=_headed(summary.quartile_cells(unit)),
+            left_out=max(0, len(summary.grouped) - MOST_LINES),
+            notes=[one for one in summary.unmet.notes() if one],
+            comparison=_headed(summary.comparison_lines(unit)) if summary.compared else [],
+            comparison_head=_joined(summary.comparison_head()) if summary.compared else "",
+            comparison_foot=[_joined(one) for one in summary.comparison_foot()],
+            figures=list(sweep_figures(asked, folder, summary.metric)),
+            links=link_cells(scenario["links"]),
+            flows=flow_settings(scenario["flows"]),
+            events=event_cells(scenario),
+            definition=definition,
+            document=json.dumps(definition, indent=2),
+            command=command,
+        )
+    )
+
+
+def _headed(cells: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return a table with axes by the words that figures have for them."""
+    from midflight.plot.names import column_name
+
+    return [[column_name(one) if "." in one else one for one in cells[0]], *cells[1:]]
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _axis_cells(asked: Sweep) -> Sequence[Sequence[str]]:
+    lines = []
+    for key, values in asked.axes.items():
+        some = ", ".join(values[:_MOST_VALUES])
+        if len(values) > _MOST_VALUES:
+            some = f"{', '.join(values[: _MOST_VALUES - 2])}, ... {values[-1]}"
+        role = "compared" if key == asked.compare else ""
+        lines.append([key, str(len(values)), some, role])
+    return [["axis", "number", "values", ""], *lines]
+
+
+def sweep_figures(asked: Sweep, folder: Path, metric: str) -> Iterator[dict[str, str]]:
+    """Yield what shows a sweep best, each as an image and a caption.
+
+    The metric over the axis with the most values, with a line for each value that is compared; the
+    shares of runs; the comparison; and maps over the two axes with the most values.
+    """
+    from midflight.plot.axis import axis_data, axis_figure, read_columns
+    from midflight.plot.names import column_name
+    from midflight.plot.spread import spread_figure, spread_of, spread_rows
+    from midflight.plot.style import SERIES, figure_bytes
+
+    columns: Columns = read_columns(folder, metric)
+    several = [key for key, values in asked.axes.items() if len(values) > 1]
+    of_chance = [key for key in several if key == "seed"]
+    free = [key for key in several if key != asked.compare and key not in of_chance]
+    free.sort(key=lambda key: -len(asked.axes[key]))
+    by = [asked.compare] if asked.compare is not None else []
+    if len({*columns["flow"]}) > 1:
+        by = ["flow", *by]
+    if _lines(columns, by) > len(SERIES):
+        by = by[:1] if _lines(columns, by[:1]) <= len(SERIES) else []
+    of = column_name(metric)
+
+    def image(figure: Any) -> str:
+        return data_url(figure_bytes(figure, ".svg"), "image/svg+xml")
+
+    x = next(iter(free), asked.compare or next(iter(asked.axes)))
+    lines = [one for one in by if one != x]
+    if x not in ("flow",):
+        data = axis_data(columns, x=x, y=metric, by=lines)
+        yield {"image": image(axis_figure(data)), "caption": f"{of}: medians and quartiles."}
+    shares = spread_of(columns, "cdf", value=metric, by=by)
+    caption = f"{of}: the share of runs with at most that value."
+    yield {"image": image(spread_figure(shares)), "caption": caption}
+    if len(free) >= 2:
+        compared = list(asked.axes[asked.compare])[:_MOST_MAPS] if asked.compare else [None]
+        maps = []
+        for value in compared:
+            kept = {} if value is None else {str(asked.compare): value}
+            how = {"value": metric, "x": free[0], "y": free[1]}
+            maps.append(spread_of(columns, "heatmap", where=kept, **how))
+        # The same colour is the same value in all of them.
+        rows = (row for one in maps for row in list(spread_rows(one))[1:])
+        known = [float(str(row[2])) for row in rows if math.isfinite(float(str(row[2])))]
+        limits = (min(known), max(known)) if known else None
+        for value, one in zip(compared, maps, strict=True):
+            words = of if value is None else f"{of}, {value}"
+            figure = spread_figure(replace(one, limits=limits))
+            yield {"image": image(figure), "caption": f"{words}: medians."}
+
+
+def _lines(columns: Columns, by: Sequence[str]) -> int:
+    """How many lines there would be."""
+    each = zip(*(columns[name] for name in by), strict=True) if by else [()]
+    return len({*map(tuple, each)})

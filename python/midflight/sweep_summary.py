@@ -1,0 +1,256 @@
+"""What a sweep measured, in tables: quartiles over its axes, and a comparison of axis values."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from midflight.run_tables import align, counted, csv_row
+
+if TYPE_CHECKING:
+    from midflight.sweep import Sweep
+    from midflight.sweep_results import Comparison, Group
+    from midflight.unmet import Unmet
+
+__all__ = ["Summary"]
+
+# Lines of a table that is printed.
+MOST_LINES = 60
+WIDTH = 96
+
+
+class Summary:
+    """Quartiles over the axes but for instants, and the comparison if one is wanted."""
+
+    def __init__(
+        self,
+        asked: Sweep,
+        metric: str,
+        by: list[str],
+        grouped: list[Group],
+        compared: list[Comparison],
+        file: str,
+        unmet: Unmet,
+        phase: int | None,
+    ) -> None:
+        self.phase = phase
+        self.asked, self.metric, self.by = asked, metric, by
+        self.grouped, self.compared = grouped, compared
+        self.file, self.unmet = file, unmet
+
+    @classmethod
+    def of(
+        cls,
+        asked: Sweep,
+        folder: Path,
+        metric: str | None,
+        by: list[str] | None = None,
+        phase: int | None = None,
+    ) -> Summary:
+        from midflight.sweep import comparison_file
+        from midflight.sweep_results import SEED, compare, default_metric, groups, read_flows
+        from midflight.unmet import PathChanges, unmet_cells
+
+        usual = default_metric(read_flows(folder))
+        chosen = metric or usual
+        axes = list(asked.axes)
+        if by is None:
+            # Instants and seeds are a sample, over which intervals are.
+            sampled = [axis for axis in axes if axis.endswith(".at") or axis == SEED]
+            by = [axis for axis in axes if axis not in sampled or axis == asked.compare]
+            by = by or axes
+        path_changes = PathChanges(asked)
+        grouped = groups(
+            read_flows(folder, phase),
+            axes,
+            by,
+            chosen,
+            lambda row: path_changes.is_over_before(row, phase),
+        )
+        compared = []
+        if asked.compare is not None:
+            compared = compare(grouped, by, asked.compare, asked.axes[asked.compare])
+        file = comparison_file(None if chosen == usual else chosen, phase)
+        unmet = unmet_cells(path_changes, folder)
+        return cls(asked, chosen, by, grouped, compared, file, unmet, phase)
+
+    @property
+    def others(self) -> list[str]:
+        """The axes that are separated in addition to the compared one."""
+        return [axis for axis in self.by if axis != self.asked.compare]
+
+    def comparison_rows(self) -> Iterator[Sequence[Any]]:
+        """Yield the head and the rows of the file of comparisons."""
+        names = [name for name in asdict(self.compared[0]) if name not in ("flow", "values")]
+        yield ["flow", *self.others, "metric", *names]
+        for one in self.compared:
+            values = asdict(one)
+            cells = ("" if values[name] != values[name] else values[name] for name in names)
+            yield csv_row((one.flow, *one.values, self.metric, *cells))
+
+    def values(self) -> dict[str, Any]:
+        """Return the summary as values for JSON; what is not finite is None."""
+        return {
+            "metric": self.metric,
+            "phase": self.phase,
+            "cells": self.asked.cells,
+            "cells_all_done_before_a_handoff": self.unmet.all_done,
+            "cells_with_a_flow_after_the_handoffs": self.unmet.opens_late,
+            "groups": [
+                {
+                    "flow": one.flow,
+                    **dict(zip(self.by, one.values, strict=True)),
+                    "runs": len(one.runs),
+                    "missing": one.missing(),
+                    **{k: finite(v) for k, v in one.quartiles()._asdict().items()},
+                    **{k: finite(v) for k, v in one.tails()._asdict().items()},
+                }
+                for one in self.grouped
+            ],
+            "comparison": [
+                {
+                    **dict(zip(self.others, one.values, strict=True)),
+                    **{k: finite(v) for k, v in asdict(one).items() if k != "values"},
+                }
+                for one in self.compared
+            ],
+        }
+
+    def text(self, folder: Path) -> str:
+        """Return the summary as text."""
+        from midflight.sweep_results import METRICS
+
+        words, unit = METRICS[self.metric]
+        if self.phase is not None:
+            words = words.replace("the first handoff", f"handoff or change {self.phase}")
+        files = ["flows.csv", "phases.csv", *([self.file] if self.compared else [])]
+        lines = [
+            f"{counted(self.asked.cells, 'cell')} in {folder}: {', '.join(files)}",
+            f"Quartiles and 95th percentile of {words}" + self.over(),
+            "",
+            align(self.quartile_cells(unit)),
+        ]
+        if len(self.grouped) > MOST_LINES:
+            lines.append(f"... and {len(self.grouped) - MOST_LINES} more in the files")
+        lines += self.unmet.notes()
+        if self.compared:
+            lines += ["", self.comparison_head(), "", align(self.comparison_lines(unit))]
+            lines += self.comparison_foot()
+        return "\n".join(lines)
+
+    def comparison_head(self) -> str:
+        """Return what the comparison is, and what its intervals are over."""
+        first = self.compared[0]
+        if not self.has_intervals:
+            return textwrap.fill(
+                f"Against {first.baseline}: difference, and ratio in per cent. There is at most "
+                "one pair of runs each, so no confidence interval; another axis or more runs give "
+                "one.",
+                WIDTH,
+            )
+        text = (
+            f"Against {first.baseline}, pair by pair: mean difference, ratio of means in per cent, "
+            "95 % confidence intervals; pairs that miss a value are left out."
+        )
+        varied = [axis for axis in self.asked.axes if axis not in self.by]
+        varied = [axis for axis in varied if len(self.asked.axes[axis]) > 1]
+        if first.over == "runs":
+            text += " Intervals are over runs, whose pairs are averaged first."
+        else:
+            text += (
+                f" Intervals are over the values of {', '.join(varied)}, not over chance: too "
+                "narrow where neighbours on a fine axis are alike."
+            )
+        return textwrap.fill(text, WIDTH)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any comparison has more than one sample."""
+        return any(one.samples > 1 for one in self.compared)
+
+    def comparison_lines(self, unit: float) -> list[list[str]]:
+        """Return a head and a line for each comparison."""
+        by_runs = self.compared[0].over == "runs"
+        counts = ["runs", "pairs"] if by_runs else ["pairs"]
+        head = ["flow", *self.others, str(self.asked.compare), *counts]
+        lines = [[*head, "difference", "+-", "%", "from", "to"]]
+        for one in self.compared[:MOST_LINES]:
+            line = [
+                one.flow,
+                *one.values,
+                one.value,
+                *([str(one.samples)] if by_runs else []),
+                str(one.pairs),
+                number(one.difference / unit),
+                number(one.half_width / unit),
+                *(per_cent(r) for r in (one.ratio, one.ratio_low, one.ratio_high)),
+            ]
+            lines.append(line)
+        if not self.has_intervals:
+            return [[*line[:-4], line[-3]] for line in lines]
+        return lines
+
+    def comparison_foot(self) -> list[str]:
+        """Return which pairs were left out, and why a comparison has no numbers."""
+        texts = []
+        early = sum(one.done_before for one in self.compared)
+        if early:
+            which = "handoff" if self.phase is None else f"handoff or change {self.phase}"
+            pairs = early + sum(one.pairs + one.left_out for one in self.compared)
+            texts.append(
+                f"{early} of {pairs} pairs are left out and counted apart: a flow was done before "
+                f"the {which}."
+            )
+        empty = sum(one.pairs == 0 and not one.done_before for one in self.compared)
+        if empty:
+            texts.append(
+                f"{empty} of {len(self.compared)} without a complete pair: in each one a run has "
+                "no value, as what is measured did not come to its end; a later end of the run may "
+                "help."
+            )
+        return [textwrap.fill(text, WIDTH) for text in texts]
+
+    def over(self) -> str:
+        """Return what the quartiles are over."""
+        left = [axis for axis in self.asked.axes if axis not in self.by]
+        if not left:
+            return ", over all runs."
+        if left == ["seed"]:
+            return ", over all seeds and runs."
+        if all(axis.endswith(".at") for axis in left):
+            return ", over all handoff instants and runs."
+        return ", over all values of the other axes and runs."
+
+    def quartile_cells(self, unit: float) -> list[list[str]]:
+        """Return a head and a line for each group."""
+        head = ["flow", *self.by, "runs", "q1", "median", "q3", "p95", "missing"]
+        lines = [
+            [
+                one.flow,
+                *one.values,
+                str(len(one.runs)),
+                *(number(value / unit) for value in (*one.quartiles(), one.tails().p95)),
+                str(one.missing()),
+            ]
+            for one in self.grouped[:MOST_LINES]
+        ]
+        return [head, *lines]
+
+
+def finite(value: Any) -> Any:
+    """Return a value for a file: None for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def number(value: float) -> str:
+    """Return a number with four digits, or a dash where there is none."""
+    return f"{value:.4g}" if math.isfinite(value) else "-"
+
+
+def per_cent(ratio: float) -> str:
+    """Return a ratio in per cent, or a dash where there is none."""
+    return "-" if math.isnan(ratio) else f"{100 * ratio:.1f}"

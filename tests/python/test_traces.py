@@ -1,0 +1,197 @@
+"""Links that follow recordings, from the command line and from Python."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from midflight import Flow, Link, MidflightError, Scenario
+from midflight.cli import main
+from midflight.scenario import read_plan
+
+LEOEM = Path(__file__).parents[1] / "data" / "leoem" / "sd-ny-bp-980-1120.log"
+SCENARIO = """
+profile = "rfc"
+end = "20 s"
+[links.cell]
+trace = "drive.csv"
+delay = "10 ms"
+queue = "100 packets"
+[flows.download]
+"""
+DRIVE = "time_s,rate_mbps\n0,12\n4,0\n9,6\n15,12\n"
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Path:
+    """Return a scenario beside its recording."""
+    (tmp_path / "drive.csv").write_text(DRIVE)
+    file = tmp_path / "drive.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def run(file: Path, *sets: str) -> dict[str, Any]:
+    """Return the row of a run's flow."""
+    pairs = dict(one.split("=", 1) for one in sets)
+    flows = Scenario.read(file, sets=pairs).run().flows
+    return {name: flows.column(name)[0] for name in flows.column_names}
+
+
+def test_the_stall_is_the_outage(drive: Path) -> None:
+    """A rate of zero stalls for as long as it lasts, to the millisecond of the timer's luck."""
+    row = run(drive)
+    assert 4.99e9 < row["stall_ns"] < 5.05e9
+    assert row["drops_break"] == 0
+    lost = run(drive, "links.cell.trace.outage=drop")
+    assert lost["drops_break"] > 10
+    assert lost["stall_ns"] > row["stall_ns"]
+
+
+def test_columns_from_python_are_the_file(drive: Path) -> None:
+    """A mapping, a DataFrame and the file give the same run."""
+
+    class Frame:
+        """What a DataFrame has of columns."""
+
+        columns = ("time_s", "rate_mbps")
+
+        def __getitem__(self, name: str) -> Any:
+            return numpy.array(columns[name])
+
+    columns = {"time_s": [0, 4, 9, 15], "rate_mbps": [12, 0, 6, 12]}
+    digests = [run(drive)["digest"]]
+    for trace in (columns, Frame(), {"columns": columns}):
+        cell = Link(trace=trace, delay="10 ms", queue="100 packets")
+        scenario = Scenario(
+            links={"cell": cell}, flows={"download": Flow()}, end="20 s", profile="rfc"
+        )
+        digests += scenario.run().digests
+        again = Scenario.from_dict(json.loads(scenario.plan().canonical))
+        digests += again.run().digests
+    assert len(set(digests)) == 1
+
+
+def test_bad_columns_are_refused() -> None:
+    """What is no trace is refused with a sentence."""
+    for trace, why in (
+        (5, "a trace is int"),
+        ({"time_s": ["x"], "rate_mbps": [1]}, "has no numbers"),
+        ({"time_s": [0], "rate": [1]}, "has no unit"),
+        ({"time_s": [0, 0, -1], "rate_mbps": [1, 1, 1]}, "row 2 is before"),
+    ):
+        with pytest.raises(MidflightError, match=why):
+            Link(trace=trace, delay="1 ms").trace and Scenario(
+                links={"cell": Link(trace=trace, delay="1 ms")}, flows={"download": Flow()}
+            ).plan()
+
+
+def test_a_sweep_over_recordings(
+    drive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recordings and offsets are axes; a shard is run again when its recording has changed."""
+    monkeypatch.chdir(drive.parent)
+    Path("other.csv").write_text("time_s,rate_mbps\n0,3\n")
+    out = ["--axis", "links.cell.trace=drive.csv,other.csv", "--out", "out"]
+    assert main(["sweep", str(drive), *out]) == 0
+    first = Path("out/flows.csv").read_text()
+    assert main(["sweep", str(drive), *out]) == 0
+    assert Path("out/flows.csv").read_text() == first
+    Path("other.csv").write_text("time_s,rate_mbps\n0,4\n")
+    assert main(["sweep", str(drive), *out]) == 0
+    assert Path("out/flows.csv").read_text() != first
+    offsets = ["--axis", "links.cell.trace.offset=0 s : 10 s : 5 s", "--out", "offsets"]
+    assert main(["sweep", str(drive), *offsets]) == 0
+    assert len(Path("offsets/flows.csv").read_text().splitlines()) == 4
+    capsys.readouterr()
+
+
+def test_verify_tells_of_a_changed_file(
+    drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A manifest repeats a run with a recording, and is refused for another content."""
+    out = str(tmp_path / "out")
+    assert main(["run", str(drive), "--out", out]) == 0
+    assert main(["verify", out]) == 0
+    (tmp_path / "drive.csv").write_text(DRIVE.replace("12\n4", "13\n4"))
+    capsys.readouterr()
+    assert main(["verify", out]) != 0
+    assert "is not what it was" in capsys.readouterr().err
+
+
+def test_explain_and_plot_take_them(
+    drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands that look at one run take a link with a trace."""
+    assert main(["explain", str(drive), "--what", "stall"]) == 0
+    picture = tmp_path / "drive.png"
+    assert main(["plot", str(drive), "--out", str(picture)]) == 0
+    assert picture.stat().st_size > 1000
+    capsys.readouterr()
+
+
+def test_the_rate_is_in_the_samples(drive: Path) -> None:
+    """Samples of the link have the rate at their instants, and tell of the outage."""
+    links, _ = read_plan(drive).setup(0).samples()
+    names = links.column("link")
+    rows = zip(
+        names, links.column("time_ns"), links.column("rate_bps"), links.column("up"), strict=True
+    )
+    cell = [(at, rate, up) for name, at, rate, up in rows if name == "cell"]
+    assert len(cell) > 100
+    for at, rate, up in cell:
+        expected = 12e6 if at < 4e9 else 0 if at < 9e9 else 6e6 if at < 15e9 else 12e6
+        assert (rate * up) == expected, at
+
+
+def test_check_prints_what_was_read(
+    drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Span, rates, outages, handovers and a picture, of each format."""
+    assert main(["trace", "check", str(drive.with_suffix(".csv"))]) == 0
+    printed = capsys.readouterr().out
+    assert "drive.csv: csv, 21 s" in printed
+    assert "outages: 1, 5 s in all, the longest 5 s" in printed
+    assert "down rate, Mbit/s, from 0 to 21 s" in printed
+    assert "█" in printed
+    packed = tmp_path / "path.log.gz"
+    with gzip.open(packed, "wb") as file:
+        file.write(LEOEM.read_bytes())
+    assert main(["trace", "check", str(packed)]) == 0
+    printed = capsys.readouterr().out
+    assert "path.log.gz: leo-em, 141 s" in printed
+    assert "handovers, source: 3" in printed
+    assert "handovers, destination: 2" in printed
+    assert "packets are lost" in printed
+    link = tmp_path / "x.down"
+    link.write_text("".join(f"{ms}\n" for ms in range(1, 11)))
+    assert main(["trace", "check", str(link)]) == 0
+    assert "12.000" in capsys.readouterr().out
+    cut = ["trace", "check", str(drive.with_suffix(".csv")), "--column", "rate=none"]
+    assert main(cut) == 2
+    assert 'there is no column "none"' in capsys.readouterr().err
+
+
+def test_the_lab_refuses_a_trace(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The driver's links have one rate while they send a packet."""
+    from midflight.lab.store import kernels
+
+    if not kernels():
+        pytest.skip("no kernel")
+    assert main(["lab", "run", str(drive)]) == 2
+    assert "follows a trace" in capsys.readouterr().err
+
+
+def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The key and the line of a file that is not there."""
+    shutil.move(drive.with_suffix(".csv"), drive.with_suffix(".old"))
+    assert main(["run", str(drive)]) == 2
+    told = capsys.readouterr().err
+    assert "drive.toml:5: links.cell.trace" in told
+    assert "drive.csv" in told
