@@ -21,7 +21,7 @@ import lzma
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -41,6 +41,8 @@ DATA = HERE.parent / "data" / "linux"
 AGREEMENT = DATA / "agreement.txt"
 #: By how much times and stalls may differ.
 CLOSE = 0.02
+#: Phases of BBR that are looked for.
+MOST_PHASES = 8
 KINDS = comparison.PACKETS
 MEASURES = ("duration_ns", "stall_ns")
 
@@ -54,12 +56,19 @@ class Cell:
     family: str
     label: str
     plan: _core.Plan
+    file: str
+    sets: tuple[tuple[str, str], ...]
 
     @property
     def congestion(self) -> str:
         """The kernel's congestion control."""
         chosen = json.loads(self.plan.canonical).get("set", {}).get("congestion", "cubic")
-        return "reno" if chosen == "reno-linux" else "cubic"
+        return chosen.removesuffix("-linux")
+
+    def with_phases(self, phases: str) -> Cell:
+        """Return the same with the phases of BBR that the kernel may have drawn."""
+        plan = read_plan(self.file, sets=[*self.sets, ("set.bbr_linux_phases", phases)])
+        return replace(self, plan=plan)
 
 
 @dataclass(frozen=True)
@@ -85,8 +94,9 @@ def cells(families: Iterable[str]) -> Iterator[Cell]:
             sets = [word.split("=", 1) for _, words in values for word in words]
             pairs = [(path, value.strip('"')) for path, value in sets]
             label = ", ".join(name for name, _ in values)
-            plan = read_plan(str(HERE / "grid" / family["file"]), sets=pairs)
-            yield Cell(family["name"], label, plan)
+            file = str(HERE / "grid" / family["file"])
+            plan = read_plan(file, sets=pairs)
+            yield Cell(family["name"], label, plan, file, tuple(pairs))
 
 
 def measures_of(table: _core.Table, place: int) -> tuple[int, ...]:
@@ -204,10 +214,34 @@ def compare(cell: Cell, ours: Flow, theirs: Flow) -> Compared:
     return Compared(cell.family, name, most, equal, first is None, close, pair)
 
 
+def equal_at_first(ours: list[Flow], theirs: list[Flow]) -> int:
+    """Return how many packets agree before the first that does not."""
+    pairs = zip(ours[0].packets, theirs[0].packets, strict=False)
+    for place, (a, b) in enumerate(pairs):
+        if a[1:] != b[1:] or abs(a[0] - b[0]) > comparison.TOLERANCE_NS:
+            return place
+    return min(len(ours[0].packets), len(theirs[0].packets))
+
+
+def simulate_bbr(cell: Cell, theirs: list[Flow]) -> list[Flow]:
+    """Run a cell with BBR in the simulator, with the phases that the kernel has drawn.
+
+    They are found one after the other: that of the seven with which the runs agree for longest.
+    """
+    phases, best, reached = "", simulate(cell), -1
+    while len(phases) < MOST_PHASES:
+        tries = [(simulate(cell.with_phases(phases + str(n))), n) for n in range(7)]
+        found, phase = max(tries, key=lambda one: equal_at_first(one[0], theirs))
+        if equal_at_first(found, theirs) <= reached:
+            break
+        phases, best, reached = phases + str(phase), found, equal_at_first(found, theirs)
+    return best
+
+
 def compare_all(of: list[Cell], kernel: Iterable[list[Flow]]) -> Iterator[Compared]:
     """Simulate each cell and compare its flows with the kernel's."""
     for cell, theirs in zip(of, kernel, strict=True):
-        ours = simulate(cell)
+        ours = simulate_bbr(cell, theirs) if cell.congestion == "bbr" else simulate(cell)
         if [flow.name for flow in ours] != [flow.name for flow in theirs]:
             raise SystemExit(f"{cell.family}, {cell.label}: the record has other flows")
         yield from (compare(cell, a, b) for a, b in zip(ours, theirs, strict=True))

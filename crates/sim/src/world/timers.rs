@@ -95,7 +95,11 @@ impl<O: Observer> World<O> {
     fn plan_timer(&mut self, flow: FlowId, which: usize) {
         let source = self.first_timer() + 2 * flow.index() + which;
         let state = &mut self.flows[flow.index()];
-        let high_resolution = which == RECEIVER && state.receiver.awaits_high_resolution();
+        let high_resolution = if which == RECEIVER {
+            state.receiver.awaits_high_resolution()
+        } else {
+            state.sender.awaits_high_resolution()
+        };
         let timer = &mut state.timers[which];
         let (due, scheduled) = self
             .clock

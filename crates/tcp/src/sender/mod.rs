@@ -273,6 +273,12 @@ impl Sender {
         self.core.deadline()
     }
 
+    /// Whether that is the gate of a pacer, which runs by a timer of high resolution.
+    #[inline]
+    pub fn awaits_high_resolution(&self) -> bool {
+        self.core.held && self.core.gate_is_next()
+    }
+
     /// Tells what has changed by `trigger`.
     #[cold]
     fn tell_changes<L: Log>(&mut self, before: &Before, trigger: Trigger, log: &mut L) {

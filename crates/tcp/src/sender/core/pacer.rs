@@ -147,6 +147,12 @@ impl Core {
         self.pacer.and_then(|pacer| pacer.wake)
     }
 
+    /// Whether nothing comes before that.
+    pub(crate) fn gate_is_next(&self) -> bool {
+        let gate = self.gate().map(|(due, _)| due);
+        gate.is_some() && gate == self.held_deadline().map(|(due, _)| due)
+    }
+
     /// Whether the gate has opened for a burst that waits; once.
     pub(crate) fn take_gate(&mut self, now: Instant) -> bool {
         let wake = self.pacer.as_mut().map(|pacer| &mut pacer.wake);
