@@ -109,7 +109,8 @@ def test_an_event_of_our_sender_is_explained(capsys: pytest.CaptureFixture[str])
     assert len(times) > 1 and times == sorted(times, reverse=True)
     assert cli.main([*words, "--what", "stall"]) == 0
     text = capsys.readouterr().out
-    assert "the longest time without progress" in text and "progress again" in text
+    assert "the longest time without progress" in text
+    assert "progress again" in text
     assert cli.main([*words, "--what", "nothing"]) == 2
     assert "is not an event" in capsys.readouterr().err
     assert cli.main([*words, "--what", "rto", "--run", "9"]) == 2

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::{Explained, Keep, KeptEvents, SenderThen, Stall, TraceRow};
+use midflight_study::{Divergence, Explained, Keep, KeptEvents, SenderThen, Stall, TraceRow};
 use midflight_tcp::Author;
 use midflight_units::Instant;
 use pyo3::exceptions::PyIndexError;
@@ -353,4 +353,21 @@ pub(crate) fn cause_columns(found: &Explained) -> TableBuilder {
     t.maybe_int("since_ns", of.iter().map(|b| at(b.since)).collect());
     t.text("sack", of.iter().map(|b| b.sack.clone()).collect());
     t
+}
+
+pub(crate) fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("at_ns", parted.at.as_nanos())?;
+    let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
+    entry.set_item("events", events.to_vec())?;
+    entry.set_item("last", parted.last)?;
+    let row = |(number, row): (u64, TraceRow)| {
+        let (by, ordered) = (row.by.map(Author::name), order_fields(&row));
+        (number, row.at.as_nanos(), row.detail, by, ordered)
+    };
+    let orders = parted
+        .orders
+        .map(|one| one.into_iter().map(row).collect::<Vec<_>>());
+    entry.set_item("orders", orders.to_vec())?;
+    Ok(entry)
 }

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
-    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Divergence,
-    Explained, FlowInfo, GoOn, Keep, PathChange, Samples, SenderSample, StudyError, TraceRow,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Explained, FlowInfo,
+    GoOn, Keep, PathChange, Samples, SenderSample, StudyError,
 };
-use midflight_tcp::Author;
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::PyClass;
 
 use crate::estimation::Probe;
-use crate::events::{cause_columns, keep, order_fields, sender_entry, stall_entry, Events};
+use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry, Events};
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
@@ -796,21 +795,4 @@ fn sample_tables(
     senders.int("rto_ns", ints(rows, |r| r.rto.as_nanos()));
     senders.digest(digest);
     Ok((links.build()?, senders.build()?))
-}
-
-fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {
-    let entry = PyDict::new(py);
-    entry.set_item("at_ns", parted.at.as_nanos())?;
-    let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
-    entry.set_item("events", events.to_vec())?;
-    entry.set_item("last", parted.last)?;
-    let row = |(number, row): (u64, TraceRow)| {
-        let (by, ordered) = (row.by.map(Author::name), order_fields(&row));
-        (number, row.at.as_nanos(), row.detail, by, ordered)
-    };
-    let orders = parted
-        .orders
-        .map(|one| one.into_iter().map(row).collect::<Vec<_>>());
-    entry.set_item("orders", orders.to_vec())?;
-    Ok(entry)
 }
