@@ -38,6 +38,7 @@ def one_link(**flow: Any) -> Scenario:
         links={"cell": Link(rate="10 Mbit/s", delay="20 ms", queue="40 packets")},
         flows={"download": Flow(scheme="sack", size="3 MB", **flow)},
         wired=Wired(rate="1 Gbit/s", delay="5 ms"),
+        profile="rfc",
         end="20 s",
     )
 
@@ -47,6 +48,7 @@ def moving() -> Scenario:
         links={"wifi": Link(preset="wifi"), "lte": Link(preset="lte")},
         flows={"download": Flow(scheme="sack", size="1 MB"), "other": Flow(size="500 kB")},
         handoffs=[Handoff(at="0.15 s", to="lte", gap="300 ms")],
+        profile="rfc",
         end="20 s",
     )
 

@@ -618,7 +618,7 @@ def test_a_real_sweep_is_drawn(tmp_path: Path) -> None:
         (["run", "wifi-to-lte", "--plot", "x.gif"], '"x.gif" is not the name of a figure; it may'),
         (["run", "wifi-to-lte", "--plot", "x.html"], "it may end in .png, .svg, .pdf or .pgf"),
         (["run", "wifi-to-lte", "--plot", "/proc/x.png"], 'cannot write "/proc/x.png"'),
-        (["plot", "wifi-to-lte", "--out", "x"], "it may end in .png, .svg, .pdf or .html"),
+        (["plot", "wifi-to-lte", "--out", "x"], "it may end in .png, .svg, .pdf, .pgf or .html"),
         (["plot", "nothing", "--out", "x.png"], 'there is no file "nothing"'),
         (["plot", "wifi-to-lte", "--kind", "x", "--out", "x.png"], "there are time-sequence, win"),
         (["plot", "wifi-to-lte", "--kind", "both", "--out", "x.html"], "--kind is for figures"),
