@@ -789,12 +789,28 @@ class Setup:
         They are 0 of a flow that sent none.
         """
     def lab_events(
-        self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
+        self,
+        record: bytes,
+        *,
+        flow: str | None = None,
+        turns: Mapping[int, bytes] = {},
+        at_ns: int | None = None,
+        before: int = 0,
+        after: int = 0,
+        name: str | None = None,
+        find: str | None = None,
     ) -> Events:
-        """Return every event of a flow of this run as a kernel made it, as `events` does.
+        """Return events of a flow of this run as a kernel made it, as `events` does.
 
-        What only a simulated run knows is not there: causes, orders, the sender at an instant.
-        `turns` is as for `lab_tables`.
+        Of the kernel's own senders what only a simulated run knows is not there: causes, orders,
+        the sender at an instant. `turns` is as for `lab_tables`, the rest as for `events`.
+        """
+    def lab_stall(
+        self, record: bytes, *, flow: str | None = None, turns: Mapping[int, bytes] = {}
+    ) -> dict[str, Any] | None:
+        """Return the longest time without progress of a flow of this run as a kernel made it.
+
+        It is as `stall` has it. `turns` is as for `lab_tables`.
         """
     def lab_links(self, record: bytes) -> dict[str, Any]:
         """Send the packets of this run as a kernel made it over the simulator's own links.

@@ -94,6 +94,32 @@ def test_a_download_is_the_same_again_and_can_be_followed(
 
 
 @needs_kernel
+def test_an_event_of_our_sender_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["lab", "explain", "wifi-to-lte"]
+    assert cli.main([*words, "--what", "rto", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    timeouts = listed["events"]
+    assert {one["event"] for one in timeouts} == {"rto"}
+    at_ns = timeouts[0]["time_ns"]
+    assert cli.main([*words, "--what", "rto", "--at", f"{at_ns} ns", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["digest"] == listed["digest"]
+    assert told["chosen"]["time_ns"] == at_ns
+    # Each step follows from the next one, which is no later.
+    times = [step["time_ns"] for step in told["steps"]]
+    assert len(times) > 1
+    assert times == sorted(times, reverse=True)
+    assert cli.main([*words, "--what", "stall"]) == 0
+    text = capsys.readouterr().out
+    assert "the longest time without progress" in text
+    assert "progress again" in text
+    assert cli.main([*words, "--what", "nothing"]) == 2
+    assert "is not an event" in capsys.readouterr().err
+    assert cli.main([*words, "--what", "rto", "--run", "9"]) == 2
+    assert "--run 9: there are 1" in capsys.readouterr().err
+
+
+@needs_kernel
 def test_handshake_options_and_numbers_that_wrap(kernel: Kernel) -> None:
     _, one = ran(kernel, {})
     seen = list(segments(one.packets))

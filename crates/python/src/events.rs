@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::{Explained, KeptEvents, SenderThen, TraceRow};
+use midflight_study::{Divergence, Explained, Keep, KeptEvents, SenderThen, Stall, TraceRow};
 use midflight_tcp::Author;
 use midflight_units::Instant;
 use pyo3::exceptions::PyIndexError;
@@ -297,6 +297,23 @@ impl Events {
     }
 }
 
+/// Which events are kept: those around an instant, those of a name, or all.
+pub(crate) fn keep(at_ns: Option<u64>, before: usize, after: usize, name: Option<&str>) -> Keep {
+    match (at_ns.map(Instant::from_nanos), name) {
+        (Some(at), _) => Keep::Around { at, before, after },
+        (None, Some(name)) => Keep::Named(name.into()),
+        (None, None) => Keep::All,
+    }
+}
+
+pub(crate) fn stall_entry(py: Python<'_>, stall: Stall) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("from_ns", stall.from.as_nanos())?;
+    entry.set_item("until_ns", stall.until.as_nanos())?;
+    entry.set_item("digest", stall.digest)?;
+    Ok(entry)
+}
+
 /// A sender at an instant, for Python.
 pub(crate) fn sender_entry<'py>(
     py: Python<'py>,
@@ -336,4 +353,21 @@ pub(crate) fn cause_columns(found: &Explained) -> TableBuilder {
     t.maybe_int("since_ns", of.iter().map(|b| at(b.since)).collect());
     t.text("sack", of.iter().map(|b| b.sack.clone()).collect());
     t
+}
+
+pub(crate) fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("at_ns", parted.at.as_nanos())?;
+    let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
+    entry.set_item("events", events.to_vec())?;
+    entry.set_item("last", parted.last)?;
+    let row = |(number, row): (u64, TraceRow)| {
+        let (by, ordered) = (row.by.map(Author::name), order_fields(&row));
+        (number, row.at.as_nanos(), row.detail, by, ordered)
+    };
+    let orders = parted
+        .orders
+        .map(|one| one.into_iter().map(row).collect::<Vec<_>>());
+    entry.set_item("orders", orders.to_vec())?;
+    Ok(entry)
 }

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use midflight_study::lab::{self, lab_script, Guest, Recorded};
 use midflight_study::scenario::{ScenarioRun, Stack};
 use midflight_study::{
-    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Divergence,
-    Explained, FlowInfo, GoOn, Keep, PathChange, Samples, SenderSample, Stall, StudyError,
-    TraceRow,
+    capture, compare, explain, samples, sender_of, stack_log, stall_of, trace, Explained, FlowInfo,
+    GoOn, Keep, PathChange, Samples, SenderSample, StudyError,
 };
-use midflight_tcp::Author;
 use midflight_units::{Duration, Instant};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::PyClass;
 
 use crate::estimation::Probe;
-use crate::events::{cause_columns, order_fields, sender_entry, Events};
+use crate::events::{cause_columns, keep, parted_entry, sender_entry, stall_entry, Events};
 use crate::long_flow::LongFlow;
 use crate::policy::Failures;
 use crate::roaming::Roaming;
@@ -310,14 +308,16 @@ impl Setup {
         lab::segment_bytes(&self.setup, record).map_err(refuse)
     }
 
-    /// Return every event of a flow of this run as a kernel made it, as `events` does.
+    /// Return events of a flow of this run as a kernel made it, as `events` does.
     ///
-    /// What only a simulated run knows is not there: causes, orders, the sender at an instant.
-    /// `turns` is as for `lab_tables`.
-    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
-        text_signature = "(self, record, *, flow=None, turns={})")]
+    /// Of the kernel's own senders what only a simulated run knows is not there: causes, orders,
+    /// the sender at an instant. `turns` is as for `lab_tables`, the rest as for `events`.
+    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new(), at_ns = None, before = 0, after = 0,
+            name = None, find = None),
+        text_signature = "(self, record, *, flow=None, turns={}, at_ns=None, before=0, after=0, name=None, find=None)")]
     #[allow(
         clippy::needless_pass_by_value,
+        clippy::too_many_arguments,
         reason = "arguments of a Python function"
     )]
     fn lab_events(
@@ -325,13 +325,43 @@ impl Setup {
         record: &[u8],
         flow: Option<&str>,
         turns: BTreeMap<usize, Vec<u8>>,
+        at_ns: Option<u64>,
+        before: usize,
+        after: usize,
+        name: Option<&str>,
+        find: Option<&str>,
     ) -> PyResult<Events> {
         let recorded = Recorded {
             packets: record,
             turns: &turns,
         };
-        let found = lab::replay_events(&self.setup, recorded, flow).map_err(refuse)?;
+        let keep = keep(at_ns, before, after, name);
+        let found = lab::replay_events(&self.setup, recorded, flow, keep, find).map_err(refuse)?;
         Ok(self.events_of(found))
+    }
+
+    /// Return the longest time without progress of a flow of this run as a kernel made it.
+    ///
+    /// It is as `stall` has it. `turns` is as for `lab_tables`.
+    #[pyo3(signature = (record, *, flow = None, turns = BTreeMap::new()),
+        text_signature = "(self, record, *, flow=None, turns={})")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "arguments of a Python function"
+    )]
+    fn lab_stall<'py>(
+        &self,
+        py: Python<'py>,
+        record: &[u8],
+        flow: Option<&str>,
+        turns: BTreeMap<usize, Vec<u8>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let recorded = Recorded {
+            packets: record,
+            turns: &turns,
+        };
+        let stall = lab::replay_stall(&self.setup, recorded, flow).map_err(refuse)?;
+        stall.map(|stall| stall_entry(py, stall)).transpose()
     }
 
     /// Send the packets of this run as a kernel made it over the simulator's own links.
@@ -549,11 +579,7 @@ impl Setup {
         find: Option<&str>,
         to_end: bool,
     ) -> PyResult<Events> {
-        let keep = match (at_ns.map(Instant::from_nanos), name) {
-            (Some(at), _) => Keep::Around { at, before, after },
-            (None, Some(name)) => Keep::Named(name.into()),
-            (None, None) => Keep::All,
-        };
+        let keep = keep(at_ns, before, after, name);
         let found = self.interruptible(py, |go_on| {
             explain(&self.setup, flow, keep, find, to_end, go_on)
         })?;
@@ -569,14 +595,7 @@ impl Setup {
         flow: Option<&str>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stall = self.interruptible(py, |go_on| stall_of(&self.setup, flow, go_on))?;
-        let entry = |stall: Stall| {
-            let entry = PyDict::new(py);
-            entry.set_item("from_ns", stall.from.as_nanos())?;
-            entry.set_item("until_ns", stall.until.as_nanos())?;
-            entry.set_item("digest", stall.digest)?;
-            Ok(entry)
-        };
-        stall.map(entry).transpose()
+        stall.map(|stall| stall_entry(py, stall)).transpose()
     }
 
     /// Compare the run with another, flow by flow.
@@ -776,21 +795,4 @@ fn sample_tables(
     senders.int("rto_ns", ints(rows, |r| r.rto.as_nanos()));
     senders.digest(digest);
     Ok((links.build()?, senders.build()?))
-}
-
-fn parted_entry(py: Python<'_>, parted: Divergence) -> PyResult<Bound<'_, PyDict>> {
-    let entry = PyDict::new(py);
-    entry.set_item("at_ns", parted.at.as_nanos())?;
-    let events = parted.events.map(|e| e.map(|(n, at)| (n, at.as_nanos())));
-    entry.set_item("events", events.to_vec())?;
-    entry.set_item("last", parted.last)?;
-    let row = |(number, row): (u64, TraceRow)| {
-        let (by, ordered) = (row.by.map(Author::name), order_fields(&row));
-        (number, row.at.as_nanos(), row.detail, by, ordered)
-    };
-    let orders = parted
-        .orders
-        .map(|one| one.into_iter().map(row).collect::<Vec<_>>());
-    entry.set_item("orders", orders.to_vec())?;
-    Ok(entry)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,10 +28,18 @@ from midflight.cli.source import (
 )
 
 if TYPE_CHECKING:
+    from midflight._core import Setup
     from midflight.explain import Explanation
     from midflight.explain.events import Row
 
-__all__ = ["FlowOption", "RunOption", "explain", "read_run"]
+__all__ = [
+    "FlowOption",
+    "RunOption",
+    "answer",
+    "explain",
+    "read_question",
+    "read_run",
+]
 
 FlowOption = Annotated[
     str | None, typer.Option("--flow", metavar="NAME", help="The flow.  [default: the first]")
@@ -92,15 +101,31 @@ def explain(
       midflight explain --at 9.8s handoff --old "6400 kbit/s, 9 ms" \\
           --new "200 kbit/s, 300 ms" --at 8.2s --profile ns2
     """
-    from midflight.explain import ALIASES, CHOICES, STALL, explain_stall
-    from midflight.explain import explain as tell
-    from midflight.explain.events import listed
-    from midflight.explain.steps import when
-
     is_figure(study, figure, job, file)
     sets = with_shorthands(sets, profile)
-    at_ns = None if at is None else read_instant(at)
+    question = read_question(at, what)
     run_number = read_run(run)
+    of_figure = {"study": study, "figure": figure, "job": job}
+    asked = read_asked(file, sets, policies, **of_figure)
+    setup = one_run(asked, run_number)
+    words = again(source_words(file, **of_figure), sets, policies, flow, run)
+    answer(setup, question, flow, words, others=other_runs(asked), as_json=as_json)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which event is to be explained: its instant and its kind, as they were written."""
+
+    at: str | None
+    at_ns: int | None
+    what: str | None
+
+
+def read_question(at: str | None, what: str | None) -> Question:
+    """Read --at and --what."""
+    from midflight.explain import ALIASES, CHOICES, STALL
+
+    at_ns = None if at is None else read_instant(at)
     if what is not None and what not in (*CHOICES, *ALIASES, STALL):
         names = ", ".join((*CHOICES, *ALIASES, STALL))
         raise UserError(f'--what "{what}" is not an event; there are {names}')
@@ -111,19 +136,34 @@ def explain(
             "give --at TIME to explain an event, --what EVENT (such as rto) to list events, or "
             "--what stall for the longest time without progress"
         )
-    of_figure = {"study": study, "figure": figure, "job": job}
-    asked = read_asked(file, sets, policies, **of_figure)
-    setup = one_run(asked, run_number)
+    return Question(at, at_ns, what)
+
+
+def answer(
+    setup: Setup,
+    question: Question,
+    flow: str | None,
+    words: list[str],
+    *,
+    others: str = "",
+    as_json: bool,
+) -> None:
+    """Explain or list events of a run; `words` are the command for another event of it."""
+    from midflight.explain import ALIASES, STALL, explain_stall
+    from midflight.explain import explain as tell
+    from midflight.explain.events import listed
+    from midflight.explain.steps import when
+
+    at, at_ns, what = question.at, question.at_ns, question.what
     name = "event" if what is None else ALIASES.get(what, what)
     if what == STALL:
         found = explain_stall(setup, flow=flow)
     elif at_ns is None:
-        flags = again(source_words(file, **of_figure), sets, policies, flow, run)
         of = flow if flow is not None else setup.flows[0]["name"]
         rows, digest = listed(setup, name, flow=flow)
         if not rows and not as_json:
-            raise UserError(f"there is no {name} of {of} in this run{other_runs(asked)}")
-        print_list(of, (rows, digest), name, flags, as_json=as_json)
+            raise UserError(f"there is no {name} of {of} in this run{others}")
+        print_list(of, (rows, digest), name, words, as_json=as_json)
         return
     else:
         found = tell(setup, at_ns=at_ns, flow=flow, what=what)

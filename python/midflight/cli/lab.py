@@ -13,6 +13,7 @@ import typer
 from midflight.cli.command import Command
 from midflight.cli.input import read_whole
 from midflight.cli.lab_exec import KernelOption, execute
+from midflight.cli.lab_explain import explain
 from midflight.cli.lab_run import compare, run
 from midflight.cli.output import UserError, align, progress_display
 
@@ -155,4 +156,5 @@ def list_kernels(as_json: JsonOption = False) -> None:
 
 lab.command("run", cls=Command)(run)
 lab.command("compare", cls=Command)(compare)
+lab.command("explain", cls=Command)(explain)
 lab.command("exec", cls=Command)(execute)

@@ -97,9 +97,15 @@ class KernelRun:
         """Return the links and the senders, with the columns of `Setup.samples`."""
         return self.setup.lab_samples(self.packets, every_ns=every_ns)
 
-    def events(self, *, flow: str | None = None, **_: Any) -> Events:
-        """Return every event of a flow with the sender before it, for `midflight.qlog`."""
-        return self.setup.lab_events(self.packets, flow=flow, turns=self.turns)
+    def events(self, *, flow: str | None = None, **kept: Any) -> Events:
+        """Return events of a flow, with the arguments of `Setup.events`."""
+        # A run that is there is always played to its end.
+        kept.pop("to_end", None)
+        return self.setup.lab_events(self.packets, flow=flow, turns=self.turns, **kept)
+
+    def stall(self, *, flow: str | None = None) -> dict[str, Any] | None:
+        """Return the longest time without progress of a flow, as `Setup.stall` does."""
+        return self.setup.lab_stall(self.packets, flow=flow, turns=self.turns)
 
     def capture(self, *, flow: str | None = None, **_: int) -> dict[str, bytes]:
         """Return pcapng files with the kernel's headers, by place; there are no data to cut."""

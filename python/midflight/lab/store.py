@@ -140,6 +140,9 @@ def foreign(path: Path) -> Kernel:
         version = ask(path, "--version")
         config = ask(path, "--showconfig")
         recipe = hashlib.sha256(path.read_bytes()).hexdigest()[:HASH_LETTERS]
+    except subprocess.CalledProcessError as error:
+        why = f"asked for its version, it ends with status {error.returncode}"
+        raise LabError(f'{VARIABLE} "{path}" is no kernel that can be started: {why}') from error
     except (OSError, subprocess.SubprocessError) as error:
         raise LabError(f'{VARIABLE} "{path}" is no kernel that can be started: {error}') from error
     hz = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)

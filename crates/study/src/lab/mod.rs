@@ -20,7 +20,10 @@ pub use self::emulator::{Delivery, Emulator};
 pub use self::links::{check_links, replay_samples, LinkCheck};
 pub use self::packets::record_captures;
 pub use self::record::{records, KernelState, Record, RecordEvent};
-pub use self::replay::{replay_events, replay_flows, replay_trace, segment_bytes, Recorded};
+pub(crate) use self::replay::replay_sender;
+pub use self::replay::{
+    replay_events, replay_flows, replay_stall, replay_trace, segment_bytes, Recorded,
+};
 pub use self::script::{lab_script, Guest, ORIGIN};
 pub use self::sender::{drive, Line, OurSender, Woken};
 

@@ -20,7 +20,10 @@ use super::LabError;
 use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::run::Measuring;
 use crate::setup::{link_id, Mark, Setup, Step};
-use crate::watch::{Causes, Explained, Keep, Observed, Recorder, RunObserver, TraceRow};
+use crate::watch::{
+    Causes, Explained, Keep, Observed, OwnedRecord, Recorder, RunObserver, SenderThen, Stall,
+    TraceRow,
+};
 
 /// `TCP_CA_Recovery` and `TCP_CA_Loss`.
 const RECOVERY: u8 = 3;
@@ -662,14 +665,77 @@ pub fn replay_events(
     setup: &Setup,
     recorded: Recorded<'_>,
     flow: Option<&str>,
+    keep: Keep,
+    find: Option<&str>,
 ) -> Result<Explained, LabError> {
     let flow = setup.flow_of_name(flow)?;
-    let causes = Causes::new(setup, flow, Keep::All);
+    let causes = Causes::new(setup, flow, keep).looking_for(find);
     let mut observed = (Digest::default(), Observed::new(setup, causes));
     let ended = replay(setup, recorded, &mut observed)?;
     let (digest, observed) = observed;
     let kept = observed.into_watching().into_kept();
-    Ok(Explained::replayed(kept, flow, digest.to_string(), ended))
+    let recorded = OwnedRecord {
+        packets: recorded.packets.to_vec(),
+        turns: recorded.turns.clone(),
+    };
+    let of_run = (digest.to_string(), ended);
+    Ok(Explained::replayed(kept, flow, of_run, recorded))
+}
+
+/// The sender of ours of a flow in such a run, after everything before `at`; none where it is the kernel's.
+pub(crate) fn replay_sender(
+    setup: &Setup,
+    recorded: &OwnedRecord,
+    flow: usize,
+    at: Instant,
+) -> Result<Option<SenderThen>, LabError> {
+    let Some(turns) = recorded.turns.get(&flow) else {
+        return Ok(None);
+    };
+    let mut twin = Twin::new(setup, flow, turns)?;
+    let mut underway = BTreeMap::new();
+    for record in records(&recorded.packets).take_while(|r| r.as_ref().is_ok_and(|r| r.at < at)) {
+        let record = record?;
+        let damaged = |what| {
+            let at = record.offset;
+            LabError::Record { at, what }
+        };
+        twin.go_on(record.at, &mut ()).map_err(damaged)?;
+        match record.event {
+            RecordEvent::Sent { headers, .. } => {
+                let header = Header::decode_headers(headers).ok();
+                let of = header.and_then(|(h, _)| direction(setup, record.place, &h));
+                if of == Some((flow, Direction::Acks)) {
+                    underway.insert(record.packet, headers);
+                }
+            }
+            RecordEvent::Delivered { .. } => {
+                if let Some(headers) = underway.remove(&record.packet) {
+                    twin.deliver(headers);
+                }
+            }
+            RecordEvent::Lost(_) | RecordEvent::NoRoute => {
+                underway.remove(&record.packet);
+            }
+        }
+    }
+    let damaged = |what| LabError::Record { at: 0, what };
+    twin.go_on(at, &mut ()).map_err(damaged)?;
+    Ok(twin.sender().map(SenderThen::of_sender))
+}
+
+/// The longest time of a flow without progress in such a run; none if it sent nothing.
+///
+/// # Errors
+/// As [`replay_flows`].
+pub fn replay_stall(
+    setup: &Setup,
+    recorded: Recorded<'_>,
+    flow: Option<&str>,
+) -> Result<Option<Stall>, LabError> {
+    let flow = setup.flow_of_name(flow)?;
+    let (digest, outcomes) = replay_flows(setup, recorded)?;
+    Ok(Stall::of(&outcomes[flow], digest.to_string()))
 }
 
 /// Bytes of data in a full segment of each flow of a record; 0 of one that sent none.

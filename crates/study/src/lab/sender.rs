@@ -12,7 +12,7 @@ use midflight_control::signal::AnyHandoffSignal;
 use midflight_control::{Notice, StartNotice};
 use midflight_endpoint::{Config, Endpoint, EndpointError, Settings};
 use midflight_sim::Action;
-use midflight_tcp::Log;
+use midflight_tcp::{Log, Sender};
 use midflight_units::Instant;
 use midflight_wire::HEADER_BYTES;
 
@@ -352,6 +352,11 @@ impl<'a> Twin<'a> {
             return Err("it sends another segment than the record has".into());
         }
         Ok(())
+    }
+
+    /// The sender, once the flow has opened.
+    pub(super) fn sender(&self) -> Option<&Sender> {
+        self.sender.endpoint.as_ref()?.sender()
     }
 
     fn is_due(&mut self, is_it: impl Fn(Instant) -> bool) -> bool {

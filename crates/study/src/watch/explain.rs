@@ -1,14 +1,18 @@
 //! The events of a flow with what led to each, and its sender at any instant.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use midflight_control::SenderView;
 use midflight_sim::World;
-use midflight_tcp::State;
+use midflight_tcp::{Sender, State};
 use midflight_units::{Duration, Instant};
 
 use super::causes::{Causes, Keep, KeptEvents};
 use super::{play, GoOn, Playback, RunObserver, EVENTS_AT_A_TIME};
 use crate::error::StudyError;
-use crate::measure::{Measure, Phases};
+use crate::lab::replay_sender;
+use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::setup::{flow_id, FlowSetup, Setup};
 
 /// Copies of a world on the way to an instant: each when the time left is half of that at the last
@@ -32,8 +36,15 @@ pub struct Explained {
     /// Copies of the world from before the events that are kept, each with an instant that had not
     /// begun then or was under way.
     pasts: Vec<(Instant, World<()>)>,
-    /// A kernel made the run, of whose sender nothing else is known.
-    is_replayed: bool,
+    /// What a guest has left of the run, if a kernel made it: the sender of ours does there again what it did.
+    recorded: Option<Arc<OwnedRecord>>,
+}
+
+/// What a guest has left of a run ([`crate::lab::Recorded`]), to be replayed again.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedRecord {
+    pub(crate) packets: Vec<u8>,
+    pub(crate) turns: BTreeMap<usize, Vec<u8>>,
 }
 
 /// The events of a flow of a run with what led to each. `to_end` plays the run to its end, for its
@@ -92,20 +103,25 @@ pub fn explain(
         digest: is_over.then(|| digest.to_string()),
         flow,
         pasts,
-        is_replayed: false,
+        recorded: None,
     })
 }
 
 impl Explained {
-    /// All events of a flow of a run that a kernel made.
-    pub(crate) fn replayed(kept: KeptEvents, flow: usize, digest: String, ended: Instant) -> Self {
+    /// The events of a flow of a run that a kernel made.
+    pub(crate) fn replayed(
+        kept: KeptEvents,
+        flow: usize,
+        (digest, ended): (String, Instant),
+        recorded: OwnedRecord,
+    ) -> Self {
         Self {
             kept,
             digest: Some(digest),
             ended: Some(ended),
             flow,
             pasts: Vec::new(),
-            is_replayed: true,
+            recorded: Some(Arc::new(recorded)),
         }
     }
 
@@ -115,9 +131,10 @@ impl Explained {
     /// # Errors
     /// As [`sender_of`].
     pub fn sender(&self, setup: &Setup, at: Instant) -> Result<SenderThen, StudyError> {
-        if self.is_replayed {
+        if let Some(recorded) = &self.recorded {
+            let then = replay_sender(setup, recorded, self.flow, at).ok().flatten();
             let flow = setup.flows[self.flow].name.to_string();
-            return Err(StudyError::KernelStack { flow });
+            return then.ok_or(StudyError::KernelStack { flow });
         }
         let past = self.pasts.iter().rev().find(|(since, _)| *since < at);
         let mut world = match past {
@@ -158,13 +175,16 @@ impl SenderThen {
             });
         }
         world.run_before(at.min(setup.end))?;
-        let sender = world.sender(flow_id(flow as u32));
-        Ok(Self {
+        Ok(Self::of_sender(world.sender(flow_id(flow as u32))))
+    }
+
+    pub(crate) fn of_sender(sender: &Sender) -> Self {
+        Self {
             view: sender.view(),
             state: sender.state(),
             backoff: sender.backoff(),
             is_window_closed: sender.is_window_closed(),
-        })
+        }
     }
 }
 
@@ -212,10 +232,15 @@ pub fn stall_of(
     let flow = setup.flow_of_name(flow)?;
     let (mut phases, digest) = play(setup, Phases::watching(setup), go_on)?;
     let (_, outcomes) = phases.rows(setup, midflight_sim::Digest::default());
-    let of = &outcomes[flow];
-    Ok((of.total().sent > 0).then(|| Stall {
-        from: of.stalled_at,
-        until: of.stalled_at + of.stall,
-        digest,
-    }))
+    Ok(Stall::of(&outcomes[flow], digest))
+}
+
+impl Stall {
+    pub(crate) fn of(of: &FlowOutcome, digest: String) -> Option<Self> {
+        (of.total().sent > 0).then(|| Self {
+            from: of.stalled_at,
+            until: of.stalled_at + of.stall,
+            digest,
+        })
+    }
 }

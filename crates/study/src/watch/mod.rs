@@ -20,6 +20,7 @@ pub use self::capture::{capture, Capture};
 pub(crate) use self::causes::Causes;
 pub use self::causes::{EventCause, Keep, KeptEvents, Place as CausePlace, SenderBefore};
 pub use self::compare::{compare, Compared, Divergence};
+pub(crate) use self::explain::OwnedRecord;
 pub use self::explain::{explain, sender_of, stall_of, Explained, SenderThen, Stall};
 pub use self::samples::{samples, LinkSample, Samples, SenderSample};
 pub(crate) use self::samples::{Sampler, Tapping};
