@@ -203,7 +203,9 @@ fn routers_answer_the_same_ahead_of_time() {
 
 #[test]
 fn forks_are_runs_from_the_start_with_every_scheme() {
-    let names = schemes().into_iter().map(|s| match s.name.as_str() {
+    // BBR goes with the recovery of Linux only.
+    let names = schemes().into_iter().filter(|s| s.name != "bbr-linux");
+    let names = names.map(|s| match s.name.as_str() {
         "ld-handover" => "ld-handover+frto".into(),
         _ => s.name,
     });

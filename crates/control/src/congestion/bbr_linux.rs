@@ -278,10 +278,12 @@ impl BbrLinux {
 
     // ---- rate -----------------------------------------------------------
 
-    /// bbr_rate_bytes_per_sec().
+    /// bbr_rate_bytes_per_sec(). Differs from the kernel, whose product of 64 bits wraps from some
+    /// terabits per second on, because no such rate is meant.
     fn bytes_per_second(bw: u64, gain: u64, mss: u64) -> u64 {
-        let rate = (bw * mss * gain) >> SCALE;
-        (rate * (1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE
+        let rate = (u128::from(bw) * u128::from(mss * gain)) >> SCALE;
+        let in_seconds = rate * u128::from(1_000_000 / 100 * (100 - MARGIN_PERCENT));
+        u64::try_from(in_seconds >> BW_SCALE).unwrap_or(u64::MAX)
     }
 
     /// bbr_init_pacing_rate_from_rtt().
@@ -326,7 +328,10 @@ impl BbrLinux {
         if self.min_rtt == u64::from(u32::MAX) {
             return INITIAL_WINDOW;
         }
-        ((bw * self.min_rtt * gain) >> SCALE).div_ceil(BW_UNIT)
+        let product = u128::from(bw) * u128::from(self.min_rtt) * u128::from(gain);
+        let segments = (product >> SCALE).div_ceil(u128::from(BW_UNIT));
+        // The kernel's windows have 32 bits.
+        u32::try_from(segments).unwrap_or(u32::MAX).into()
     }
 
     /// bbr_quantization_budget().
@@ -538,7 +543,8 @@ impl BbrLinux {
             self.conserves = false;
         }
         self.sample_long_term(sample.lost > 0, sample.app_limited, at);
-        let bw = delivered * BW_UNIT / interval;
+        // The kernel's filter keeps 32 bits.
+        let bw = (delivered * BW_UNIT / interval).min(u32::MAX.into());
         if !sample.app_limited || bw >= self.max_bw() {
             self.bw.sample(self.rounds, BW_ROUNDS, bw);
         }
