@@ -63,7 +63,8 @@ fn shelf(files: &[(&'static str, &str)]) -> Shelf {
 
 /// A download over a link that says this of itself.
 fn plan(link: &str, files: &[(&'static str, &str)], sets: &[(&str, &str)]) -> Result<Plan, String> {
-    let text = format!("end = \"20 s\"\n[links.cell]\n{link}\n[flows.download]\n");
+    let text =
+        format!("profile = \"rfc\"\nend = \"20 s\"\n[links.cell]\n{link}\n[flows.download]\n");
     let sets: Vec<_> = sets
         .iter()
         .map(|s| (s.0.to_string(), s.1.to_string()))
