@@ -119,6 +119,8 @@ pub(crate) struct FlowMetrics {
     suspected: Option<(Seq, Cause, LossCause)>,
     /// The intervals that are over.
     rows: Vec<FlowRow>,
+    /// What had been offered to the wired link, and dropped, when the last of them ended.
+    wired_before: (u64, u64),
 }
 
 /// The flow that is watched.
@@ -129,16 +131,15 @@ pub(crate) const WIRED: usize = 0;
 impl FlowMetrics {
     /// The interval ends now; the next one begins.
     pub(crate) fn close(&mut self, until: Instant, offered: u64, dropped: u64) {
-        let (had_offered, had_dropped) = self.rows.iter().fold((0, 0), |(o, d), r| {
-            (o + r.wired_offered, d + r.wired_dropped)
-        });
+        let (offered_before, dropped_before) = self.wired_before;
         let row = FlowRow {
             until,
-            wired_offered: offered - had_offered,
-            wired_dropped: dropped - had_dropped,
+            wired_offered: offered - offered_before,
+            wired_dropped: dropped - dropped_before,
             ..std::mem::take(&mut self.row)
         };
         self.rows.push(row);
+        self.wired_before = (offered, dropped);
         self.row.from = until;
     }
 
