@@ -42,7 +42,7 @@ spec = spec_from_loader(loader.name, loader)
 assert spec is not None
 stub = module_from_spec(spec)
 loader.exec_module(stub)
-vars(stub)["MODEL_VERSION"] = midflight.MODEL_VERSION
+vars(stub).update(MODEL_VERSION=midflight.MODEL_VERSION, QUIC_STACKS=midflight.QUIC_STACKS)
 vars(midflight)["_core"] = sys.modules[loader.name] = stub
 for name in ("executors", "plot", "qlog", "run_report", "studies", "sweep_results", "verify"):
     import_module(f"midflight.{name}")

@@ -168,7 +168,9 @@ def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixtur
         "set.dsack=on",
     ]
     partner = {"ld-handover": "+frto"}
-    names = [one["name"] + partner.get(one["name"], "") for one in midflight.schemes()]
+    # BBR goes with the recovery of Linux only.
+    schemes = [one["name"] for one in midflight.schemes() if one["name"] != "bbr-linux"]
+    names = [name + partner.get(name, "") for name in schemes]
     words = [word for name in names for word in ("--scheme", name)]
     assert main(["handoff", *PAIR, "--at", "8.2s", *words, *needs, "--csv", "-"]) == 0
     assert [one["scheme"] for one in rows(capsys.readouterr().out)] == names

@@ -210,7 +210,10 @@ def test_trace_has_the_events_of_run_0(tmp_path: Path, capsys: pytest.CaptureFix
     assert sorted(one.name for one in folder.iterdir()) == ["flow.csv", "manifest.json"]
     assert "Suspected losses" in capsys.readouterr().out
     text = (folder / "flow.csv").read_text()
-    assert text.splitlines()[0] == "time_ns,event,value,detail,by,link,packet,cause,order,reason"
+    assert (
+        text.splitlines()[0]
+        == "time_ns,event,value,detail,by,link,packet,cause,order,reason,sent_ns,bytes"
+    )
     events = rows(text)
     first = rows(runs.read_text())[0]
     assert sum(one["event"] in ("send", "rexmit") for one in events) == int(first["sent"])

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -173,8 +174,12 @@ def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     _, rate = series(run["rate"])
     assert set(np.round(rate)) == {50, 6}
     links, _ = Scenario.read("bufferbloat").plan().setup(0).samples()
+    # Both links have a queue for a while.
+    together: Counter[int] = Counter()
+    for at, one in zip(links.numpy("time_ns"), links.numpy("most"), strict=True):
+        together[at] += one
     _, most = series(run["queueMost"])
-    assert most.max() == links.numpy("most").max()
+    assert most.max() == max(together.values())
     assert run["every"] == 1
 
 
@@ -345,7 +350,7 @@ def test_zoom_move_and_reset(opened: Page) -> None:
     opened.browser.drag(x, y, x + 80, y + 30)
     assert opened.under(x + 80, y + 30) == pytest.approx(before)
     opened.click("#reset")
-    assert opened.view() == whole
+    assert opened.view() == pytest.approx(whole)
     left, top = opened.left, opened.top
     opened.browser.drag(left + 200, top + 100, left + 400, top + 250, shift=True)
     box = opened.view()
@@ -355,7 +360,7 @@ def test_zoom_move_and_reset(opened: Page) -> None:
     )
     opened.run("document.getElementById('graph').focus()")
     opened.browser.press("0")
-    assert opened.view() == whole
+    assert opened.view() == pytest.approx(whole)
 
 
 def test_two_fingers_zoom(opened: Page) -> None:

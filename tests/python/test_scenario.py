@@ -123,7 +123,7 @@ def test_the_command_prints_and_writes_what_it_ran(
     assert (
         (events / "download.csv")
         .read_text()
-        .startswith("time_ns,event,value,detail,by,link,packet,cause,order,reason\n")
+        .startswith("time_ns,event,value,detail,by,link,packet,cause,order,reason,sent_ns,bytes\n")
     )
     assert main([*args[:4], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

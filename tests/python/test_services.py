@@ -127,7 +127,9 @@ def files(question: Question) -> None:
 def trace(question: Question) -> None:
     question.ask("--trace", "events")
     head, *rows = csv.reader(io.StringIO(Path(f"events/{FLOWS[question.name]}.csv").read_text()))
-    assert head == "time_ns event value detail by link packet cause order reason".split()
+    assert (
+        head == "time_ns event value detail by link packet cause order reason sent_ns bytes".split()
+    )
     assert {"send", "ack", "cwnd"} <= {row[1] for row in rows}
     assert Path("events/manifest.json").is_file()
 

@@ -286,8 +286,10 @@ pub(crate) fn schema() -> String {
     scenario_schema().as_value().to_string()
 }
 
-/// Return a value of a scenario as the unit and the number that a column of numbers has; none for what is
-/// no single quantity with a unit.
+/// Return a value of a scenario as the unit and the number that a column of numbers has.
+///
+/// Units are the ends of columns' names: `ns`, `bps`, `bytes`, `packets` and `percent`. None for
+/// what is no single quantity with a unit.
 #[pyfunction]
 pub(crate) fn in_column_unit(text: &str) -> Option<(&'static str, f64)> {
     midflight_study::scenario::in_column_unit(text)

@@ -367,6 +367,7 @@ fn a_break_takes_what_waits_at_the_node() {
         format!(
             r#"
             end = "20 s"
+            profile = "rfc"
             links.a = {{ rate = "10 Mbit/s", delay = "20 ms", queue = "1 s" }}
             links.b = {{ rate = "10 Mbit/s", delay = "20 ms", queue = "1 s" }}
             flows.x = {{ size = "6 MB", direction = "{direction}" }}

@@ -32,7 +32,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("handoffs.2.at", "1s")], "rate = \"200 kbit/s\"", "\"2\" is not the number of an entry; expected 0 to 1"),
         (&[("flows.bulk.direction", "upp")], "rate = \"200 kbit/s\"", "unknown variant \"upp\", expected \"down\" or \"up\" (did you mean \"up\"?)"),
         (&[("flows.bulk.direction", "up"), ("flows.bulk.scheme", "freeze")], "rate = \"200 kbit/s\"", "has a signal that a mobile node sends as a receiver"),
-        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
+        (&[("handoffs.0.gpa", "1 s")], "rate = \"200 kbit/s\"", "unknown field \"gpa\", expected one of \"at\", \"to\", \"gap\", \"rebind\", \"notice\", \"signal\" (did you mean \"gap\"?)"),
         (&[("handoffs.0.gap", "non")], "rate = \"200 kbit/s\"", "or \"none\" for no gap"),
         (&[("flows.bulk.scheme", "sack+bbr")], "rate = \"200 kbit/s\"", "\"bbr\" is not modelled; docs/scenarios.md, \"What is not modelled\""),
         (&[("abc_limit", "1")], "rate = \"200 kbit/s\"", "--set abc_limit=1: abc_limit: it is a setting of senders; set.abc_limit for all flows, or flows.NAME.set.abc_limit for one, is accepted"),
@@ -42,9 +42,9 @@ fn what_is_wrong_is_told_with_its_line() {
         (&[("runs", "0")], "rate = \"200 kbit/s\"", "runs: 0 is out of range"),
         (&[("runs", "1000000000")], "rate = \"200 kbit/s\"", "runs: 1000000000 runs give 3000000000 rows of results, for each run one for each flow and one for each of its phases; at most 4000000 rows are accepted, here 1333333 runs"),
         (&[("end", "0 s")], "rate = \"200 kbit/s\"", "end: a run of"),
-        (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "unknown variant \"tcp\", expected \"midflight\" or \"linux\""),
+        (&[("flows.bulk.stack", "tcp")], "rate = \"200 kbit/s\"", "unknown variant \"tcp\", expected one of \"midflight\", \"linux\", \"quinn\""),
         (&[("flows.bulk.stack", "linux"), ("flows.bulk.scheme", "enhanced")], "rate = \"200 kbit/s\"", "flows.bulk.scheme: \"enhanced\" is no congestion control of the kernel, whose sender a flow with the stack \"linux\" has; expected cubic, reno, bbr"),
-        (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" another one; expected one stack for all flows"),
+        (&[("flows.bulk.stack", "linux"), ("flows.more.scheme", "sack")], "rate = \"200 kbit/s\"", "flows.more.stack: flow \"bulk\" has the stack \"linux\" and flow \"more\" another one; expected that stack for all flows of a scenario, or for none"),
     ];
     for (sets, line, expected) in cases {
         let text = PAPER.replace("rate = \"200 kbit/s\"", line);

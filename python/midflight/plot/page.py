@@ -205,14 +205,13 @@ def _below(one: WatchedRun, window: tuple[float, float], interval: float) -> dic
     for panel in panels_of([one], ("throughput", "queue"), window, interval, may_lack=True):
         for curve in panel.curves:
             time = np.round(curve.time_s * NS_PER_S).astype(np.int64)
-            known = np.isfinite(curve.value)
             name = "rate" if curve.draw == "area" else panel.kind
             if panel.kind == "queue":
-                time, known = time, np.ones(len(time), np.bool_)
                 most = curve.value if curve.high is None else curve.high
                 found["queue"] = _added(found["queue"], time, curve.value)
                 found["queueMost"] = _added(found["queueMost"], time, most)
             else:
+                known = np.isfinite(curve.value)
                 found[name] = Steps(time[known], curve.value[known])
     return {name: _steps(steps) for name, steps in found.items()}
 

@@ -20,7 +20,7 @@
 
 use midflight_units::Instant;
 
-use super::control::{LossPhase, Standing, Steer};
+use super::linux::control::{LossPhase, Standing, Steer};
 use super::{Congestion, Window};
 use crate::delivery::RateSample;
 use crate::part::{refuse, Knob, KnobError, Part, PartInfo};

@@ -250,7 +250,7 @@ impl Congestion for CubicLinux {
     }
 
     /// The kernel has no such order. The epoch would go on and restore the old path's window within
-    /// a round trip; a new one begins at the ordered window instead, as in [`super::cubic`].
+    /// a round trip; a new one begins at the ordered window instead, as in RFC 9438's controller.
     fn on_window_order(&mut self, window: Window) {
         self.packets.count = 0;
         self.epoch = None;

@@ -5,7 +5,6 @@
 //! the path. It never sends, and recovery decides when it is asked.
 
 mod bbr_linux;
-mod control;
 mod cubic;
 mod cubic_linux;
 mod linux;
@@ -17,9 +16,9 @@ mod westwood_plus;
 use midflight_units::{Duration, Instant, Seq};
 
 pub use bbr_linux::BbrLinux;
-pub use control::{LossPhase, Standing, Steer};
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use linux::control::{LossPhase, Standing, Steer};
 pub use reno::Reno;
 pub use reno_linux::RenoLinux;
 pub use westwood::Westwood;
