@@ -36,6 +36,8 @@ class Grid:
     links: dict[str, tuple[int, int]]
     settings: dict[str, str]
     name: str
+    #: Between two instants of the handoff, which is no multiple of a round trip.
+    apart_ns: int
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -71,6 +73,7 @@ GRIDS = {
         },
         {},
         "comparison",
+        613_000_000,
     ),
     "rfc": Grid(
         "rfc",
@@ -86,6 +89,7 @@ GRIDS = {
         # Some schemes need them; the profile linux has them.
         {"dsack": "on", "timestamps": "on"},
         "comparison-rfc",
+        1_913_000_000,
     ),
 }
 KINDS = ("mbb", "bbm")
@@ -127,8 +131,7 @@ def sweep(
         old=(old[0] * 1000, old[1] * 1_000_000),
         new=(new[0] * 1000, new[1] * 1_000_000),
         kind=kind,
-        # 1,913 ms apart, which is no multiple of a round trip.
-        at_ns=[5_000_000_000 + i * 1_913_000_000 for i in range(INSTANTS)],
+        at_ns=[5_000_000_000 + i * grid.apart_ns for i in range(INSTANTS)],
         schemes=[scheme],
         profile=grid.profile,
         packets=PACKETS,

@@ -48,7 +48,7 @@ for name in ("executors", "plot", "qlog", "run_report", "studies", "sweep_result
     import_module(f"midflight.{name}")
 vars(typing)["TYPE_CHECKING"] = False
 # This alias is a text, with names that the modules which use it do not have.
-for name in ("page", "run"):
+for name in ("page", "panels", "run", "watched"):
     source = midflight.Scenario | midflight.Plan | str | Path
     vars(import_module(f"midflight.plot.{name}")).update(Source=source, RunSource=source)
 

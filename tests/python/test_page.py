@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -174,12 +173,12 @@ def test_a_page_has_throughput_and_queue(tmp_path: Path) -> None:
     _, rate = series(run["rate"])
     assert set(np.round(rate)) == {50, 6}
     links, _ = Scenario.read("bufferbloat").plan().setup(0).samples()
-    # Both links have a queue for a while.
-    together: Counter[int] = Counter()
-    for at, one in zip(links.numpy("time_ns"), links.numpy("most"), strict=True):
-        together[at] += one
+    # Both links have a queue for a while, and the page takes longer intervals.
+    greatest = [
+        links.numpy("most")[links.numpy("link") == name].max() for name in set(links.column("link"))
+    ]
     _, most = series(run["queueMost"])
-    assert most.max() == max(together.values())
+    assert max(greatest) <= most.max() <= sum(greatest)
     assert run["every"] == 1
 
 

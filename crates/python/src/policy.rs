@@ -187,8 +187,8 @@ impl View {
         self.0.sack
     }
 
-    /// Segments a second at which data is delivered, as the last ACK shows it; None for a policy without
-    /// `on_ack`, and where the ACK gives no valid sample.
+    /// Segments a second at which data is delivered, as the last ACK shows it; None for a policy
+    /// without `on_ack`, and where the ACK gives no valid sample.
     #[getter]
     fn delivery_rate(&self) -> Option<f64> {
         self.0.rate?.per_second()
