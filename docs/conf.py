@@ -44,7 +44,10 @@ stub = module_from_spec(spec)
 loader.exec_module(stub)
 vars(stub).update(MODEL_VERSION=midflight.MODEL_VERSION, QUIC_STACKS=midflight.QUIC_STACKS)
 vars(midflight)["_core"] = sys.modules[loader.name] = stub
-for name in ("executors", "plot", "qlog", "run_report", "studies", "sweep_results", "verify"):
+for name in (
+    *("executors", "plot", "qlog", "run_report", "studies", "sweep_report", "sweep_results"),
+    "verify",
+):
     import_module(f"midflight.{name}")
 vars(typing)["TYPE_CHECKING"] = False
 # This alias is a text, with names that the modules which use it do not have.

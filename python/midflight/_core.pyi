@@ -666,7 +666,7 @@ class FlowInfo(TypedDict):
 
 @type_check_only
 class AccessLink(TypedDict):
-    """An access link: its name, and the numbers of the links towards the mobile node and from it."""
+    """An access link: its name, and its links towards the mobile node and from it."""
 
     name: str
     down: int
