@@ -125,9 +125,9 @@ def lines(file: str, found: Recording) -> Iterable[str]:
         kinds: dict[str, list[int]] = {}
         for at, kind in found["handovers"]:
             kinds.setdefault(kind, []).append(at)
-        for kind, at in kinds.items():
-            listed = _some(f"{one / NS_PER_S:.6g}" for one in at)
-            yield f"handovers, {kind}: {len(at)}, at {listed} s"
+        for kind, instants in kinds.items():
+            listed = _some(f"{one / NS_PER_S:.6g}" for one in instants)
+            yield f"handovers, {kind}: {len(instants)}, at {listed} s"
     for remark in found["remarks"]:
         yield f"note: {remark}"
     for label, picture in pictures:
