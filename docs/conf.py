@@ -70,6 +70,7 @@ include_patterns = [
     "docs/**.md",
     "python/midflight/studies/*/README.md",
     "tests/data/ns2/README.md",
+    "tests/data/leoem/README.md",
     "tests/data/linux/README.md",
 ]
 exclude_patterns = [".*", "bench", "crates", "drills", "examples", "out", "target"]

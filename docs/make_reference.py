@@ -314,8 +314,8 @@ def each_part() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def compared() -> dict[str, str]:
-    """Return one line about each scheme from the tables of docs/comparison.md."""
-    text = (HERE / "comparison.md").read_text(encoding="utf-8")
+    """Return one line about each scheme from the tables of docs/comparison-rfc.md."""
+    text = (HERE / "comparison-rfc.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|\n").split("|")]
         for line in text.splitlines()
@@ -328,7 +328,7 @@ def compared() -> dict[str, str]:
             continue
         name = row[0]
         found[name.strip("`")] = (
-            "On the grid of [comparison.md](comparison.md), against the plain sender's time. "
+            "On the grid of [comparison-rfc.md](comparison-rfc.md), against the plain sender's time. "
             f"Make-before-break: {spread(row[1:5])}. Break-before-make: {spread(row[5:9])}."
             + (" Unsafe by the bounds of that page." if name in unsafe else "")
         )

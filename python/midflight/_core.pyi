@@ -36,9 +36,10 @@ SenderFields: TypeAlias = tuple[
 ]
 
 MODEL_VERSION: str
-#: The QUIC stacks that are built in, by the names that flows give them, with their versions.
-QUIC_STACKS: dict[str, str]
 """Changes whenever the digest of a run may change."""
+
+QUIC_STACKS: dict[str, str]
+"""The QUIC stacks that are built in, by the names that flows give them, with their versions."""
 
 Link: TypeAlias = tuple[int, int] | str
 """Rate in bit/s and one-way delay in nanoseconds, or a text such as "6400 kbit/s, 9 ms"."""
