@@ -328,8 +328,8 @@ def compared() -> dict[str, str]:
             continue
         name = row[0]
         found[name.strip("`")] = (
-            "On the grid of [comparison-rfc.md](comparison-rfc.md), against the plain sender's time. "
-            f"Make-before-break: {spread(row[1:5])}. Break-before-make: {spread(row[5:9])}."
+            "On the grid of [comparison-rfc.md](comparison-rfc.md), against the plain sender's "
+            f"time. Make-before-break: {spread(row[1:5])}. Break-before-make: {spread(row[5:9])}."
             + (" Unsafe by the bounds of that page." if name in unsafe else "")
         )
     return found
