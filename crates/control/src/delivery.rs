@@ -11,7 +11,7 @@
 
 use midflight_units::{Duration, Instant, Ring, Seq};
 
-/// What an ACK tells of the rate (struct rate_sample). Counts are in segments.
+/// The rate sample of an ACK (struct rate_sample). Counts are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Delivered by this ACK: acknowledged, or SACKed for the first time.

@@ -168,7 +168,7 @@ impl Runner<'_> {
         Ok(self.would_block())
     }
 
-    /// What `recvmsg` tells of the bytes that are left, and of the end (tcp_inq_hint()).
+    /// What `recvmsg` reports about the bytes that are left and about the end (tcp_inq_hint()).
     fn tell_queue(&mut self, call: &Call) {
         let Some(connection) = self.connection.as_ref() else {
             return;

@@ -195,7 +195,7 @@ impl Watch {
         self.woken |= !self.spent && !by.of(self.asked).is_none();
     }
 
-    /// What it tells of now (`ep_send_events()`).
+    /// The events that it reports now (`ep_send_events()`).
     pub(super) fn tell(&mut self, ready: Ready) -> Ready {
         if !self.woken || self.spent {
             return Ready::default();

@@ -179,7 +179,7 @@ fn a_client_migrates_and_its_path_is_validated() {
     assert!(names.starts_with(&expected), "{:?}", seen.events);
     assert!(names.contains(&"path_validated"), "{:?}", seen.events);
     assert!(seen.timeouts > 0 && seen.finished.is_some(), "{seen:?}");
-    // The client sends at once, and the server hears of it one way later.
+    // The client sends at once, and its packet arrives after the one-way delay.
     assert_eq!(seen.events[1].0, 1500);
     assert!(
         (1520..1530).contains(&seen.events[2].0),

@@ -25,7 +25,7 @@ pub trait Stack: Debug + Send + Sync {
     /// The next datagram to send.
     fn poll_datagram(&mut self, now: Instant) -> Option<Outgoing>;
 
-    /// What it tells of itself since it was asked last. It is asked after every call, ahead of its datagrams and
+    /// What has happened in it since the last call. It is asked after every call, ahead of its datagrams and
     /// behind each of them.
     fn poll_report(&mut self) -> Option<Report> {
         None
@@ -91,7 +91,7 @@ pub enum Carries {
     Ack,
 }
 
-/// What a stack tells of itself.
+/// An event inside a stack.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// The other end has acknowledged all data below this byte.
@@ -198,7 +198,7 @@ pub struct StackConfig {
     /// Addresses that the client may have, each with the node where it receives what is sent there; the
     /// first is what it begins with. What is sent elsewhere goes to its node.
     pub addresses: Vec<(SocketAddrV4, NodeId)>,
-    /// What its data are, if its stacks tell of them.
+    /// What its data are, if its stacks report them.
     pub data: Option<DataConfig>,
 }
 

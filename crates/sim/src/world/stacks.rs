@@ -241,7 +241,7 @@ impl<O: Observer> World<O> {
         self.ask(flow, to, |stack| stack.on_datagram(now, &datagram.bytes));
     }
 
-    /// What a stack tells of itself, for those who watch.
+    /// Events inside a stack, for observers.
     fn told(&mut self, flow: FlowId, stack: &mut dyn Stack) {
         let now = self.moment.at;
         let number = flow.index() - self.flows.len();
