@@ -271,9 +271,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link of these parameters, from which it takes what few links have.
+    /// A link of these parameters.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
+    pub(crate) fn new(config: &LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
