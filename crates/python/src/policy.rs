@@ -12,7 +12,8 @@ use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{refuse, MidflightError};
+use crate::errors::refuse_value;
+use crate::refuse;
 
 /// What a policy sees of its sender; windows in segments, times in nanoseconds.
 #[pyclass(frozen, module = "midflight", name = "SenderView")]
@@ -567,7 +568,7 @@ impl PythonPolicy {
         let name = self.info.name;
         let near = meant(py, &error).unwrap_or_default();
         let text = format!("the policy \"{name}\" failed in {hook}: {error}{near}{place}");
-        let told = MidflightError::new_err(text);
+        let told = refuse_value(text, name, hook, "a hook that raises nothing");
         told.set_cause(py, Some(error));
         told
     }
@@ -746,10 +747,9 @@ fn check_hooks(name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
         }
         let near = nearest(&attribute, HOOKS.into_iter());
         let near = near.map_or_else(String::new, |n| format!(" (did you mean \"{n}\"?)"));
-        return Err(MidflightError::new_err(format!(
-            "the policy \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {}, and other methods have names that do not begin with on_",
-            HOOKS.join(", ")
-        )));
+        let hooks = HOOKS.join(", ");
+        let message = format!("the policy \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {hooks}, and other methods have names that do not begin with on_");
+        return Err(refuse_value(message, name, &attribute, &hooks));
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use midflight_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::errors::refuse_value;
 use crate::files::Disk;
-use crate::MidflightError;
 
 fn nanos(times: impl Iterator<Item = Duration>) -> Vec<u64> {
     times.map(Duration::as_nanos).collect()
@@ -64,11 +64,12 @@ pub(crate) fn read_recording<'py>(
         Some(name) => Some(of_name(name).ok_or_else(|| {
             let known = Format::ALL.map(|one| one.0).join(", ");
             let why = format!("there is no format \"{name}\"; there are {known}");
-            MidflightError::new_err(why)
+            refuse_value(why, "format", name, &known)
         })?),
     };
     let files = Disk::beside(None);
-    let refuse = |why: String| MidflightError::new_err(why);
+    let refuse =
+        |why: String| refuse_value(why, "file", file, "a recording of a format that is listed");
     let found = py.detach(|| {
         let (path, _) = files.find(file)?;
         let text = files.text(&path)?;
