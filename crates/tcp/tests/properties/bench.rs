@@ -354,7 +354,10 @@ impl Bench {
                                 dupacks
                             }
                         }
-                        (AnyDupackResponse::Immediate(_), _) => c.dup_threshold - 1,
+                        // What is SACKed has left the pipe, of a window that need not have been full.
+                        (AnyDupackResponse::Immediate(_), dupacks) => {
+                            c.dup_threshold - 1 + if self.sack { dupacks } else { 0 }
+                        }
                         // A segment for each that has left the network.
                         (_, dupacks) if !self.sack => dupacks,
                         _ => u32::MAX,
