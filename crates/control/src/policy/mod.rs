@@ -253,6 +253,7 @@ pub(crate) mod testing {
             may_pace: true,
             paced_until: None,
             rate: None,
+            window_limited: true,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,

@@ -13,12 +13,13 @@ use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
-const OF_POLICIES: [Listens; 5] = [
+const OF_POLICIES: [Listens; 6] = [
     Listens::START,
     Listens::ACKS,
     Listens::MARKS,
     Listens::UNNEEDED,
     Listens::RATES,
+    Listens::CONTROL,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
