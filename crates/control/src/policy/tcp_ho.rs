@@ -44,7 +44,7 @@ impl Part for TcpHo {
     };
 
     fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
-        self.samples = whole(&Self::INFO, name, value, 1..=1000)? as u32;
+        self.samples = whole(&Self::INFO, name, value, 1..=1000)?;
         Ok(())
     }
 }
