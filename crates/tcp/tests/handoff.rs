@@ -570,6 +570,8 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         sent: Instant::ZERO,
         content: Content::Data,
         push: false,
+        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+        cwr: false,
         echo_ms: 0,
         option: None,
     };
