@@ -1102,9 +1102,9 @@ def run_plans(
     `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
     what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to
-    the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that the
-    discipline of a queue dropped before it was full, and marked instead; `reordered`, segments that arrived
-    behind a higher one.
+    the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+    the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
+    that arrived behind a higher one.
 
     Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
@@ -1193,8 +1193,9 @@ def draw_recording(
 ) -> Recording:
     """Draw the path of a model, as a link's `trace` in a scenario does.
 
-    `length` is a text such as "600 s", `set` has texts by the names of the model's knobs (`path_models`). The
-    result is that of `read_recording`. Raises `MidflightError` for what is not accepted.
+    `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
+    (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
+    accepted.
     """
 
 def path_models() -> list[Part]:

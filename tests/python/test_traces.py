@@ -197,9 +197,7 @@ def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) 
     assert "drive.csv" in told
 
 
-def test_check_shows_what_a_model_draws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_shows_what_a_model_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model by its name: boundaries at 12, 27, 42 and 57 s, the same for the same seed."""
     out = tmp_path / "path.png"
     words = ["trace", "check", "starlink", "--seed", "3", "--length", "120 s"]

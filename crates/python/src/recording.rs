@@ -99,8 +99,9 @@ fn told(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
 
 /// Draw the path of a model, as a link's `trace` in a scenario does.
 ///
-/// `length` is a text such as "600 s", `set` has texts by the names of the model's knobs (`path_models`). The
-/// result is that of `read_recording`. Raises `MidflightError` for what is not accepted.
+/// `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
+/// (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
+/// accepted.
 #[pyfunction]
 #[pyo3(signature = (model, *, seed = 1, length = "600 s", set = None))]
 #[allow(

@@ -132,9 +132,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
 /// what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
 /// segments that were not lost; data packets lost to a full queue, to a link that was down and to
-/// the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that the
-/// discipline of a queue dropped before it was full, and marked instead; `reordered`, segments that arrived
-/// behind a higher one.
+/// the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+/// the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
+/// that arrived behind a higher one.
 ///
 /// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
 /// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one

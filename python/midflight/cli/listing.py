@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -91,7 +92,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """Return the entries of one list."""
     from midflight import _core
 
-    listed = {
+    listed: Mapping[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
         "links": _core.link_presets,
         "queues": _core.queue_disciplines,
         "models": _core.path_models,

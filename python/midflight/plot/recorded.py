@@ -16,7 +16,11 @@ __all__ = ["Row", "recording_figure"]
 
 NS_PER_S = 1e9
 #: What a panel shows, with the sizes of its units, and height of one in inches.
-PANELS = (("rate", "Rate (Mbit/s)", 1e6), ("delay", "Delay (ms)", 1e-3), ("loss", "Losses (%)", 1e-2))
+PANELS = (
+    ("rate", "Rate (Mbit/s)", 1e6),
+    ("delay", "Delay (ms)", 1e-3),
+    ("loss", "Losses (%)", 1e-2),
+)
 PANEL_IN, AROUND_IN = 1.15, 0.8
 #: More handovers than this would be a wall of lines.
 MOST_HANDOVERS = 60

@@ -234,7 +234,7 @@ pub(super) fn check_queue(
     {
         let Some(queue) = queue else { continue };
         if has.is_some() || managed(queue) {
-            let why = format!("a queue with a discipline keeps it: \"{}\" cannot take its place or be replaced by it; expected no queue here", queue);
+            let why = format!("a queue with a discipline keeps it: \"{queue}\" cannot take its place or be replaced by it; expected no queue here");
             return problem(key, why);
         }
     }

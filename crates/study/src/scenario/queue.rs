@@ -121,7 +121,10 @@ fn words(text: &str) -> Vec<String> {
     for word in text.split_whitespace() {
         let is_number = |last: &String| last.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         match words.last_mut().filter(|last| is_number(last)) {
-            Some(number) => *number += &format!(" {word}"),
+            Some(number) => {
+                number.push(' ');
+                number.push_str(word);
+            }
             None => words.push(word.into()),
         }
     }
