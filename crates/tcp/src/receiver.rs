@@ -293,6 +293,8 @@ impl Receiver {
             len,
             push,
             echo_ms: 0,
+            ecn: crate::segment::EcnCodepoint::NotCapable,
+            cwr: false,
         };
         let (first, second, _) = self.take_data_as_linux(now, &data)?;
         self.hand_out(first.into_iter().chain(second))
@@ -592,6 +594,8 @@ mod tests {
             sent: Instant::ZERO,
             content: Content::Data,
             push: false,
+            ecn: crate::segment::EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             option: None,
         };
@@ -641,6 +645,8 @@ mod tests {
                 sent: Instant::ZERO,
                 content: Content::Data,
                 push: false,
+                ecn: crate::segment::EcnCodepoint::NotCapable,
+                cwr: false,
                 echo_ms: 0,
                 option: None,
             };

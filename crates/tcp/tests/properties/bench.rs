@@ -552,6 +552,8 @@ impl Bench {
                 sent: Instant::ZERO,
                 content: Content::Data,
                 push: false,
+                ecn: midflight_tcp::EcnCodepoint::NotCapable,
+                cwr: false,
                 echo_ms: 0,
                 option: None,
             };
