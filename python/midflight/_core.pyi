@@ -1102,8 +1102,9 @@ def run_plans(
     `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
     what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to
-    the radio, `drops_queue`, `drops_break` and `drops_radio`; `reordered`, segments that arrived
-    behind a higher one.
+    the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+    the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
+    that arrived behind a higher one.
 
     Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
@@ -1144,6 +1145,14 @@ def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
 
 @type_check_only
+class Discipline(TypedDict):
+    """A discipline of queues."""
+
+    name: str
+    summary: str
+    source: str
+
+@type_check_only
 class RecordedWay(TypedDict):
     """One direction of a recording, an entry of `read_recording`."""
 
@@ -1178,6 +1187,22 @@ def read_recording(
     of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
     1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
     """
+
+def draw_recording(
+    model: str, *, seed: int = 1, length: str = "600 s", set: Mapping[str, str] | None = None
+) -> Recording:
+    """Draw the path of a model, as a link's `trace` in a scenario does.
+
+    `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
+    (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
+    accepted.
+    """
+
+def path_models() -> list[Part]:
+    """Return the models that draw paths, with their knobs."""
+
+def queue_disciplines() -> list[Discipline]:
+    """Return the disciplines of queues."""
 
 @final
 class SenderView:
@@ -1255,6 +1280,21 @@ class SenderView:
     def app_limited(self) -> bool | None:
         """The application had too little to send when what the last ACK delivers was sent."""
     @property
+    def prior_delivered(self) -> int | None:
+        """Delivered, the same count, when the newest segment that the last ACK delivers was sent: a
+        round trip is over once that is as much as was delivered when it began."""
+    @property
+    def newly_lost(self) -> int | None:
+        """Segments that the last ACK shows to be lost; None as above."""
+    @property
+    def latest_rtt_ns(self) -> int | None:
+        """Round-trip time of the newest segment that the last ACK delivers; None if it was sent
+        more than once."""
+    @property
+    def window_limited(self) -> bool:
+        """The congestion window is what limits the sender, as Linux judges it; with another
+        recovery than that of `linux` always."""
+    @property
     def paced_until_ns(self) -> int | None:
         """When the next segment may leave, if one waits because sending is paced."""
     @property
@@ -1318,6 +1358,31 @@ class HandoffNotice:
     @property
     def flows(self) -> int:
         """How many flows move or start together."""
+
+@final
+class Control:
+    """What a congestion controller decides: windows in segments, a pacing rate in segments/s.
+
+    What is None stays as it is. A `pacing_rate` of 0 ends pacing. Raises `MidflightError` for a
+    window or threshold below one segment, and for a rate below 0.
+    """
+
+    def __new__(
+        cls,
+        *,
+        cwnd: float | None = None,
+        ssthresh: float | None = None,
+        pacing_rate: float | None = None,
+    ) -> Control: ...
+    @property
+    def cwnd(self) -> float | None:
+        """Congestion window."""
+    @property
+    def ssthresh(self) -> float | None:
+        """Slow-start threshold."""
+    @property
+    def pacing_rate(self) -> float | None:
+        """Segments a second at which data leaves."""
 
 @final
 class Order:

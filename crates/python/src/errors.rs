@@ -215,6 +215,16 @@ pub(crate) fn refuse_value(message: String, name: &str, value: &str, accepted: &
     refusal(message, &About::new(name, value, accepted))
 }
 
+/// The same where the sentence ends with what is accepted.
+pub(crate) fn refuse_sentence(message: String, name: &str, value: &str) -> PyErr {
+    let accepted = accepted_in(&message).map(Into::into);
+    let about = About {
+        accepted,
+        ..About::new(name, value, "")
+    };
+    refusal(message, &about)
+}
+
 fn refusal(message: String, about: &About) -> PyErr {
     let refused = MidflightError::new_err(message);
     Python::attach(|py| {

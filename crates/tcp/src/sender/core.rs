@@ -6,6 +6,7 @@ mod classifier;
 mod controller;
 mod deliveries;
 mod detector;
+mod ecn;
 mod loss_state;
 mod orders;
 mod pacer;
@@ -46,7 +47,7 @@ use self::timers::Timers;
 use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent};
-use crate::segment::{Ack, Content, Segment};
+use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
@@ -73,6 +74,8 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     peer: Peer,
+    /// The next new segment tells of a reduction (CWR).
+    owes_cwr: bool,
     /// The train under way.
     train: Option<ActiveTrain>,
     /// When the next burst may leave, where bursts are paced.
@@ -134,6 +137,7 @@ impl Core {
             timers: Timers::default(),
             loss: LossState::default(),
             peer: Peer::default(),
+            owes_cwr: false,
             train: None,
             pacer: None,
             deliveries: None,
@@ -164,6 +168,9 @@ impl Core {
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
         core.note_policies();
+        if core.has_foreign_controller() {
+            core.adopt_controller();
+        }
         core.begin_control();
         if core.listens.to(Listens::UNNEEDED) {
             core.watch_retransmissions();
@@ -175,6 +182,10 @@ impl Core {
         self.policies.clear();
         self.policies.extend(policies);
         self.note_policies();
+        if self.has_foreign_controller() {
+            self.adopt_controller();
+            self.begin_control();
+        }
         if !self.listens.to(Listens::UNNEEDED) {
             self.unneeded = None;
         }
@@ -230,7 +241,9 @@ impl Core {
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if self.path.hold_growth.is_none() && !self.window_answered {
+        if !self.path.reno && self.has_foreign_controller() {
+            self.grow_by_foreign(log);
+        } else if self.path.hold_growth.is_none() && !self.window_answered {
             let counting = if self.path.slow_start_after_timeout {
                 self.counting_after_timeout()
             } else {
@@ -261,6 +274,9 @@ impl Core {
             if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
                 self.end_back_off(log);
                 self.path.rto.restart(rto);
+            }
+            if !self.path.reno && !self.path.controls {
+                self.open_foreign(log);
             }
         }
     }
@@ -333,7 +349,7 @@ impl Core {
     /// kind of recovery.
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
         let load = self.load();
-        let ssthresh = self.path.congestion.ssthresh_after_loss(self.now, load);
+        let ssthresh = self.threshold(false, load, log);
         self.set_ssthresh(ssthresh, Author::Recovery, log);
         let window = self
             .path
@@ -362,7 +378,7 @@ impl Core {
                 ResponseLoad::Window => deflated.trunc(),
             });
         }
-        let ssthresh = self.path.congestion.ssthresh_after_timeout(self.now, load);
+        let ssthresh = self.threshold(true, load, log);
         self.set_ssthresh(ssthresh, Author::Timeout, log);
     }
 
@@ -600,6 +616,11 @@ impl Core {
         } else {
             self.config.segment_bytes
         };
+        let (ecn, cwr) = if self.config.ecn {
+            self.mark(seq > 0 && !retransmission)
+        } else {
+            (EcnCodepoint::NotCapable, false)
+        };
         Segment {
             seq,
             bytes,
@@ -607,6 +628,8 @@ impl Core {
             sent: self.now,
             content: Content::Data,
             push: self.peer.push,
+            ecn,
+            cwr,
             echo_ms: self.peer.stamp_ms(),
             option: None,
         }

@@ -140,11 +140,13 @@ impl Linux {
     pub(super) fn begin_reduction(&mut self, core: &mut Core, by: Author, log: &mut impl Log) {
         self.begin_prr(core);
         core.reduce_from_window(false, by, log);
+        core.queue_cwr();
     }
 
     /// tcp_end_cwnd_reduction().
     pub(super) fn end_reduction(&mut self, core: &mut Core, log: &mut impl Log) {
-        if !core.controls() && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
+        let sets_window = core.controls() && !core.leaves_reductions();
+        if !sets_window && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
             self.stamp_window(core);
             core.set_cwnd(core.ssthresh(), Author::Recovery, log);
         }
@@ -160,7 +162,7 @@ impl Linux {
 
     /// tcp_cwnd_reduction().
     pub(super) fn reduce(&mut self, core: &mut Core, ack: Delivery, log: &mut impl Log) {
-        if self.keeps_window || core.controls() {
+        if self.keeps_window || core.controls() && !core.leaves_reductions() {
             return;
         }
         let ssthresh = core.ssthresh() as u64;
@@ -198,6 +200,8 @@ impl Linux {
             self.undo.cwnd = core.cwnd() as u64;
             core.reduce_from_window(true, Author::Timeout, log);
             self.begin_undo();
+        } else {
+            core.tell_foreign_timeout();
         }
         let cwnd = self.board.in_flight() + 1;
         core.set_cwnd(cwnd as f64, Author::Timeout, log);
@@ -215,6 +219,7 @@ impl Linux {
             core.control_loss(self.inside());
         }
         self.high = self.board.nxt();
+        core.queue_cwr();
         self.probe = None;
         self.frto = is_new || self.timeouts > 0;
     }
@@ -290,14 +295,16 @@ impl Linux {
             } else {
                 Author::Recovery
             };
-            if core.controls() {
-                core.control_undo(self.inside());
-            } else {
+            if !core.controls() || core.leaves_reductions() {
                 let cwnd = core.cwnd().max(self.undo.cwnd as f64);
                 core.set_cwnd(cwnd, by, log);
             }
             if ssthresh > core.ssthresh() {
                 core.set_ssthresh(ssthresh, by, log);
+                core.withdraw_cwr();
+            }
+            if core.controls() {
+                core.control_undo(self.inside(), log);
             }
         }
         self.stamp_window(core);
