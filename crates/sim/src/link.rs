@@ -716,7 +716,7 @@ mod tests {
 
     fn link(limit: u32, onward: NextHop) -> Link {
         let mut link = Link::new(
-            &mut LinkConfig::new(
+            &LinkConfig::new(
                 "test",
                 (NodeId(0), NodeId(1)),
                 Rate::from_mbps(12),
@@ -821,7 +821,7 @@ mod tests {
                 seed: 1,
             });
             assert!(config.schedule.is_some());
-            Link::new(&mut config, None, Clock::Seconds)
+            Link::new(&config, None, Clock::Seconds)
         };
         let at = |l: &Link, us: u64| {
             let state = l.state(Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine);

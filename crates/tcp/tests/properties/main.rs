@@ -304,7 +304,7 @@ fn what_the_properties_found_stays_mended() {
     ];
     for controller in controllers(0, false).take(CONGESTION_CONTROLLERS.len()) {
         let mut p = configured(2, "linux");
-        p.sender.congestion = controller;
+        p.parts.congestion = controller;
         if p.check().is_ok() {
             with_parts(&p, || run_steps(&p, "linux", Vec::new(), &shrunk));
         }
