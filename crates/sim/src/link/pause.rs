@@ -202,8 +202,9 @@ impl Link {
                 !is_gone
             });
         }
+        let at = self.clock.moment(now).at;
         if let Some(queue) = self.discipline() {
-            gone.extend(queue.take(&mut is_gone));
+            gone.extend(queue.take(at, &mut is_gone));
         }
         if self.passes_on() {
             // A chain is not kept here, and what awaits its event has been sent.
