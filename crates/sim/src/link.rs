@@ -2,6 +2,7 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+mod absent;
 mod managed;
 mod pause;
 
@@ -607,6 +608,9 @@ impl Link {
         let taken = |f: &mut Following| f.takes(enter);
         if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
+        }
+        if let Some(entry) = self.keep(&packet) {
+            return entry;
         }
         if self.discipline().is_some() {
             return Entry::Managed;

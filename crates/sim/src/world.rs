@@ -311,6 +311,9 @@ impl<O: Observer> World<O> {
                 let link = self.link_name(link).into();
                 return Err(WorldError::UnreturnableLink { link });
             }
+            Action::Detain { link, .. } | Action::Forward { link, .. } => {
+                self.links[link.index()].check_resume(None, self.link_name(link))?;
+            }
             Action::Pause(link) => {
                 self.links[link.index()].check_resume(None, self.link_name(link))?;
             }
@@ -618,6 +621,8 @@ impl<O: Observer> World<O> {
             }
             Action::Up(link) => self.links[link.index()].bring_up(),
             Action::Purge { link, node } => self.purge(link, node),
+            Action::Detain { link, node } => self.detain(link, node),
+            Action::Forward { link, node, to } => self.forward_kept(link, node, to),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::Change { link, setting } => self.change(link, setting),
@@ -725,6 +730,10 @@ impl<O: Observer> World<O> {
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
                     Entry::Managed => return self.enqueue(link, packet),
+                    Entry::Forwarded(to) => {
+                        link = to;
+                        continue;
+                    }
                 }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
