@@ -11,7 +11,7 @@
 //! use midflight_units::{Duration, Instant};
 //!
 //! let profile = profile("rfc")?;
-//! let mut sender = Sender::new(&profile.sender, []);
+//! let mut sender = Sender::new(&profile.sender, &profile.parts, []);
 //! let mut receiver = Receiver::new(profile.receiver);
 //! // The SYN and ten segments of data. `()` ignores what the sender reports of itself.
 //! sender.set_end(11);
@@ -48,8 +48,8 @@ mod state;
 
 pub use config::{
     profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig,
-    RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig, PROFILES,
-    SETTINGS,
+    RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig,
+    SenderParts, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
