@@ -240,7 +240,7 @@ def test_a_model_is_a_trace() -> None:
 
 
 def test_a_whole_file_has_what_was_counted_in_it() -> None:
-    """San Diego to Seattle over bent pipes: frames, handovers, delays and blackouts by LeoEM's rule."""
+    """San Diego to Seattle over bent pipes: frames, handovers, delays and blackouts."""
     found = read_recording(str(WHOLE))
     times, delays = found["down"]["delay_s"]
     assert (found["span_ns"], len(times)) == (5732 * 10**9, 5713)

@@ -313,10 +313,12 @@ impl<O: Observer> World<O> {
                 let link = self.link_name(link).into();
                 return Err(WorldError::UnreturnableLink { link });
             }
-            Action::Detain { link, .. } | Action::Forward { link, .. } => {
-                self.links[link.index()].check_resume(None, self.link_name(link))?;
+            Action::Forward { link, to, .. } => {
+                for link in [link, to] {
+                    self.links[link.index()].check_resume(None, self.link_name(link))?;
+                }
             }
-            Action::Pause(link) => {
+            Action::Pause(link) | Action::Detain { link, .. } => {
                 self.links[link.index()].check_resume(None, self.link_name(link))?;
             }
             Action::Resume { link, setting } => {
