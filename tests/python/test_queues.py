@@ -187,23 +187,24 @@ def test_harq_delays_in_order() -> None:
     """Retransmissions of the radio make round trips longer, and nothing overtakes."""
 
     def of(reorder: str | None) -> tuple[dict[str, Any], list[float]]:
-        link = Link(rate="20 Mbit/s", delay="15 ms", queue="60 packets", reorder=reorder)
-        scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="10 s")
-        flows, events = scenario.run().flows, scenario.trace()
+        link = Link(rate="500 Mbit/s", delay="15 ms", queue="1000 packets", reorder=reorder)
+        flows = {"download": Flow(size="600 kB")}
+        scenario = Scenario(links={"cell": link}, flows=flows, end="10 s")
+        table, events = scenario.run().flows, scenario.trace()
         kinds, values = events.column("event"), events.column("value")
         rtts = [
             1e3 * value for kind, value in zip(kinds, values, strict=True) if kind == "rtt_sample"
         ]
-        return {name: flows.column(name)[0] for name in flows.column_names}, sorted(rtts)
+        return {name: table.column(name)[0] for name in table.column_names}, sorted(rtts)
 
     plain, rtts = of(None)
     radio, late = of("harq 20% 8ms 1ms")
     assert radio["reordered"] == plain["reordered"] == 0
     assert radio["drops_radio"] == 0
-    assert radio["goodput_bps"] > 0.9 * plain["goodput_bps"]
-    assert late[0] >= rtts[0]
-    # In a row of packets one is nearly always late by 8 ms, and those behind it wait.
+    # Nothing waits in the queue; with a failure in five a row of packets has one that is late.
+    assert rtts[len(rtts) // 2] < rtts[0] + 2
     assert late[len(late) // 2] > rtts[len(rtts) // 2] + 4
+    assert late[-1] > rtts[0] + 16
 
 
 def test_flows_open_at_random() -> None:
