@@ -537,7 +537,8 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
 
 #: Keys of a trace's table in a scenario file.
 _TRACE_KEYS = frozenset(
-    "file up delay format columns from until offset repeat scale interpolation outage hash".split()
+    "file up delay format columns model seed length set from until offset repeat scale "
+    "interpolation outage hash".split()
 )
 
 

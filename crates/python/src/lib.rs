@@ -692,6 +692,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
     m.add_function(wrap_pyfunction!(recording::read_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::draw_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::path_models, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::queue_disciplines, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;

@@ -3,6 +3,7 @@
 mod cross;
 mod flows;
 mod hooks;
+mod queues;
 mod radio;
 mod stacks;
 mod timers;
@@ -66,6 +67,8 @@ pub struct World<O> {
     /// Cross traffic of all links and all their settings.
     cross: Vec<CrossSource>,
     hooks: Vec<Hooked>,
+    /// Links whose queues have a discipline.
+    managed: Vec<LinkId>,
     /// The hook whose node is sending a packet by itself.
     emitting: Option<u16>,
     /// No route is set before this instant but those on the timeline.
@@ -183,6 +186,7 @@ impl<O: Observer> World<O> {
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
+        let managed = queues::managed(&links);
         let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
         let names = links.iter_mut().map(name).collect();
         let links = links.iter_mut().zip(&hook_of);
@@ -222,7 +226,10 @@ impl<O: Observer> World<O> {
             scheduled: Scheduled::START,
             nodes,
             names,
-            agenda: Agenda::new(busy, first_timer + timers + cross.len() + hooks.len()),
+            agenda: Agenda::new(
+                busy,
+                first_timer + timers + cross.len() + hooks.len() + managed.len(),
+            ),
             links,
             awaited,
             awaited_special,
@@ -246,6 +253,7 @@ impl<O: Observer> World<O> {
                 .collect(),
             stacks: stacks.into_iter().map(StackFlow::new).collect(),
             cross,
+            managed,
             hooks: hooks
                 .into_iter()
                 .map(|(node, hook)| Hooked { node, hook })
@@ -424,6 +432,7 @@ impl<O: Observer> World<O> {
             stacks: self.stacks.clone(),
             cross: self.cross.clone(),
             hooks: self.hooks.clone(),
+            managed: self.managed.clone(),
             emitting: self.emitting,
             promised: self.promised,
             routes_hold_until: self.routes_hold_until,
@@ -519,7 +528,9 @@ impl<O: Observer> World<O> {
     /// An event of what few worlds have: stacks, cross traffic and hooks.
     #[cold]
     fn seldom(&mut self, source: usize) {
-        if source >= self.first_hook() {
+        if source >= self.first_queue() {
+            self.queue_timer(source);
+        } else if source >= self.first_hook() {
             self.hook_timer(source);
         } else if source >= self.first_cross() {
             self.cross(source - self.first_cross());
@@ -668,7 +679,7 @@ impl<O: Observer> World<O> {
             });
             return;
         };
-        packet.rerouted |= during_run;
+        packet.note_route(during_run);
         self.pass(link, packet);
     }
 
@@ -683,7 +694,7 @@ impl<O: Observer> World<O> {
             return None;
         }
         let (next, during_run) = self.routes[self.route_place(l.to, packet.to)]?;
-        packet.rerouted |= during_run;
+        packet.note_route(during_run);
         Some(next)
     }
 
@@ -713,6 +724,7 @@ impl<O: Observer> World<O> {
                     Entry::Broken => break DropCause::Break,
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
+                    Entry::Managed => return self.enqueue(link, packet),
                 }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
@@ -814,7 +826,7 @@ impl<O: Observer> World<O> {
             self.deliver_ack(flow, &ack);
         } else {
             let link = LinkId(link as u16);
-            self.deliver_segment(flow, packet.rerouted, &packet.segment(), link);
+            self.deliver_segment(flow, packet.rerouted(), &packet.segment(), link);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use midflight_sim::{
     random, Action, Clock, CrossTraffic, Curve, Digest, DropCause, Event, FlowConfig, FlowId,
     Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting, LossModel, NodeId, Observer,
-    Opportunities, Outage, Pattern, Reordering, Schedule, Service, Shape, State, World,
-    WorldConfig, WorldError,
+    Opportunities, Outage, Pattern, QueueConfig, QueueKind, QueueParameters, Reordering, Schedule,
+    Service, Shape, State, World, WorldConfig, WorldError, QUEUES,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -44,7 +44,7 @@ impl Observer for Seen {
                 }
             }
             Event::Dropped { cause, .. } => match cause {
-                DropCause::Queue => self.lost_to_queues += 1,
+                DropCause::Queue | DropCause::Early => self.lost_to_queues += 1,
                 DropCause::Break => self.lost_to_breaks += 1,
                 DropCause::Radio => self.lost_on_the_air += 1,
                 DropCause::Node => panic!("no node keeps anything back"),
@@ -433,6 +433,71 @@ fn impairments_that_never_happen_change_nothing() {
             run(&mut world, 20_000);
             assert_eq!(world.observer(), plain.observer(), "{back:?}");
         }
+    }
+}
+
+/// A discipline that never drops early is drop-tail: with handoffs, breaks, pauses, changes and losses on the air.
+#[test]
+fn a_discipline_that_does_nothing_changes_nothing() {
+    let kind = QueueKind::named("codel").unwrap_or_else(|| panic!("no codel"));
+    let parameters = QueueParameters {
+        target: Duration::from_secs(1_000_000),
+        packets: 11,
+        ..kind.default
+    };
+    let run_with = |is_managed: bool, impaired: bool, flows| {
+        let mut world = world_with(flows, Return::Direct, |i, link| {
+            if impaired {
+                impair(i, link);
+            }
+            let chosen = [1, 3, 5, 7].contains(&i);
+            link.counted = chosen;
+            link.queue = (is_managed && chosen).then_some(QueueConfig {
+                kind,
+                parameters,
+                seed: 0,
+            });
+        });
+        plan(&mut world, Return::Direct);
+        run(&mut world, 20_000);
+        (
+            world.observer().clone(),
+            [1, 3, 5, 7].map(|link| world.link_counts(id(link))),
+        )
+    };
+    for impaired in [false, true] {
+        for flows in [1, 2, 5] {
+            let (plain, managed) = (
+                run_with(false, impaired, flows),
+                run_with(true, impaired, flows),
+            );
+            assert_eq!(managed, plain, "{flows} flows, impaired: {impaired}");
+            assert!(plain.0.lost_to_queues > 0);
+        }
+    }
+}
+
+/// A copy of a world with disciplines at work runs the same course.
+#[test]
+fn a_copy_with_disciplines_runs_the_same_course() {
+    for kind in QUEUES {
+        let manage = |i: usize, link: &mut LinkConfig| {
+            if [1, 3].contains(&i) {
+                link.queue = Some(QueueConfig {
+                    kind,
+                    parameters: kind.default,
+                    seed: 7,
+                });
+            }
+        };
+        let mut original = world_with(3, Return::Direct, manage);
+        plan(&mut original, Return::Direct);
+        run(&mut original, 4_000);
+        let mut copy = original.clone();
+        run(&mut original, 20_000);
+        run(&mut copy, 20_000);
+        assert_eq!(copy.observer(), original.observer(), "{kind:?}");
+        assert!(original.observer().lost_to_queues > 0, "{kind:?}");
     }
 }
 

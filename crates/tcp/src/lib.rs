@@ -55,7 +55,8 @@ pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use recovery::{Tally, RECOVERIES};
 pub use segment::{
-    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
+    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark,
+    ACK_HEADER_BYTES,
 };
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

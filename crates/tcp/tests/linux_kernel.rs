@@ -171,6 +171,8 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
         sent: Instant::from_nanos(sent),
         content,
         push: push > 0,
+        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+        cwr: false,
         echo_ms: echo as u32,
         option: None,
     };

@@ -175,6 +175,7 @@ impl Handoff {
             rate: link.rate,
             delay: link.delay,
             limit: queue_limit(link),
+            queue: None,
             loss: None,
             reordering: None,
             cross: None,

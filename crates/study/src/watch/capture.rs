@@ -550,6 +550,7 @@ impl Observer for Capturing {
                 let name = self.links.of(*link);
                 let text = match cause {
                     DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
+                    DropCause::Early => format!("{LOST} {name}: by the discipline of its queue"),
                     DropCause::Break => format!("{LOST} {name}: the link is down"),
                     DropCause::Radio => format!("{LOST} {name}: by the radio"),
                     DropCause::Node => format!("{LOST} {name}: kept back by the node"),

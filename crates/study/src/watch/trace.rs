@@ -344,6 +344,18 @@ impl Observer for Recorder {
                     row.sent = Some(*sent);
                 }
             }
+            Event::Marked { payload, link } => {
+                let number = match *payload {
+                    Payload::Data(seq) => seq as f64,
+                    Payload::Ack(ack) => ack as f64 - 1.0,
+                    Payload::Datagram(number) => number as f64,
+                };
+                let link = self.links.of(*link);
+                let text = format!("{} {link}", payload.kind());
+                if let Some(row) = self.list(now, "mark", number, text) {
+                    row.link = Some(link);
+                }
+            }
             Event::Break => self.push(now, "break", 0.0, ""),
             Event::Make => self.push(now, "make", 0.0, ""),
             Event::Notice => self.push(now, "notice", 0.0, ""),

@@ -4,7 +4,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::AnyLossClassifier;
 use midflight_control::spurious::AnySpuriousDetector;
 
-use super::{ConfigError, Profile};
+use super::{AckRules, ConfigError, Profile, RecoveryKind};
 
 impl Profile {
     /// Whether the parts can do what they are for with these settings.
@@ -36,6 +36,12 @@ impl Profile {
             return refuse(
                 tx.congestion.info().name,
                 "it sets the window in a recovery too, by what is delivered; choose recovery linux",
+            );
+        }
+        if tx.ecn && (tx.recovery != RecoveryKind::Linux || rx.acks == AckRules::Rfc) {
+            return refuse(
+                "ecn",
+                "of senders and receivers those of Linux know it; choose recovery linux and acks linux, or the profile linux",
             );
         }
         match (tx.dupack_response, recovery.refuses_responses) {

@@ -156,6 +156,8 @@ pub struct SenderConfig {
     /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
     /// Linux.
     pub pacing: bool,
+    /// Explicit congestion notification is agreed on (RFC 3168): data carry ECT(0).
+    pub ecn: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.

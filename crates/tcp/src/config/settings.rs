@@ -111,6 +111,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "segments leave at a rate: where the controller asks for it, or always, by twice the window a round trip below half the threshold and 1.2 times above, as Linux does where its qdisc is fq or a socket asks",
     },
     Knob {
+        name: "ecn",
+        default: "",
+        accepts: "on, off",
+        summary: "explicit congestion notification (RFC 3168): data may be marked instead of dropped, the receiver echoes marks, and the sender reduces as for a loss; of the recoveries linux answers them",
+    },
+    Knob {
         name: "acks",
         default: "",
         accepts: "rfc, linux",
@@ -326,6 +332,7 @@ impl Profile {
             "receiver_window" => tx.receiver_window.to_string(),
             "empty_acks" => switch(tx.empty_acks),
             "pacing" => if tx.pacing { "on" } else { "auto" }.into(),
+            "ecn" => switch(tx.ecn),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
@@ -489,6 +496,7 @@ impl Profile {
                     _ => return Err(refuse()),
                 };
             }
+            "ecn" => tx.ecn = switch()?,
             "acks" => {
                 rx.acks = match value {
                     "rfc" => AckRules::Rfc,

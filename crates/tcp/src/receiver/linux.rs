@@ -13,7 +13,7 @@ use midflight_units::{Duration, Instant, Seq};
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
-use crate::segment::SackBlock;
+use crate::segment::{EcnCodepoint, SackBlock};
 
 /// net.ipv4.tcp_rmem: the buffer at the start and at most.
 const BUFFER: u64 = 131_072;
@@ -29,6 +29,8 @@ const WINDOW_SHIFT: u32 = 7;
 const INITIAL_SEGMENTS: u64 = 10;
 const MSS_GUESS: u64 = 536;
 const MOST_QUICK: u64 = 16;
+/// After a mark.
+const MOST_QUICK_BY_MARKS: u64 = 2;
 /// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS: usize = 4;
 const BLOCKS_EXPECTED: usize = 2;
@@ -50,6 +52,8 @@ pub(super) struct Data {
     pub(super) len: u64,
     pub(super) push: bool,
     pub(super) echo_ms: u32,
+    pub(super) ecn: EcnCodepoint,
+    pub(super) cwr: bool,
 }
 
 /// Where the receiver stands when it is asked.
@@ -116,6 +120,9 @@ pub(super) struct LinuxAcks {
     /// Data go the other way, too, and an ACK may wait for them.
     pingpong: bool,
     last_size: u64,
+    /// Marks have been seen (TCP_ECN_SEEN), and one has not been answered (TCP_ECN_DEMAND_CWR).
+    knows_marks: bool,
+    demands_cwr: bool,
     /// The tick of the delayed ACK, if one is due.
     due: Option<u64>,
     /// The kernel's timer: for which tick, when it rings, and when it was set. It runs on when an ACK
@@ -172,6 +179,8 @@ impl LinuxAcks {
             pushed: false,
             pushed_twice: false,
             last_size: 0,
+            knows_marks: false,
+            demands_cwr: false,
             due: None,
             timer: None,
             compressed: 0,
@@ -381,6 +390,11 @@ impl LinuxAcks {
         self.measure_echo(data);
         self.dsack = None;
         self.scheduled = true;
+        if data.cwr {
+            // tcp_ecn_accept_cwr(): its window may be very small now.
+            self.demands_cwr = false;
+            self.must = true;
+        }
         match place {
             Place::InOrder { ends_gaps } => {
                 // What an application that reads at once never leaves.
@@ -401,6 +415,7 @@ impl LinuxAcks {
             }
             Place::Beyond => self.enter_quick(),
             Place::Above { again, .. } => {
+                self.check_mark(data.ecn);
                 self.measure_mss(data);
                 self.note_block(data.block);
                 if again {
@@ -447,7 +462,7 @@ impl LinuxAcks {
         self.measure_window(now, next);
         let tick = self.clock.count(now);
         if self.delay == 0 {
-            self.more_quick();
+            self.more_quick(MOST_QUICK);
             self.delay = self.least_delay();
         } else {
             let gap = tick.saturating_sub(self.last_data);
@@ -458,10 +473,11 @@ impl LinuxAcks {
                 let most = self.rto_ticks().min(self.most_delay());
                 self.delay = (self.delay / 2 + gap).min(most);
             } else if gap > self.rto_ticks() {
-                self.more_quick();
+                self.more_quick(MOST_QUICK);
             }
         }
         self.last_data = tick;
+        self.check_mark(data.ecn);
         if data.len >= 128 {
             self.grow_window(data.len, self.unread.size + self.waiting.size());
         }
@@ -495,17 +511,36 @@ impl LinuxAcks {
         self.pushed = true;
     }
 
-    fn more_quick(&mut self) {
+    fn more_quick(&mut self, most: u64) {
         let of_window = match self.window / (2 * self.mss.max(1)) {
             0 => 2,
             segments => segments,
         };
-        self.quick = self.quick.max(of_window.min(MOST_QUICK));
+        self.quick = self.quick.max(of_window.min(most));
+    }
+
+    /// tcp_ecn_check_ce(). A segment without ECT among others with it is probably a retransmission.
+    fn check_mark(&mut self, ecn: EcnCodepoint) {
+        let is_news = match ecn {
+            EcnCodepoint::NotCapable => self.knows_marks,
+            EcnCodepoint::Congestion => !std::mem::replace(&mut self.demands_cwr, true),
+            EcnCodepoint::Capable | EcnCodepoint::LowLatency => false,
+        };
+        self.knows_marks |= ecn != EcnCodepoint::NotCapable;
+        if is_news {
+            self.more_quick(MOST_QUICK_BY_MARKS);
+            self.delay = self.least_delay();
+        }
+    }
+
+    /// Whether ACKs have ECE.
+    pub(super) fn echoes(&self) -> bool {
+        self.demands_cwr
     }
 
     /// tcp_enter_quickack_mode().
     fn enter_quick(&mut self) {
-        self.more_quick();
+        self.more_quick(MOST_QUICK);
         self.delay = self.least_delay();
     }
 

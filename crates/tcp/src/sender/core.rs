@@ -6,6 +6,7 @@ mod classifier;
 mod controller;
 mod deliveries;
 mod detector;
+mod ecn;
 mod loss_state;
 mod orders;
 mod pacer;
@@ -46,7 +47,7 @@ use self::timers::Timers;
 use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
-use crate::segment::{Ack, Content, Segment};
+use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
@@ -73,6 +74,8 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     peer: Peer,
+    /// The next new segment tells of a reduction (CWR).
+    owes_cwr: bool,
     /// The train under way.
     train: Option<ActiveTrain>,
     /// When the next burst may leave, where bursts are paced.
@@ -130,6 +133,7 @@ impl Core {
             timers: Timers::default(),
             loss: LossState::default(),
             peer: Peer::default(),
+            owes_cwr: false,
             train: None,
             pacer: None,
             deliveries: None,
@@ -614,6 +618,11 @@ impl Core {
         } else {
             self.config.segment_bytes
         };
+        let (ecn, cwr) = if self.config.ecn {
+            self.mark(seq > 0 && !retransmission)
+        } else {
+            (EcnCodepoint::NotCapable, false)
+        };
         Segment {
             seq,
             bytes,
@@ -621,6 +630,8 @@ impl Core {
             sent: self.now,
             content: Content::Data,
             push: self.peer.push,
+            ecn,
+            cwr,
             echo_ms: self.peer.stamp_ms(),
             option: None,
         }

@@ -13,7 +13,7 @@ use midflight_control::Listens;
 use midflight_units::Instant;
 
 use super::Core;
-use crate::segment::{Ack, Content, Says, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, Content, EcnCodepoint, Says, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -30,10 +30,9 @@ impl Core {
         if old || self.books.una() == 0 {
             return true;
         }
-        if matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS) && again {
-            return false;
-        }
-        match (self.is_closed(), ack.says == Says::ZeroWindow) {
+        let is_mark =
+            again && matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS);
+        let counts = match (self.is_closed(), ack.says == Says::ZeroWindow) {
             (false, true) => {
                 self.close_window();
                 !again
@@ -45,7 +44,8 @@ impl Core {
                 !again || self.config.count_window_updates
             }
             (false, false) => true,
-        }
+        };
+        counts && !is_mark
     }
 
     fn close_window(&mut self) {
@@ -88,6 +88,8 @@ impl Core {
             sent: self.now,
             content: Content::WindowProbe,
             push: false,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             option: None,
         })

@@ -164,7 +164,11 @@ impl Core {
     /// Asks the policies that heed handoff marks about one, unless the ACK is old.
     fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
         if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
+            let state = self.state();
             self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(ack, view));
+            if self.state() != state {
+                self.noted.get_or_insert(Trigger::Mark);
+            }
         }
     }
 
