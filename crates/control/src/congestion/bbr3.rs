@@ -555,12 +555,15 @@ impl Bbr3 {
     }
 
     /// BBRIsTimeToGoDown().
-    fn is_time_to_go_down(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) -> bool {
-        if at.window_limited && cwnd >= self.inflight_longterm {
+    fn is_time_to_go_down(&self) -> bool {
+        self.state == State::Up && self.full_now
+    }
+
+    /// The same where the bound limits the sender: a plateau says nothing of the path.
+    fn look_beyond_bound(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
+        if self.state == State::Up && at.window_limited && cwnd >= self.inflight_longterm {
             self.reset_full(rate_of(sample));
-            return false;
         }
-        self.full_now
     }
 
     /// BBRRaiseInflightLongtermSlope().
@@ -616,6 +619,7 @@ impl Bbr3 {
             return;
         }
         self.adapt_long_term(cwnd, sample, at);
+        self.look_beyond_bound(cwnd, sample, at);
         match self.state {
             State::Down | State::Cruise if self.is_time_to_probe(cwnd, at) => self.start_refill(at),
             State::Down if self.is_time_to_cruise(at) => self.state = State::Cruise,
@@ -623,11 +627,7 @@ impl Bbr3 {
                 self.probe_samples = true;
                 self.start_up(cwnd, rate_of(sample), at);
             }
-            State::Up => {
-                if self.is_time_to_go_down(cwnd, sample, at) {
-                    self.start_down(at);
-                }
-            }
+            State::Up if self.is_time_to_go_down() => self.start_down(at),
             _ => {}
         }
     }

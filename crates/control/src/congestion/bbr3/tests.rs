@@ -49,6 +49,10 @@ struct Path {
 
 const MSS: u64 = 1448;
 
+fn instant(seconds: f64) -> Instant {
+    Instant::from_nanos((seconds * 1e9) as u64)
+}
+
 impl Path {
     fn new(mbps: f64, rtt_ms: f64, queue: f64) -> Self {
         let mut path = Self {
@@ -81,16 +85,12 @@ impl Path {
             states: Vec::new(),
         };
         path.bbr.seed(7);
-        path.deliveries.sent(0, path.at(1.0 - path.rtt), true, 1);
-        path.deliveries.take(1, &[], path.at(1.0));
-        path.deliveries.sample(path.at(1.0), 0, 1, Some(1));
+        path.deliveries.sent(0, instant(1.0 - path.rtt), true, 1);
+        path.deliveries.take(1, &[], instant(1.0));
+        path.deliveries.sample(instant(1.0), 0, 1, Some(1));
         let at = path.standing();
         path.steer = path.bbr.on_open(&mut path.window, &at);
         path
-    }
-
-    fn at(&self, seconds: f64) -> Instant {
-        Instant::from_nanos((seconds * 1e9) as u64)
     }
 
     fn bdp(&self) -> f64 {
@@ -99,7 +99,7 @@ impl Path {
 
     fn standing(&self) -> Standing {
         Standing {
-            now: self.at(self.now),
+            now: instant(self.now),
             clock: Jiffies::EXACT,
             phase: if self.missing.is_empty() {
                 LossPhase::Open
@@ -108,14 +108,14 @@ impl Path {
             },
             in_flight: self.flying.len() as u64,
             delivered: self.deliveries.total(),
-            delivered_at: self.at(self.now),
+            delivered_at: instant(self.now),
             lost: self.lost,
             app_limited: self.deliveries.is_app_limited(),
             window_limited: self.in_flight_at_ack as f64 >= self.window.cwnd,
             srtt: Some((self.rtt * 1e6) as u64),
             min_rtt: (self.rtt * 1e6) as u64,
             mss: MSS,
-            departure: self.at(self.departure),
+            departure: instant(self.departure),
         }
     }
 
@@ -138,21 +138,19 @@ impl Path {
             let at = self.standing();
             self.steer = self.bbr.on_restart(&mut self.window, &at);
         }
-        let seq = match self.resend.pop_first() {
-            Some(seq) => seq,
-            None => {
-                self.written += 1.0;
-                self.next += 1;
-                self.next - 1
-            }
-        };
+        let seq = self.resend.pop_first().unwrap_or(self.next);
+        if seq == self.next {
+            self.written += 1.0;
+            self.next += 1;
+        }
         let in_flight = self.flying.len() as u64 + 1;
         self.deliveries
-            .sent(seq, self.at(self.now), idle, in_flight);
+            .sent(seq, instant(self.now), idle, in_flight);
         let pace = self.steer.rate as f64 / MSS as f64;
         self.departure = self.now.max(self.departure) + 1.0 / pace;
         let waiting = (self.free_at - self.now).max(0.0) * self.rate;
-        let by_chance = self.lose_one_in > 0 && seq % self.lose_one_in == 0 && seq + 1 == self.next;
+        let by_chance =
+            self.lose_one_in > 0 && seq.is_multiple_of(self.lose_one_in) && seq + 1 == self.next;
         let acked = (waiting < self.queue && !by_chance).then(|| {
             self.free_at = self.free_at.max(self.now) + 1.0 / self.rate;
             let arrives = self.free_at + self.rtt - 1.0 / self.rate;
@@ -192,7 +190,7 @@ impl Path {
                 self.una += 1;
             }
             self.acked += 1;
-            let now = self.at(self.now);
+            let now = instant(self.now);
             let sacked = [(seq, seq + 1)];
             let block = if seq >= self.una { &sacked[..] } else { &[] };
             self.deliveries.take(self.una, block, now);
