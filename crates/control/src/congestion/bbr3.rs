@@ -554,6 +554,11 @@ impl Bbr3 {
         in_flight <= self.with_headroom() && in_flight <= self.inflight(self.most_bw(), 1.0, at)
     }
 
+    /// The window is in full use, and it is inflight_longterm; windows are whole segments.
+    fn is_bound(&self, cwnd: f64, at: &Standing) -> bool {
+        at.window_limited && cwnd >= self.inflight_longterm.floor()
+    }
+
     /// BBRIsTimeToGoDown().
     fn is_time_to_go_down(&self) -> bool {
         self.state == State::Up && self.full_now
@@ -561,7 +566,7 @@ impl Bbr3 {
 
     /// The same where the bound limits the sender: a plateau says nothing of the path.
     fn look_beyond_bound(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if self.state == State::Up && at.window_limited && cwnd >= self.inflight_longterm {
+        if self.state == State::Up && self.is_bound(cwnd, at) {
             self.reset_full(rate_of(sample));
         }
     }
@@ -575,7 +580,7 @@ impl Bbr3 {
 
     /// BBRProbeInflightLongtermUpward().
     fn raise_longterm(&mut self, cwnd: f64, sample: &RateSample, at: &Standing) {
-        if !at.window_limited || cwnd < self.inflight_longterm {
+        if !self.is_bound(cwnd, at) {
             return;
         }
         self.up_acks += sample.newly as f64;

@@ -476,6 +476,21 @@ fn four_segments_are_in_flight_on_the_smallest_path() {
     assert!(path.window.cwnd >= LEAST_WINDOW && used > 0.9, "{used}");
 }
 
+/// A.14: 10 Mbit/s become 100, also where losses have bounded the volume: the bound rises by 1, 2, 4, 8 segments a round.
+#[test]
+fn ten_times_the_bandwidth_is_found() {
+    for bound in [f64::INFINITY, 40.5] {
+        let mut path = Path::new(10.0, 40.0, 200.0);
+        path.reach(State::Cruise);
+        path.bbr.inflight_longterm = bound;
+        path.rate *= 10.0;
+        path.queue = 2000.0;
+        path.until(25.0, |_| false);
+        let used = path.goodput(2.0) / path.rate;
+        assert!(used > 0.9, "{bound}: {used} {}", path.bbr.inflight_longterm);
+    }
+}
+
 /// A.15: 100 Mbit/s become 10.
 #[test]
 fn the_bandwidth_falls_within_two_cycles() {
