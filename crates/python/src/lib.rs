@@ -145,7 +145,7 @@ fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", scheme.name)?;
         entry.set_item("summary", scheme.summary)?;
         entry.set_item("source", scheme.source)?;
-        entry.set_item("parts", scheme.parts)?;
+        entry.set_item("parts", scheme.parts.to_vec())?;
         list.append(entry)?;
     }
     Ok(list)

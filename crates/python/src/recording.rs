@@ -9,8 +9,9 @@ use midflight_units::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::errors::{refuse_sentence, refuse_value};
 use crate::files::Disk;
-use crate::{knob_list, MidflightError};
+use crate::knob_list;
 
 fn nanos(times: impl Iterator<Item = Duration>) -> Vec<u64> {
     times.map(Duration::as_nanos).collect()
@@ -65,11 +66,12 @@ pub(crate) fn read_recording<'py>(
         Some(name) => Some(of_name(name).ok_or_else(|| {
             let known = Format::ALL.map(|one| one.0).join(", ");
             let why = format!("there is no format \"{name}\"; there are {known}");
-            MidflightError::new_err(why)
+            refuse_value(why, "format", name, &known)
         })?),
     };
     let files = Disk::beside(None);
-    let refuse = |why: String| MidflightError::new_err(why);
+    let refuse =
+        |why: String| refuse_value(why, "file", file, "a recording of a format that is listed");
     let found = py.detach(|| {
         let (path, _) = files.find(file)?;
         let text = files.text(&path)?;
@@ -115,11 +117,11 @@ pub(crate) fn draw_recording<'py>(
     length: &str,
     set: Option<BTreeMap<String, String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refuse = |why: String| MidflightError::new_err(why);
+    let refuse = |why: String| refuse_sentence(why, "model", model);
     let model = Model::named(model).map_err(refuse)?;
     let length = length
         .parse()
-        .map_err(|e| refuse(format!("length \"{length}\": {e}")))?;
+        .map_err(|e| refuse_sentence(format!("length \"{length}\": {e}"), "length", length))?;
     let found = py.detach(|| model.draw(seed, length, &set.unwrap_or_default()));
     told(py, found.map_err(refuse)?)
 }

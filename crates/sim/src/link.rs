@@ -286,9 +286,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link of these parameters, from which it takes what few links have.
+    /// A link of these parameters.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
+    pub(crate) fn new(config: &LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
@@ -716,7 +716,7 @@ mod tests {
 
     fn link(limit: u32, onward: NextHop) -> Link {
         let mut link = Link::new(
-            &mut LinkConfig::new(
+            &LinkConfig::new(
                 "test",
                 (NodeId(0), NodeId(1)),
                 Rate::from_mbps(12),
@@ -821,7 +821,7 @@ mod tests {
                 seed: 1,
             });
             assert!(config.schedule.is_some());
-            Link::new(&mut config, None, Clock::Seconds)
+            Link::new(&config, None, Clock::Seconds)
         };
         let at = |l: &Link, us: u64| {
             let state = l.state(Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine);

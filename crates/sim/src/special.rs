@@ -65,7 +65,7 @@ pub(crate) struct Special {
 impl Special {
     /// What is special about a link from the start of the run.
     #[cold]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Box<Self> {
+    pub(crate) fn new(config: &LinkConfig, hook: Option<u16>) -> Box<Self> {
         Box::new(Self {
             impairing: Impairing::new(&config.impairments, Instant::ZERO, 0),
             swapping: false,
@@ -87,7 +87,7 @@ impl Special {
                 (most, stream(overhead.seed, 0, "link", "overhead"))
             }),
             entered: vec![0; config.settings.len()],
-            settings: std::mem::take(&mut config.settings).into(),
+            settings: config.settings.as_slice().into(),
         })
     }
 

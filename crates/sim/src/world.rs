@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig};
+use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig, SenderParts};
 use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
@@ -140,7 +140,7 @@ impl<O: Observer> World<O> {
     pub fn new(config: WorldConfig, observer: O) -> Result<Self, WorldError> {
         let WorldConfig {
             nodes,
-            mut links,
+            links,
             routes,
             alternatives,
             flows,
@@ -151,15 +151,18 @@ impl<O: Observer> World<O> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
-        for link in &links {
+        for link in links {
             let problem = link.is_special().then(|| link.problem());
             if let Some(problem) = problem.flatten() {
                 let link = link.name.to_string();
                 return Err(WorldError::Impairments { link, problem });
             }
         }
-        for (i, link) in links.iter_mut().enumerate() {
-            link.tapped |= observer.taps(LinkId(i as u16));
+        let mut links = Cow::Borrowed(links);
+        for i in 0..links.len() {
+            if observer.taps(LinkId(i as u16)) {
+                links.to_mut()[i].tapped = true;
+            }
         }
         let has_routers = hooks
             .iter()
@@ -187,9 +190,8 @@ impl<O: Observer> World<O> {
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
         let managed = queues::managed(&links);
-        let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
-        let names = links.iter_mut().map(name).collect();
-        let links = links.iter_mut().zip(&hook_of);
+        let names = links.iter().map(|link| link.name.clone()).collect();
+        let links = links.iter().zip(&hook_of);
         let mut links: Vec<Link> = links
             .map(|(link, hook)| Link::new(link, *hook, clock))
             .collect();
@@ -243,8 +245,8 @@ impl<O: Observer> World<O> {
                 .into_iter()
                 .enumerate()
                 .map(|(number, f)| Flow {
-                    sender: Sender::new(&f.sender.of_flow(number), f.policies),
-                    receiver: Receiver::new(f.receiver),
+                    sender: Sender::new(&f.sender.of_flow(number), f.parts, f.policies),
+                    receiver: Receiver::new(*f.receiver),
                     from: f.from,
                     to: f.to,
                     timers: [Timer::OFF; 2],
@@ -362,6 +364,7 @@ impl<O: Observer> World<O> {
         &mut self,
         flow: FlowId,
         sender: &SenderConfig,
+        parts: &SenderParts,
         receiver: ReceiverConfig,
         policies: impl IntoIterator<Item = Policy>,
     ) -> Result<(), WorldError> {
@@ -369,7 +372,7 @@ impl<O: Observer> World<O> {
         if state.sender.view().snd_max > 0 {
             return Err(WorldError::FlowOpen { flow: flow.0 });
         }
-        state.sender = Sender::new(&sender.of_flow(flow.index()), policies);
+        state.sender = Sender::new(&sender.of_flow(flow.index()), parts, policies);
         state.receiver = Receiver::new(receiver);
         Ok(())
     }

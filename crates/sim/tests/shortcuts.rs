@@ -133,8 +133,9 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
     let flow = FlowConfig {
         from: SENDER,
         to: RECEIVER,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let configs = vec![flow; flows as usize];
@@ -142,7 +143,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 6,
-            links,
+            links: &links,
             routes: &routes,
             alternatives: &alternatives,
             flows: configs,
@@ -545,9 +546,9 @@ fn only_a_silent_flow_takes_another_sender() {
         let [first, second] = [0, 1].map(World::<Seen>::flow_id);
         if let Some(name) = refitted {
             let p = profile(name).unwrap_or_else(|e| panic!("{e}"));
-            let refit = world.refit(second, &p.sender, p.receiver, None);
+            let refit = world.refit(second, &p.sender, &p.parts, p.receiver, None);
             assert_eq!(refit, Ok(()));
-            let refit = world.refit(first, &p.sender, p.receiver, None);
+            let refit = world.refit(first, &p.sender, &p.parts, p.receiver, None);
             assert_eq!(refit, Err(WorldError::FlowOpen { flow: 0 }));
         }
         run(&mut world, 5_000);
@@ -584,8 +585,9 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     let flow = FlowConfig {
         from: NodeId(0),
         to: NodeId(1),
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let routes = [(NodeId(0), NodeId(1), id(0)), (NodeId(1), NodeId(0), id(1))];
@@ -594,7 +596,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 2,
-            links,
+            links: &links,
             routes: &routes,
             flows: vec![flow],
             ..WorldConfig::default()

@@ -11,7 +11,7 @@
 //! use midflight_units::{Duration, Instant};
 //!
 //! let profile = profile("rfc")?;
-//! let mut sender = Sender::new(&profile.sender, []);
+//! let mut sender = Sender::new(&profile.sender, &profile.parts, []);
 //! let mut receiver = Receiver::new(profile.receiver);
 //! // The SYN and ten segments of data. `()` ignores what the sender reports of itself.
 //! sender.set_end(11);
@@ -49,7 +49,7 @@ mod state;
 pub use config::{
     profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules,
     ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling,
-    SenderConfig, SlowStart, PROFILES, SETTINGS,
+    SenderConfig, SenderParts, SlowStart, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;

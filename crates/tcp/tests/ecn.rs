@@ -88,7 +88,8 @@ fn ack(number: u64, says: Says, ms: u64) -> Ack {
 /// and the next new segment says so.
 #[test]
 fn a_sender_reduces_once_and_says_so() {
-    let mut sender = Sender::new(&linux().sender, []);
+    let profile = linux();
+    let mut sender = Sender::new(&profile.sender, &profile.parts, []);
     let log = &mut ();
     sender.open(at(0), log);
     let drain = |sender: &mut Sender, ms| -> Vec<Segment> {

@@ -366,7 +366,7 @@ impl Measure for Phases {
         };
         let name = |place: u16| {
             let place = setup.network.places.get(usize::from(place));
-            place.map_or(String::new(), |place| place.name.clone())
+            place.map_or(String::new(), |place| place.name.to_string())
         };
         let begun = || std::iter::once(&start).chain(&self.begun);
         let outcome = |(of, flow): (&FlowSetup, &mut FlowTracker)| {

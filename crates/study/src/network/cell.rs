@@ -239,7 +239,7 @@ pub(crate) struct Cell<'a> {
     /// Of all links, by their numbers.
     pub(crate) names: &'a [Cow<'static, str>],
     /// Of the places of captures at the stations.
-    pub(crate) places: Vec<String>,
+    pub(crate) places: Vec<Cow<'static, str>>,
     pub(crate) access: &'a [Access],
     pub(crate) may_happen: &'a [PossibleActions],
     /// A break does not take what is on the air or in the queue before it.
@@ -267,10 +267,10 @@ impl<'a> Cell<'a> {
     pub(crate) fn network(&self) -> Network {
         let map = self.map();
         let entered = (0..self.access.len()).filter(|&link| self.may_happen[link].is_entered);
-        let place = |(link, name): (usize, &String)| Place {
+        let place = |(link, name): (usize, &Cow<'static, str>)| Place {
             name: name.clone(),
             // A packet is about to be queued for the access link, or has come from there.
-            links: vec![Map::down(link)[1], map.up(link)[2]],
+            links: [Map::down(link)[1], map.up(link)[2]].into(),
             watched_only: false,
             access: map.access(link),
         };

@@ -207,7 +207,7 @@ impl Handoff {
             wired: self.fixed,
             wired_limit: FIXED_LIMIT,
             names: &LINK_NAMES.map(Cow::Borrowed),
-            places: ["bs1", "bs2"].map(String::from).to_vec(),
+            places: ["bs1", "bs2"].map(Cow::Borrowed).to_vec(),
             access: &access,
             may_happen: &may_happen,
             spares_uplink: self.spares_uplink,

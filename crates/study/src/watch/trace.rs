@@ -278,9 +278,13 @@ fn said(ack: &Ack) -> String {
 
 /// Whether duplicates, losses or timeouts are anything but taken as they come.
 fn has_opinions(profile: &Profile) -> bool {
-    let tx = &profile.sender;
+    let parts = &profile.parts;
     !matches!(
-        (tx.dupack_response, tx.loss_classifier, tx.spurious_detector),
+        (
+            parts.dupack_response,
+            parts.loss_classifier,
+            parts.spurious_detector
+        ),
         (
             AnyDupackResponse::Immediate(_),
             AnyLossClassifier::Congestion(_),

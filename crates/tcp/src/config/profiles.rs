@@ -13,7 +13,15 @@ use midflight_units::Duration;
 use super::{
     AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules, ReceiverConfig,
     RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling,
-    SenderConfig, SlowStart,
+    SenderConfig, SenderParts, SlowStart,
+};
+
+/// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
+const PLAIN: SenderParts = SenderParts {
+    congestion: AnyCongestion::Reno(Reno),
+    dupack_response: AnyDupackResponse::Immediate(Immediate),
+    loss_classifier: AnyLossClassifier::Congestion(Congestion),
+    spurious_detector: AnySpuriousDetector::None(NoDetector),
 };
 
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
@@ -43,7 +51,6 @@ pub(super) const NS2: Profile = Profile {
         count_window_updates: true,
         count_sackless_dupacks: false,
         limited_transmit: true,
-        congestion: AnyCongestion::Reno(Reno),
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
         hold_ssthresh_on_repeat: false,
@@ -62,10 +69,8 @@ pub(super) const NS2: Profile = Profile {
         rtt_sampling: RttSampling::OnePerWindow,
         karn_every_retransmission: false,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
-        dupack_response: AnyDupackResponse::Immediate(Immediate),
-        loss_classifier: AnyLossClassifier::Congestion(Congestion),
-        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
+    parts: PLAIN,
     receiver: ReceiverConfig {
         acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(100)),
@@ -109,7 +114,6 @@ pub(super) const RFC: Profile = Profile {
         count_window_updates: false,
         count_sackless_dupacks: false,
         limited_transmit: true,
-        congestion: AnyCongestion::Reno(Reno),
         // RFC 3465 section 2.2 recommends 2, which makes up for delayed ACKs; RFC 5681 (2) is 1.
         ack_counting: AckCounting::AppropriateBytes { limit: 2 },
         response_load: ResponseLoad::FlightSize,
@@ -126,10 +130,8 @@ pub(super) const RFC: Profile = Profile {
         rtt_sampling: RttSampling::Timestamps,
         karn_every_retransmission: true,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
-        dupack_response: AnyDupackResponse::Immediate(Immediate),
-        loss_classifier: AnyLossClassifier::Congestion(Congestion),
-        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
+    parts: PLAIN,
     receiver: ReceiverConfig {
         acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(200)),
@@ -165,7 +167,6 @@ pub(super) const LINUX: Profile = Profile {
         // TCP_INFINITE_SSTHRESH.
         initial_ssthresh: 2_147_483_647.0,
         recovery: RecoveryKind::Linux,
-        congestion: AnyCongestion::CubicLinux(CubicLinux::DEFAULT),
         response_load: ResponseLoad::Window,
         rto: RtoConfig {
             estimator: EstimatorKind::Linux,
@@ -176,6 +177,10 @@ pub(super) const LINUX: Profile = Profile {
         },
         empty_acks: true,
         ..RFC.sender
+    },
+    parts: SenderParts {
+        congestion: AnyCongestion::CubicLinux(CubicLinux::DEFAULT),
+        ..PLAIN
     },
     receiver: ReceiverConfig {
         acks: AckRules::Linux {

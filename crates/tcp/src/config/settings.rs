@@ -303,7 +303,7 @@ impl Profile {
             }
             .into(),
             "newreno_deflation" => switch(tx.newreno_deflation),
-            "congestion" => tx.congestion.info().name.into(),
+            "congestion" => self.parts.congestion.info().name.into(),
             "initial_window" => match tx.initial_window {
                 InitialWindow::Segments(segments) => segments.to_string(),
                 InitialWindow::Rfc6928 => "rfc6928".into(),
@@ -456,7 +456,7 @@ impl Profile {
             }
             "newreno_deflation" => tx.newreno_deflation = switch()?,
             "congestion" => {
-                tx.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
+                self.parts.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
             }
             "initial_window" if value == "rfc6928" => tx.initial_window = InitialWindow::Rfc6928,
             "initial_window" => {

@@ -45,7 +45,7 @@ use self::quick_start::RateRequest;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
 use self::train::ActiveTrain;
-use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
+use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::state::Trigger;
@@ -125,11 +125,15 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+    pub(crate) fn new(
+        config: &SenderConfig,
+        parts: &SenderParts,
+        policies: impl IntoIterator<Item = Policy>,
+    ) -> Self {
         let mut core = Self {
             now: Instant::ZERO,
             books: Books::default(),
-            path: Path::new(config),
+            path: Path::new(config, &parts.congestion),
             timers: Timers::default(),
             loss: LossState::default(),
             peer: Peer::default(),
@@ -146,16 +150,16 @@ impl Core {
             first_timeout: None,
             window_answered: false,
             policies: policies.into_iter().collect(),
-            listens: config.loss_classifier.listens(),
-            response: config.dupack_response,
+            listens: parts.loss_classifier.listens(),
+            response: parts.dupack_response,
             reordering: None,
             patient: false,
             in_order_below: None,
             dup_threshold: config.dup_threshold,
             flight_before: None,
-            classifier: config.loss_classifier,
+            classifier: parts.loss_classifier,
             judged: None,
-            detector: config.spurious_detector,
+            detector: parts.spurious_detector,
             unneeded: None,
             probe: None,
             request: None,

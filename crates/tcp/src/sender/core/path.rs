@@ -49,8 +49,8 @@ pub(crate) struct Path {
 
 impl Path {
     /// A path of which nothing is known.
-    pub(super) fn new(config: &SenderConfig) -> Self {
-        let mut congestion = config.congestion;
+    pub(super) fn new(config: &SenderConfig, congestion: &AnyCongestion) -> Self {
+        let mut congestion = *congestion;
         let hystart = (config.slow_start == SlowStart::HyStartPlus).then(HyStartPlus::default);
         if hystart.is_some() {
             congestion.leave_slow_start();
@@ -59,9 +59,9 @@ impl Path {
             window: WindowState::new(config.initial_ssthresh, config.receiver_window),
             congestion,
             hystart,
-            reno: config.congestion.is_reno() && hystart.is_none(),
-            controls: config.congestion.controls(),
-            paces: config.congestion.controls(),
+            reno: congestion.is_reno() && hystart.is_none(),
+            controls: congestion.controls(),
+            paces: congestion.controls(),
             window_limited: true,
             slow_start_after_timeout: false,
             hold_growth: None,
