@@ -169,10 +169,10 @@ impl OurSender {
             self.told.pop_front();
             match (told, &mut self.endpoint) {
                 (SenderNotice::Start(notice), None) => {
-                    self.config.settings.start_notice = Some(notice)
+                    self.config.settings.start_notice = Some(notice);
                 }
                 (SenderNotice::Notice(notice), Some(end)) => {
-                    end.logged(log).on_notice(now, &notice)
+                    end.logged(log).on_notice(now, &notice);
                 }
                 _ => {}
             }
