@@ -33,6 +33,7 @@ TOLERANCE_PERCENT = 3
 WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
+    "bulk-linux": 1,
     "bulk-scheduled": 10,
     "loss-burst": 1,
     "handoff": 20,
@@ -41,6 +42,8 @@ WORKLOADS = {
     "set-up": 5000,
     "grid-part": 1,
     "cell": 1,
+    "cell-rfc": 1,
+    "cell-linux": 1,
     "changes": 1,
 }
 

@@ -207,8 +207,8 @@ impl View {
         self.0.rate.map(|rate| rate.app_limited)
     }
 
-    /// Delivered, the same count, when the newest segment that the last ACK delivers was sent: a round
-    /// trip is over once that is as much as was delivered when it began.
+    /// Delivered, the same count, when the newest segment that the last ACK delivers was sent: a
+    /// round trip is over once that is as much as was delivered when it began.
     #[getter]
     fn prior_delivered(&self) -> Option<u64> {
         self.0.rate.map(|rate| rate.prior)
@@ -220,14 +220,15 @@ impl View {
         self.0.rate.map(|rate| rate.lost)
     }
 
-    /// Round-trip time of the newest segment that the last ACK delivers; None if it was sent more than once.
+    /// Round-trip time of the newest segment that the last ACK delivers; None if it was sent
+    /// more than once.
     #[getter]
     fn latest_rtt_ns(&self) -> Option<u64> {
         self.0.rate?.rtt.map(ns)
     }
 
-    /// The congestion window is what limits the sender, as Linux judges it; with another recovery than that of
-    /// `linux` always.
+    /// The congestion window is what limits the sender, as Linux judges it; with another
+    /// recovery than that of `linux` always.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
