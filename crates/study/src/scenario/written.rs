@@ -320,7 +320,7 @@ impl Quantity for LossModel {
 
 impl Quantity for Reordering {
     const NAME: &'static str = "Reordering";
-    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later) \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).";
+    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later), \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).";
     const EXAMPLE: &'static str = "linkrtx 5% 100ms";
     const PATTERN: &'static str = r"^\s*(swap|linkrtx|harq)\s";
 
