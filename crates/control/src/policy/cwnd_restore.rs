@@ -14,7 +14,7 @@ use crate::{Notice, Order, Orders, SenderView};
 
 /// A window that was reduced.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Reduction {
     /// What was in flight then.
     flight: (Seq, Seq),
     cwnd: f64,
@@ -24,7 +24,7 @@ struct Before {
 /// The last reduction, and what was in flight at the notice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CwndRestore {
-    before: Option<Before>,
+    before: Option<Reduction>,
     edge: Option<Seq>,
 }
 
@@ -39,8 +39,8 @@ impl Part for CwndRestore {
 
 impl CwndRestore {
     /// The first reduction for what is in flight from `una` on.
-    fn reduced(&self, una: Seq) -> Option<Before> {
-        let is_in = |before: &Before| (before.flight.0..before.flight.1).contains(&una);
+    fn reduced(&self, una: Seq) -> Option<Reduction> {
+        let is_in = |before: &Reduction| (before.flight.0..before.flight.1).contains(&una);
         self.before.filter(is_in)
     }
 }
@@ -71,7 +71,7 @@ impl HandoffPolicy for CwndRestore {
             } else {
                 before.cwnd
             };
-            self.before = Some(Before {
+            self.before = Some(Reduction {
                 flight: (una, before.snd_max),
                 cwnd: cwnd.max(1.0),
                 ssthresh: before.ssthresh,
@@ -97,7 +97,7 @@ impl HandoffPolicy for CwndRestore {
             return Orders::none().with(Order::KeepWindow, why);
         }
         if self.reduced(view.snd_una).is_none() {
-            self.before = Some(Before {
+            self.before = Some(Reduction {
                 flight: (view.snd_una, view.snd_max),
                 cwnd: view.cwnd.max(1.0),
                 ssthresh: view.ssthresh,
