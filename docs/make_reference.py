@@ -68,6 +68,7 @@ TABLES = {
 QUANTITIES = (
     "Time",
     "Gap",
+    "Stagger",
     "Rate",
     "Queue",
     "Loss",
