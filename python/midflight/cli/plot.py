@@ -232,14 +232,19 @@ def plot(
         "--font": font,
         "--csv": csv_file,
     }
+    from midflight.plot.spread import SPREADS
     from midflight.plot.style import check_format, chosen_style
     from midflight.plot.watched import OVER_TIME
     from midflight.scenario import starter_names
 
     place = Path(source or "")
     is_question = (source or "").partition(" ")[0] in DEFINITIONS
+    is_starter = source in starter_names()
+    # A starter's name is a folder where only results have what is asked for.
+    asks_results = any(of_results.values()) or not {*(kind or ())}.isdisjoint(("median", *SPREADS))
+    is_folder = place.is_dir() and (asks_results or not is_starter)
     is_table = source is not None and not is_question
-    is_table = is_table and (place.is_dir() or place.suffix in (".csv", ".parquet"))
+    is_table = is_table and (is_folder or place.suffix in (".csv", ".parquet"))
     suffix = check_format(Path(out), () if is_table else (PAGE,))
     if is_table:
         refuse(of_runs, f'"{source}" holds results', "is for a scenario")
@@ -261,10 +266,10 @@ def plot(
     if study is not None or is_question:
         refuse(of_results, "one run is shown", "is for a folder of results")
     elif source is not None:
-        is_there = place.exists() or source in starter_names()
-        if not is_there and any(of_results.values()):
+        if not (place.exists() or is_starter) and any(of_results.values()):
             raise UserError(f'there is no folder and no table "{source}"')
-        check_is_scenario(place)
+        if not is_starter:
+            check_is_scenario(place)
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
