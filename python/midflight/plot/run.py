@@ -220,7 +220,7 @@ def run_rows(
             seen = room.seen(at)
             words = (panel, unit, line, one.flow, one.label, "")
             each = zip((at[seen] / NS_PER_S).tolist(), value[seen].tolist(), strict=True)
-            yield from ((*words, *pair, "", "") for pair in each)
+            yield from ((*words, *pair, "", "", "") for pair in each)
 
 
 def _time_sequence(axes: Axes, one: History, room: Room) -> None:
