@@ -330,7 +330,8 @@ def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     axes.plot(
         time,
         value,
-        color=DARK,
+        # Neither the colour of cwnd nor that of ssthresh, with which it shares the legend.
+        color="0.2",
         drawstyle="steps-post",
         label="RTO",
         zorder=3,
