@@ -537,6 +537,20 @@ def test_every_question_has_samples_and_panels(words: list[str], tmp_path: Path)
     assert max(float(row["high"]) for row in rows if row["kind"] == "queue") > 1
 
 
+def test_what_a_map_pools_is_told(
+    swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plot", str(swept), "--kind", "heatmap", "--y", "seed", "--value", "duration_ns"]
+    words += ["--out", str(tmp_path / "map.png")]
+    pooled = "note: pooled: {} (2 values); --where {}=VALUE keeps one"
+    scheme, gap = "flows.download.scheme", "handoffs.0.gap"
+    for axis, other in ((gap, scheme), (scheme, gap), ("handoffs.0.gap_ns", scheme)):
+        assert main([*words, "--x", axis]) == 0
+        assert pooled.format(other, other) in capsys.readouterr().err
+    assert main([*words, "--x", gap, "--where", f"{scheme}=sack"]) == 0
+    assert "pooled" not in capsys.readouterr().err
+
+
 def test_the_report_of_a_sweep(swept: Path, tmp_path: Path) -> None:
     out = tmp_path / "sweep.html"
     assert main(["report", str(swept), "--out", str(out)]) == 0
