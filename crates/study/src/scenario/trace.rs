@@ -449,14 +449,7 @@ impl TraceFile {
         let model = Model::named(model).map_err(|why| wrong("model", why))?;
         let length = self.length.as_ref().map_or(LENGTH, |of| of.value);
         let drawn = model.draw(self.seed.unwrap_or(1), length, &self.set);
-        let mut recording = drawn.map_err(|why| {
-            let key = if why.starts_with("a length") {
-                "length"
-            } else {
-                "set"
-            };
-            wrong(key, why)
-        })?;
+        let mut recording = drawn.map_err(|refused| wrong(refused.key, refused.why))?;
         // Each run would say it.
         recording.remarks.clear();
         self.follow(recording, [None, None], own)
