@@ -47,9 +47,9 @@ mod sender;
 mod state;
 
 pub use config::{
-    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiverConfig,
-    RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling, SenderConfig,
-    SenderParts, PROFILES, SETTINGS,
+    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules,
+    ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling,
+    SenderConfig, SenderParts, SlowStart, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
