@@ -260,7 +260,7 @@ class Steps:
             if any(other.event == "fast_retransmit" for other in together):
                 return ": the reduction of a fast retransmit"
             if before.recovery is None and before.timeout is None and self.history.echo(row.index):
-                return ": the reduction that answers an echo of congestion (RFC 3168, section 6.1.2)"
+                return ": the reduction that answers an echo of congestion (RFC 3168)"
             if before.cwnd is not None and row.value == before.cwnd + 1:
                 return ": in fast recovery, inflated by the segment that has left the network"
             return ": in fast recovery, which the ACK ends or partly answers"
