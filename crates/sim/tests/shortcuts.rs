@@ -522,7 +522,7 @@ fn a_discipline_that_does_nothing_changes_nothing() {
                 let case = format!("{kind:?}, {flows} flows, impaired: {impaired}");
                 let plain = course(None, limit, flows, change);
                 assert_eq!(course(Some(kind), limit, flows, change), plain, "{case}");
-                assert_eq!(plain.0.lost_to_queues > 0, has_limit, "{case}");
+                assert!(plain.0.lost_to_queues > 0, "{case}");
             }
             for serves in [Serves::Steps, Serves::Lines, Serves::Opportunities] {
                 for outage in [Outage::Hold, Outage::Drop] {

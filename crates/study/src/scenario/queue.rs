@@ -303,6 +303,10 @@ mod tests {
             assert!(error(&format!("{} target", kind.name)).contains(&default));
             assert!(Queue::about().contains(kind.name) && Queue::pattern().contains(kind.name));
         }
+        for example in examples().split(", ") {
+            let read = Queue::read(example.trim_matches('"'));
+            assert!(read.is_ok(), "{example}: {read:?}");
+        }
         assert!(error("pie interval 10 ms").contains("\"update 15 ms\""));
     }
 
