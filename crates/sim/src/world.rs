@@ -185,7 +185,10 @@ impl<O: Observer> World<O> {
             let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
             std::iter::once((client, server)).chain(others)
         });
-        let ends = flows.iter().map(|flow| (flow.from, flow.to));
+        let ends = flows.iter().flat_map(|flow| {
+            let others = flow.addresses.iter().map(|(_, node)| (flow.from, *node));
+            std::iter::once((flow.from, flow.to)).chain(others)
+        });
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
@@ -251,6 +254,10 @@ impl<O: Observer> World<O> {
                     to: f.to,
                     timers: [Timer::OFF; 2],
                     open_timeouts: Vec::new(),
+                    addresses: f.addresses,
+                    migrates: f.migrates,
+                    has_address: 0,
+                    postponed: None,
                 })
                 .collect(),
             stacks: stacks.into_iter().map(StackFlow::new).collect(),
@@ -635,13 +642,7 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                let log = &mut SenderLog {
-                    observer: &mut self.observer,
-                    flow,
-                    error: &mut self.error,
-                };
-                self.flows[flow.index()].sender.on_notice(now, &notice, log);
-                self.pump(flow);
+                self.notify(flow, notice);
             }
             Action::Foresee(flow) => {
                 let receiver = &mut self.flows[flow.index()].receiver;
@@ -655,8 +656,7 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
-            // Only stacks have addresses.
-            Action::Address(..) => {}
+            Action::Address(flow, number) => self.readdress(flow, number),
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use crate::error::{nearest, StudyError};
 use crate::measure::Measured;
-use crate::quic::QuicSetup;
+use crate::quic::{Client, QuicSetup};
 use crate::scenario::Stack;
 use crate::scheme::Built;
 use crate::watch::Place;
@@ -69,6 +69,14 @@ impl Network {
             for (used, is_between) in used.iter_mut().zip(between) {
                 *used |= is_between;
             }
+        }
+        // The links within a node that has addresses have no parameters to leave open.
+        let clients = flows.iter().filter_map(|flow| flow.client.as_deref());
+        let addresses: Vec<NodeId> = clients
+            .flat_map(|client| client.addresses.iter().map(|(_, node)| *node))
+            .collect();
+        for (used, link) in used.iter_mut().zip(&self.links) {
+            *used |= addresses.contains(&link.to);
         }
         used
     }
@@ -196,6 +204,8 @@ pub(crate) struct FlowSetup {
     pub(crate) stack: Stack,
     /// What it is made of, if it runs a QUIC stack.
     pub(crate) quic: Option<Arc<QuicSetup>>,
+    /// The addresses of its receiver's node, where our own QUIC follows them.
+    pub(crate) client: Option<Arc<Client>>,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -226,6 +236,11 @@ impl FlowSetup {
             parts: &profile.parts,
             receiver: &profile.receiver,
             policies: if open { Vec::new() } else { policies.clone() },
+            addresses: self
+                .client
+                .as_deref()
+                .map_or(Vec::new(), |client| client.addresses.clone()),
+            migrates: self.client.as_deref().is_some_and(|client| client.migrates),
         }
     }
 
@@ -683,7 +698,7 @@ impl Setup {
 
     fn has_flow_of(&self, other: &Self, flow: usize, open: &Open) -> bool {
         let (a, b) = (&self.flows[flow], &other.flows[flow]);
-        let of = |f: &FlowSetup| (f.from, f.to, f.end, f.opens, f.stays);
+        let of = |f: &'_ FlowSetup| (f.from, f.to, f.end, f.opens, f.stays, f.client.clone());
         let has_part = || {
             open.flows[flow]
                 || a.part.has_profile_of(&b.part)
