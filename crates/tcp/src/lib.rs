@@ -48,9 +48,9 @@ mod state;
 
 pub use config::{
     profile, AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
-    PartialAckTimer, PortOnly, Profile, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad,
-    RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts, Switch, MIGRATIONS, PROFILES,
-    QUIC_OVERHEAD, SETTINGS,
+    PartialAckTimer, PortOnly, Profile, PrrRules, ReceiverConfig, RecoveryKind, RecoveryRules,
+    ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts, SlowStart,
+    Switch, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
 };
 pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::Receiver;

@@ -8,8 +8,8 @@ use midflight_units::Duration;
 
 use super::{
     AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
-    PartialAckTimer, PortOnly, Profile, RecoveryKind, RecoveryRules, RestartAfterIdle,
-    RtoRecoveryEnd, RttAfter, RttSampling, Switch,
+    PartialAckTimer, PortOnly, Profile, PrrRules, RecoveryKind, RecoveryRules, RestartAfterIdle,
+    RtoRecoveryEnd, RttAfter, RttSampling, SlowStart, Switch,
 };
 use crate::recovery::RECOVERIES;
 
@@ -68,6 +68,18 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "on, off, halving",
         summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1); halving takes half of it for each RTO, as Linux does",
+    },
+    Knob {
+        name: "prr",
+        default: "",
+        accepts: "linux, rfc9937",
+        summary: "proportional rate reduction of the recovery linux: the kernel's, which counts from the window, or RFC 9937's, which counts from what was in flight",
+    },
+    Knob {
+        name: "slow_start",
+        default: "",
+        accepts: "controller, hystart++",
+        summary: "what ends slow start besides losses and the threshold: what the congestion controller has for it, or HyStart++ (RFC 9406) in its place",
     },
     Knob {
         name: "abc_limit",
@@ -391,6 +403,16 @@ impl Profile {
                 RestartAfterIdle::Halving => "halving",
             }
             .into(),
+            "prr" => match tx.prr {
+                PrrRules::Linux => "linux",
+                PrrRules::Rfc9937 => "rfc9937",
+            }
+            .into(),
+            "slow_start" => match tx.slow_start {
+                SlowStart::Controller => "controller",
+                SlowStart::HyStartPlus => "hystart++",
+            }
+            .into(),
             "abc_limit" => match tx.ack_counting {
                 AckCounting::PerAck => "off".into(),
                 AckCounting::AppropriateBytes { limit } => limit.to_string(),
@@ -558,6 +580,17 @@ impl Profile {
                     "halving" => RestartAfterIdle::Halving,
                     _ => return Err(refuse()),
                 };
+            }
+            "prr" => {
+                let choices = [("linux", PrrRules::Linux), ("rfc9937", PrrRules::Rfc9937)];
+                tx.prr = chosen(&choices, value).ok_or_else(refuse)?;
+            }
+            "slow_start" => {
+                let choices = [
+                    ("controller", SlowStart::Controller),
+                    ("hystart++", SlowStart::HyStartPlus),
+                ];
+                tx.slow_start = chosen(&choices, value).ok_or_else(refuse)?;
             }
             "abc_limit" if value == "off" => tx.ack_counting = AckCounting::PerAck,
             "abc_limit" => {
