@@ -279,6 +279,7 @@ mod tests {
     /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the answer (6.1.2).
     #[test]
     fn ecn_is_in_the_headers() {
+        use EcnCodepoint::{Capable, Congestion, LowLatency, NotCapable};
         let at = Instant::from_nanos(5_000_000);
         let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
         let ends = Ends { sender, receiver };
@@ -319,7 +320,6 @@ mod tests {
                 };
                 read(wire.ack(ends, &ack, AckSent { at, syn }))
             };
-            use EcnCodepoint::{Capable, Congestion, LowLatency, NotCapable};
             assert_eq!(segment(0, NotCapable, false), (NotCapable, is_on, is_on));
             assert_eq!(ack(Says::Nothing, true), (NotCapable, is_on, false));
             for ecn in [NotCapable, LowLatency, Capable, Congestion] {
