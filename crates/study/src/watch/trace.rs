@@ -273,6 +273,10 @@ fn said(ack: &Ack) -> String {
             None => format!("train {train}: a segment is missing"),
         },
         Says::Approved(response) => format!("approves {}", response.rate),
+        Says::From(source) => match source.answers {
+            Some(_) => "PATH_RESPONSE".into(),
+            None => String::new(),
+        },
     }
 }
 
@@ -348,7 +352,12 @@ impl Observer for Recorder {
                     row.sent = Some(*sent);
                 }
             }
-            Event::Marked { payload, link } => {
+            Event::Marked {
+                payload,
+                sent,
+                link,
+                ..
+            } => {
                 let number = match *payload {
                     Payload::Data(seq) => seq as f64,
                     Payload::Ack(ack) => ack as f64 - 1.0,
@@ -358,6 +367,7 @@ impl Observer for Recorder {
                 let text = format!("{} {link}", payload.kind());
                 if let Some(row) = self.list(now, "mark", number, text) {
                     row.link = Some(link);
+                    row.sent = Some(*sent);
                 }
             }
             Event::Break => self.push(now, "break", 0.0, ""),
@@ -402,6 +412,8 @@ impl Observer for Recorder {
                 SenderEvent::Smoothed(_)
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
+                // As an event of the transport.
+                | SenderEvent::Path(_)
                 // The run ends with that as its error.
                 | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),
