@@ -59,15 +59,15 @@ SampleOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="How often the kernel's senders tell their state (TCP_INFO), for samples.csv; 0 for "
-        "never. There are no samples with --host.",
+        help="Interval at which the state of the kernel's senders (TCP_INFO) is sampled, for "
+        "samples.csv; 0 for never. There are no samples with --host.",
     ),
 ]
 StackOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Whose senders the flows have: linux, or midflight (profile and schemes of the "
+        help="The senders of the flows: linux, or midflight (profile and schemes of the "
         "scenario). The receivers are the kernel's.",
     ),
 ]
@@ -200,8 +200,8 @@ def run(
     receivers are the kernel's, whatever profile and scheme the scenario names. With --stack
     midflight the senders are midflight's, with that profile and those schemes, and send real
     segments to the kernel's receivers. A flow of n segments sends n full segments. Tables and
-    summary are as for `midflight run`, with the congestion control as scheme; the table of counters
-    has what the kernel counted, that of samples what the kernel's senders told of themselves
+    summary are as for `midflight run`, with the congestion control as scheme. The table of counters
+    has the kernel's counters, the table of samples the state of its senders over time
     (docs/lab.md).
 
     \b
