@@ -33,7 +33,6 @@ TOLERANCE_PERCENT = 3
 WORKLOADS = {
     "bulk": 1,
     "bulk-rfc": 1,
-    "bulk-linux": 1,
     "bulk-scheduled": 10,
     "loss-burst": 1,
     "handoff": 20,
@@ -42,8 +41,6 @@ WORKLOADS = {
     "set-up": 5000,
     "grid-part": 1,
     "cell": 1,
-    "cell-rfc": 1,
-    "cell-linux": 1,
     "changes": 1,
 }
 

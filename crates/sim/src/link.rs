@@ -2,6 +2,7 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+mod absent;
 mod config;
 mod managed;
 mod pause;
@@ -409,6 +410,9 @@ impl Link {
         let taken = |f: &mut Following| f.takes(enter);
         if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
+        }
+        if let Some(entry) = self.keep(&packet) {
+            return entry;
         }
         if self.discipline().is_some() {
             return Entry::Managed;

@@ -167,7 +167,12 @@ impl<O: Observer> World<O> {
                 let link = self.link_name(link).into();
                 return Err(WorldError::UnreturnableLink { link });
             }
-            Action::Pause(link) => {
+            Action::Forward { link, to, .. } => {
+                for link in [link, to] {
+                    self.links[link.index()].check_resume(None, self.link_name(link))?;
+                }
+            }
+            Action::Pause(link) | Action::Detain { link, .. } => {
                 self.links[link.index()].check_resume(None, self.link_name(link))?;
             }
             Action::Resume { link, setting } => {
@@ -475,6 +480,8 @@ impl<O: Observer> World<O> {
             }
             Action::Up(link) => self.links[link.index()].bring_up(),
             Action::Purge { link, node } => self.purge(link, node),
+            Action::Detain { link, node } => self.detain(link, node),
+            Action::Forward { link, node, to } => self.forward_kept(link, node, to),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::Change { link, setting } => self.change(link, setting),
@@ -582,6 +589,10 @@ impl<O: Observer> World<O> {
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
                     Entry::Managed => return self.enqueue(link, packet),
+                    Entry::Forwarded(to) => {
+                        link = to;
+                        continue;
+                    }
                 }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {

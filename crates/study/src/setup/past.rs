@@ -214,9 +214,15 @@ impl Setup {
             | Action::Up(link)
             | Action::Pause(link)
             | Action::Purge { link, .. }
+            | Action::Detain { link, .. }
             | Action::Resume { link, .. }
             | Action::Change { link, .. } => {
                 Some(link.index()).filter(is_open).into_iter().collect()
+            }
+            // What is kept is carried by the other one from now on.
+            Action::Forward { link, to, .. } => {
+                let both = [link.index(), to.index()];
+                both.into_iter().filter(is_open).collect()
             }
             _ => Touched::new(),
         }
