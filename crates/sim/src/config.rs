@@ -238,7 +238,9 @@ pub enum WorldError {
         cwnd: String,
     },
     /// A sender has data to send, nothing that would wake it, and is not done: a bug of one of its parts.
-    #[error("the sender of flow {flow} stalled at {at}: it has data to send, but no timer is running")]
+    #[error(
+        "the sender of flow {flow} stalled at {at}: it has data to send, but no timer is running"
+    )]
     Stuck {
         /// The flow.
         flow: u32,
@@ -301,7 +303,9 @@ pub enum WorldError {
         flow: u32,
     },
     /// A copy of a world came to an end of a flow of datagrams that cannot be copied.
-    #[error("flow {flow} runs a stack whose state cannot be copied during a run; run it from its start")]
+    #[error(
+        "flow {flow} runs a stack whose state cannot be copied during a run; run it from its start"
+    )]
     Uncopied {
         /// The flow.
         flow: u32,

@@ -756,7 +756,8 @@ mod tests {
         let said = Header::decode(&damaged).err().map(|e| e.to_string());
         let [found, right] =
             [&bytes, &after_ttl(&header)].map(|b| u16::from_be_bytes([b[10], b[11]]));
-        let told = format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
+        let told =
+            format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
         assert_eq!(said, Some(told));
 
         header.options.timestamps = Some((1, 2));
