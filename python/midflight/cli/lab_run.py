@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from midflight.cli.input import read, read_whole
+from midflight.cli.input import check_run, read, read_whole
 from midflight.cli.lab_exec import (
     KernelOption,
     LimitOption,
@@ -225,10 +225,7 @@ def run(
     guests = read_whole("--threads", threads, 0, 1024)
     all_sets = with_shorthands(sets, None, runs, seed)
     asked = asked_runs(file, all_sets, congestion, sysctls, kernel, limit, stack, sample, host=host)
-    if watched.run >= asked.runs:
-        raise UserError(
-            f"--run {watched.run}: there are {asked.runs} of each kind, numbered from 0"
-        )
+    check_run(watched.run, asked.runs)
     words = [f"--set={one}" for one in all_sets]
     words += [] if congestion is None else [f"--cc={congestion}"]
     words += [] if stack == "linux" else [f"--stack={stack}"]
