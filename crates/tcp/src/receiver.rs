@@ -13,6 +13,7 @@
 mod as_linux;
 mod linux;
 mod memory;
+mod quic;
 mod request;
 
 use educe::Educe;
@@ -22,6 +23,7 @@ use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
 use self::linux::{Data, LinuxAcks};
+use self::quic::QuicAcks;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
@@ -62,6 +64,8 @@ pub struct Receiver {
     syn_answer: Option<Says>,
     /// Where ACKs are those of Linux.
     linux: Option<Box<Linux>>,
+    /// Where they are those of QUIC.
+    quic: Option<Box<QuicAcks>>,
 }
 
 /// What only the receiver of Linux has.
@@ -135,12 +139,16 @@ impl Receiver {
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
-                AckRules::Rfc => None,
+                AckRules::Rfc | AckRules::Quic { .. } => None,
                 AckRules::Linux { clock, mss } => Some(Box::new(Linux {
                     acks: LinuxAcks::new(clock, mss, room),
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
+            },
+            quic: match config.acks {
+                AckRules::Quic { threshold } => Some(Box::new(QuicAcks::new(threshold))),
+                _ => None,
             },
         }
     }
@@ -189,7 +197,10 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.quiet_until.is_some() {
-            return self.in_quiet(now, |receiver| receiver.answer_segment(now, segment));
+            let is_above = segment.seq > self.next;
+            return self.in_quiet(now, is_above, |receiver| {
+                receiver.answer_segment(now, segment)
+            });
         }
         self.answer_segment(now, segment)
     }
@@ -198,6 +209,9 @@ impl Receiver {
     fn answer_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.on_segment_of_linux(now, *segment);
+        }
+        if self.quic.is_some() {
+            return self.on_packet_of_quic(now, *segment);
         }
         if segment.option.is_some() {
             return self.measure(now, *segment);
@@ -209,6 +223,9 @@ impl Receiver {
     pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.take_as_linux(now, segment);
+        }
+        if self.quic.is_some() {
+            return self.on_packet_of_quic(now, *segment);
         }
         self.on_empty(segment.seq, segment.sent);
         None
@@ -224,7 +241,8 @@ impl Receiver {
         push: bool,
         at_once: bool,
     ) -> Option<Ack> {
-        self.in_quiet(now, |receiver| {
+        let is_above = block.left > self.next;
+        self.in_quiet(now, is_above, |receiver| {
             if receiver.linux.is_some() {
                 return receiver.on_block_of_linux(now, block, sent, (push, at_once));
             }
@@ -233,15 +251,18 @@ impl Receiver {
         })
     }
 
-    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number.
+    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
+    /// above a gap.
     fn in_quiet(
         &mut self,
         now: Instant,
+        is_above_gap: bool,
         answer: impl FnOnce(&mut Self) -> Option<Ack>,
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
+        let is_quiet = is_above_gap && self.quiet_until.is_some();
         let told = self.last_ack_sent;
-        answer(self).filter(|ack| self.quiet_until.is_none() || ack.ack != told)
+        answer(self).filter(|ack| !is_quiet || ack.ack != told)
     }
 
     /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
@@ -387,7 +408,11 @@ impl Receiver {
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         if self.linux.is_some() {
-            return self.in_quiet(now, |receiver| receiver.on_timer_of_linux(now));
+            let has_gaps = !self.above.is_empty();
+            return self.in_quiet(now, has_gaps, |receiver| receiver.on_timer_of_linux(now));
+        }
+        if self.quic.is_some() {
+            return self.on_timer_of_quic(now);
         }
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
@@ -408,6 +433,9 @@ impl Receiver {
             return (!linux.more.is_empty())
                 .then_some(now)
                 .or_else(|| linux.acks.poll_timer());
+        }
+        if let Some(quic) = &self.quic {
+            return quic.poll_timer();
         }
         self.delayed.map(|d| (d.deadline, d.armed))
     }
@@ -442,7 +470,11 @@ impl Receiver {
         }
         let mut again = None;
         if signal.copies > 0 && self.next > 0 {
-            let mut ack = self.acknowledge_again();
+            let mut ack = if self.quic.is_some() {
+                self.acknowledge_as_quic(now, self.last_cause)
+            } else {
+                self.acknowledge_again()
+            };
             if signal.marked {
                 self.marks += 1;
                 ack.says = Says::Moved(HandoffMark {
