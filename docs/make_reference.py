@@ -112,6 +112,10 @@ def made(name: str) -> str:
         return FENCED.sub(fenced, BLOCK.sub(block, text))
 
 
+#: What a sweep tells of its progress, which a slow machine shows and a fast one does not.
+PROGRESS = re.compile(r"^cells: \d+ of \d+\n", re.MULTILINE)
+
+
 def commands(text: str) -> list[str]:
     """Return the commands of a block."""
     return [found[1] for found in COMMAND.finditer(text)]
@@ -131,7 +135,7 @@ def said(text: str, folder: str) -> str:
                 midflight(arguments)
         finally:
             os.chdir(here)
-        found.append(f"$ {command}\n{printed.getvalue()}")
+        found.append(f"$ {command}\n{PROGRESS.sub('', printed.getvalue())}")
     return "\n".join(found)
 
 
