@@ -15,7 +15,7 @@ import pytest
 import midflight
 from midflight import Flow, Handoff, Link, LinkDirection, Scenario, Setup, Wired
 from midflight.cli import main
-from midflight.plot import plot_run
+from midflight.plot import plot_delay_cdf, plot_run
 from midflight.plot.history import histories
 from midflight.plot.panels import over_time_figure, panel_rows, plot_over_time, shown_panels
 from midflight.plot.spread import plot_spread
@@ -238,6 +238,28 @@ def test_the_largest_delays_of_an_interval_are_shown() -> None:
     assert most == pytest.approx(delay.max())
 
 
+def test_delays_as_a_cdf(tmp_path: Path) -> None:
+    out, table = tmp_path / "a.svg", tmp_path / "a.csv"
+    words = ["plot", "bufferbloat", "--kind", "delay-cdf", "--from", "2s", "--until", "8s"]
+    schemes = ["--scheme", "sack", "--scheme", "bbr-linux"]
+    assert main([*words, *schemes, "--out", str(out), "--csv", str(table)]) == 0
+    assert out.stat().st_size < 1_000_000
+    rows = rows_of(table)
+    for scheme in ("sack", "bbr-linux"):
+        plan = Scenario.read("bufferbloat", sets={"flows.download.scheme": scheme}).plan()
+        trace = plan.setup(0).trace(only=["rcv"])
+        at, sent = trace.numpy("time_ns"), trace.numpy("sent_ns")
+        inside = (at >= 2_000_000_000) & (at <= 8_000_000_000)
+        delay = np.sort((at - sent)[inside] / 1e9)
+        mine = [row for row in rows if row["line"] == scheme]
+        (unit,) = (name for name in mine[0] if name.startswith("One-way delay"))
+        scale = 1.0 if unit == "One-way delay (s)" else 1e3
+        assert [float(row[unit]) for row in mine] == pytest.approx(scale * delay)
+        assert {row["segments"] for row in mine} == {str(len(delay))}
+        assert float(mine[-1]["share"]) == 1.0
+    plot_delay_cdf("bufferbloat", tmp_path / "b.svg", schemes=["sack"], from_s=2.0, until_s=8.0)
+
+
 def test_uploads_show_their_own_links() -> None:
     scenario = Scenario(
         links={
@@ -305,9 +327,12 @@ def _without_rows(table: Any) -> Any:
     [
         (
             ["--kind", "queu"],
-            "no kind of figure; there are time-sequence, window, both, throughput",
+            "no kind of figure; there are time-sequence, window, both, delay-cdf, throughput",
         ),
         (["--kind", "queue,both"], "--kind both is a figure of its own"),
+        (["--kind", "cdf", "--value", "delay"], "of one run --kind delay-cdf is the CDF of delays"),
+        (["--kind", "delay-cdf,rtt"], "--kind delay-cdf is a figure of its own"),
+        (["--kind", "delay-cdf", "--from", "29.9999s"], "nothing to draw of delay-cdf"),
         (["--kind", "queue", "--segments", "1:9"], "--segments is for the kinds"),
         (["--interval", "1s"], "--interval is for panels over time"),
         (["--kind", "queue", "--interval", "0s"], "--interval is 0 s"),

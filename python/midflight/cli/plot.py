@@ -65,9 +65,9 @@ def plot(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="time-sequence, window or both; or panels over time, one or several: throughput, "
-            "queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, box, interval or "
-            "heatmap.  [default: both, or median]",
+            help="time-sequence, window or both; delay-cdf; or panels over time, one or several: "
+            "throughput, queue, delay, rtt, cwnd, pipe, sequence. Of results: median, cdf, "
+            "box, interval or heatmap.  [default: both, or median]",
         ),
     ] = None,
     schemes: Annotated[
@@ -232,6 +232,7 @@ def plot(
         "--font": font,
         "--csv": csv_file,
     }
+    from midflight.plot.delays import DELAY_CDF
     from midflight.plot.spread import SPREADS
     from midflight.plot.style import check_format, chosen_style
     from midflight.plot.watched import OVER_TIME
@@ -270,16 +271,21 @@ def plot(
             raise UserError(f'there is no folder and no table "{source}"')
         if not is_starter:
             check_is_scenario(place)
+        if kind is not None and (found := [one for one in kind if one in ("median", *SPREADS)]):
+            raise UserError(
+                f'"{source}" is a scenario, and --kind {found[0]} is for a folder of results, as '
+                f"midflight sweep writes it; of one run --kind {DELAY_CDF} is the CDF of delays"
+            )
         refuse(of_results, f'"{source}" is a scenario', "is for a folder of results")
     if suffix == PAGE:
         refuse(of_figures, "a page shows everything", "is for figures")
     flows, kinds = flow or [], kinds_of(kind or ["both"])
-    over_time = kinds[0] in OVER_TIME
-    if over_time and segments is not None:
+    over_time, is_cdf = kinds[0] in OVER_TIME, kinds[0] == DELAY_CDF
+    if (over_time or is_cdf) and segments is not None:
         raise UserError("--segments is for the kinds time-sequence and both")
     if not over_time and interval is not None:
         raise UserError(f"--interval is for panels over time: --kind {', '.join(OVER_TIME)}")
-    if not over_time and len(flows) > 1:
+    if not (over_time or is_cdf) and len(flows) > 1:
         what = "a page" if suffix == PAGE else f"a figure of the kind {kinds[0]}"
         raise UserError(
             f"{what} is of one flow, not of {len(flows)} ({', '.join(flows)}); give one --flow, or "
@@ -323,7 +329,9 @@ def plot(
     else:
         of_all = {"from_s": from_s, "until_s": until_s, "title": title, "size": size, **how}
         with chosen_style(look, font):
-            if over_time:
+            if is_cdf:
+                write_delay_cdf(shown_run, out, flows=flows, csv_to=csv_file, **of_all)
+            elif over_time:
                 mean_of = None if interval is None else read_time("--interval", interval)
                 write_panels(
                     shown_run,
@@ -349,15 +357,17 @@ def plot(
 
 def kinds_of(words: Sequence[str]) -> list[str]:
     """Return the kinds of `--kind`, of which one word may have several with commas."""
+    from midflight.plot.delays import DELAY_CDF
     from midflight.plot.run import KINDS
     from midflight.plot.watched import OVER_TIME
 
     found = [one.strip() for word in words for one in word.split(",")]
-    accepted = ", ".join((*KINDS, *OVER_TIME))
+    of_its_own = (*KINDS, DELAY_CDF)
+    accepted = ", ".join((*of_its_own, *OVER_TIME))
     for one in found:
-        if one not in (*KINDS, *OVER_TIME):
+        if one not in (*of_its_own, *OVER_TIME):
             raise UserError(f'--kind "{one}" is no kind of figure; there are {accepted}')
-    if len(found) > 1 and (alone := [one for one in found if one in KINDS]):
+    if len(found) > 1 and (alone := [one for one in found if one in of_its_own]):
         raise UserError(
             f"--kind {alone[0]} is a figure of its own; together go {', '.join(OVER_TIME)}"
         )
@@ -394,6 +404,35 @@ def write_panels(
     with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
         file.write(figure_bytes(figure, suffix))
         write_rows(table, HEAD, panel_rows(panels))
+
+
+def write_delay_cdf(
+    plan: Any,
+    out: str,
+    *,
+    flows: Sequence[str],
+    run: int,
+    schemes: Sequence[str],
+    policies: Policies,
+    from_s: float | None,
+    until_s: float | None,
+    csv_to: str | None,
+    **how: Any,
+) -> None:
+    """Write a figure of how delays are distributed."""
+    from midflight.plot.delays import delay_spread
+    from midflight.plot.spread import spread_figure, spread_rows
+    from midflight.plot.style import check_format, figure_bytes
+    from midflight.plot.watched import watch
+
+    suffix = check_format(Path(out))
+    runs = watch(plan, flows=flows, run=run, schemes=schemes, policies=policies)
+    data = delay_spread(runs, from_s, until_s)
+    figure = spread_figure(data, **how)
+    with open_result(Path(out), binary=True) as file, destination(csv_to) as table:
+        file.write(figure_bytes(figure, suffix))
+        head, *rows = spread_rows(data)
+        write_rows(table, [str(one) for one in head], rows)
 
 
 def write_rows(

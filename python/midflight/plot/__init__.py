@@ -1,8 +1,9 @@
 """Figures of papers, one module for each kind, and figures of your own runs.
 
 `plot_run` draws a flow of a scenario over time, `plot_over_time` throughput, queues, delays and
-windows of several flows, and `plot_page` writes the interactive page; `plot_axis` draws the
-measurements of a sweep over an axis, and `plot_spread` how they are distributed.
+windows of several flows, `plot_delay_cdf` how delays are distributed, and `plot_page` writes the
+interactive page; `plot_axis` draws the measurements of a sweep over an axis, and `plot_spread` how
+they are distributed.
 
 Sizes are those of two-column journals: 3.5 in for one column, 7.16 in for both.  Schemes and
 kinds of handoff differ by marker, fill and line style as well as by colour, and the colours differ
@@ -15,6 +16,7 @@ matplotlib is imported when the first figure is drawn, not before.
 
 from midflight.plot.axis import plot_axis
 from midflight.plot.bars import BarPanel, Bars, bar_panels, bar_plot
+from midflight.plot.delays import plot_delay_cdf
 from midflight.plot.indicator import Curve, Curves, Indicator, Judged, indicator_plot
 from midflight.plot.lines import Line, LinePanel, line_plot
 from midflight.plot.messages import Message, Note, sequence_plot
@@ -68,6 +70,7 @@ __all__ = [
     "indicator_plot",
     "line_plot",
     "plot_axis",
+    "plot_delay_cdf",
     "plot_over_time",
     "plot_page",
     "plot_run",

@@ -54,6 +54,8 @@ SPREADS = ("cdf", "box", "interval", "heatmap")
 _USUAL_IN = (COLUMN_IN * 1.25, 2.9)
 #: With more cells there is no room for their values.
 _MOST_WRITTEN = 150
+#: A line of a CDF has so many steps at the most.
+_MOST_STEPS = 4000
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 #: Columns of a comparison that are an interval already: those of its ends, or of half its width.
@@ -94,6 +96,8 @@ class Spread:
     limits: tuple[float, float] | None = None
     #: Missing values are times of runs that did not finish, longer than every other.
     is_time: bool = False
+    #: What is counted, in a table.
+    counted: str = "runs"
 
 
 def plot_spread(
@@ -336,7 +340,7 @@ def _interval(group: Group, place: int) -> tuple[float, float, float]:
 def spread_rows(data: Spread) -> Iterator[Row]:
     """Yield the head of a table of what is drawn, and its rows."""
     if data.kind == "cdf":
-        yield ("line", data.x_title, "share", "runs")
+        yield ("line", data.x_title, "share", data.counted)
         for group in data.groups:
             (values,) = group.values or [[]]
             counted = len(values) if data.is_time else len(_known(values))
@@ -399,6 +403,10 @@ def _draw_cdf(axes: Axes, data: Spread) -> None:
         share = np.concatenate([[0.0], np.arange(1, len(known) + 1), [len(known)]]) / max(
             counted, 1
         )
+        if len(x) > _MOST_STEPS:
+            # Steps that cannot be told apart; both ends stay.
+            kept = np.linspace(0, len(x) - 1, _MOST_STEPS).astype(np.int64)
+            x, share = x[kept], share[kept]
         # Lines that run together have their markers at other heights.
         heights = (np.arange(5) + 0.3 + 0.11 * place) / 5.5
         marks = np.unique(np.searchsorted(share, heights[heights < share[-1]]))

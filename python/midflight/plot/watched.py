@@ -34,6 +34,7 @@ __all__ = [
     "Panel",
     "Stretch",
     "WatchedRun",
+    "delay_of",
     "longest",
     "nice",
     "panels_of",
@@ -481,14 +482,15 @@ def _quantiles(time: Values, value: Values, interval: float) -> tuple[Values, li
     return middle, list(points.T)
 
 
-def _delay_of(flow: History) -> tuple[Values, Values]:
+def delay_of(flow: History) -> tuple[Values, Values]:
+    """When each segment arrives, and its one-way delay, in seconds."""
     at, sent = flow.times("rcv"), flow.sent_ns("rcv")
     known = ~np.isnan(sent)
     return at[known] / NS_PER_S, (at[known] - sent[known]) / NS_PER_S
 
 
 def _delay(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:
-    return _timed("delay", "One-way delay", _delay_of, runs, window, interval)
+    return _timed("delay", "One-way delay", delay_of, runs, window, interval)
 
 
 def _rtt(runs: Sequence[WatchedRun], window: tuple[float, float], interval: float) -> Panel:

@@ -1,0 +1,88 @@
+"""How the one-way delays of a run's segments are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from midflight.plot.history import RunSource, time_shown
+from midflight.plot.spread import Group, Spread, spread_figure, spread_rows
+from midflight.plot.style import Size, check_format, chosen_style, figure_bytes, write_csv
+from midflight.plot.watched import WatchedRun, delay_of, watch
+from midflight.refusal import refusal
+
+if TYPE_CHECKING:
+    from midflight.policy import Policies
+
+__all__ = ["DELAY_CDF", "delay_spread", "plot_delay_cdf"]
+
+#: The kind of `midflight plot`.
+DELAY_CDF = "delay-cdf"
+
+
+def plot_delay_cdf(
+    source: RunSource,
+    path: str | Path,
+    *,
+    flows: Sequence[str] = (),
+    run: int = 0,
+    schemes: Sequence[str] = (),
+    policies: Policies | None = None,
+    from_s: float | None = None,
+    until_s: float | None = None,
+    title: str | None = None,
+    size: Size | None = None,
+    look: str | None = None,
+    font: str | None = None,
+    csv: str | Path | None = None,
+) -> Path:
+    """Draw the share of a run's segments that took at most a delay, a line for each flow or scheme.
+
+    The delay is one way, of each segment that arrives from `from_s` to `until_s`, from when that
+    copy was sent; what is lost has none. The other arguments are those of `plot_over_time`. Returns
+    the file. Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be
+    written.
+    """
+    path = Path(path)
+    suffix = check_format(path)
+    found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
+    data = delay_spread(found, from_s, until_s)
+    with chosen_style(look, font):
+        drawn = figure_bytes(spread_figure(data, title=title, size=size), suffix)
+    path.write_bytes(drawn)
+    if csv is not None:
+        head, *rows = spread_rows(data)
+        write_csv(Path(csv), [str(one) for one in head], rows)
+    return path
+
+
+def delay_spread(
+    runs: Sequence[WatchedRun], from_s: float | None = None, until_s: float | None = None
+) -> Spread:
+    """Return what `plot_delay_cdf` draws."""
+    start, end = time_shown([flow for one in runs for flow in one.flows], from_s, until_s)
+    lines = []
+    for one in runs:
+        for flow, label in zip(one.flows, one.labels, strict=True):
+            at, delay = delay_of(flow)
+            lines.append((label, delay[(at >= start) & (at <= end)]))
+    top = max((float(delay.max()) for _, delay in lines if len(delay)), default=None)
+    if top is None:
+        raise refusal(
+            f"there is nothing to draw of {DELAY_CDF} from {start:g} s to {end:g} s: no segment "
+            "arrives there",
+            name="kind",
+            value=DELAY_CDF,
+            accepted="a time in which segments arrive",
+        )
+    unit, scale = ("s", 1.0) if top >= 2.0 else ("ms", 1e3)
+    groups = [
+        Group(label, [0.0], [""], [np.asarray(scale * delay).tolist()])
+        for label, delay in lines
+        if len(delay)
+    ]
+    title = f"One-way delay ({unit})"
+    return Spread("cdf", title, "Share of segments", groups, counted="segments")
