@@ -727,6 +727,7 @@ mod tests {
                 content: Content::Data,
                 push: false,
                 echo_ms: 0,
+                offset: 0,
                 option: None,
             };
             l.carry(

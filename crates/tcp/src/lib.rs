@@ -44,6 +44,7 @@ mod recovery;
 pub mod scheme;
 mod segment;
 mod sender;
+mod sizes;
 mod state;
 
 pub use config::{

@@ -122,6 +122,7 @@ mod tests {
             content: crate::segment::Content::Data,
             push: false,
             echo_ms: 0,
+            offset: 0,
             option: Some(SegmentOption::Train(TrainMark {
                 number,
                 index,

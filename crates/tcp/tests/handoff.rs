@@ -51,6 +51,7 @@ fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
         sack: midflight_tcp::SackBlocks::default(),
         echo: None,
         cause_sent: Instant::ZERO,
+        offset: 0,
         says,
         window: None,
         stamp_ms: 0,
@@ -571,6 +572,7 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         content: Content::Data,
         push: false,
         echo_ms: 0,
+        offset: 0,
         option: None,
     };
     r.on_segment(Instant::from_nanos(seq), &segment)

@@ -51,6 +51,7 @@ fn ack_of(words: &[&str]) -> (Instant, Ack) {
         sack: blocks(ack, &words[5..]),
         echo: Some(Instant::from_nanos(echo)),
         cause_sent: at,
+        offset: 0,
         says: Says::Nothing,
         window: NonZeroU32::new(window as u32),
         stamp_ms: stamp as u32,
@@ -172,6 +173,7 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
         content,
         push: push > 0,
         echo_ms: echo as u32,
+        offset: 0,
         option: None,
     };
     let mut got = Vec::new();

@@ -291,6 +291,7 @@ fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
         content: Content::Data,
         push: false,
         echo_ms: 0,
+        offset: 0,
         option: train.map(SegmentOption::Train),
     }
 }

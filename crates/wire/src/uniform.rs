@@ -247,6 +247,7 @@ mod tests {
             sack,
             echo,
             cause_sent: at,
+            offset: 0,
             says,
             window: None,
             stamp_ms: 0,

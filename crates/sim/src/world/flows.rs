@@ -87,12 +87,13 @@ impl<O: Observer> World<O> {
         if segment.content == Content::Acknowledgment {
             return self.deliver_empty_ack(flow, *segment);
         }
+        let (duplicate, overtaken) = state.receiver.knows(segment);
         let event = Event::Arrived {
             segment,
             link,
             rerouted,
-            duplicate: state.receiver.has(segment.seq),
-            overtaken: state.receiver.highest() > segment.seq + 1,
+            duplicate,
+            overtaken,
         };
         self.observer.record(self.moment.at, flow, &event);
         let ack = state.receiver.on_segment(self.moment.at, segment);

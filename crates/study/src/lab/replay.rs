@@ -206,6 +206,7 @@ impl Connection {
             sack,
             echo: None,
             cause_sent: self.last_cause,
+            offset: 0,
             says: if is_closed {
                 Says::ZeroWindow
             } else {
@@ -377,6 +378,7 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                         content,
                         push: false,
                         echo_ms: 0,
+                        offset: 0,
                         option: None,
                     };
                     if is_segment {

@@ -4,11 +4,12 @@
 use midflight_units::Instant;
 
 use super::linux::{Data, Held, Place, Syn};
-use super::{block, Receiver};
+use super::Receiver;
 use crate::segment::{
     Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
     SYN_OPTIONS,
 };
+use crate::sizes::segment_of;
 
 /// Bytes that the padding and head of the SACK option take.
 const SACK_HEAD: u8 = 4;
@@ -35,12 +36,16 @@ impl Receiver {
 
     /// tcp_rcv_established(), tcp_validate_incoming() and tcp_data_queue().
     pub(super) fn take_as_linux(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
-        let block = block(segment);
         let headers = ACK_HEADER_BYTES + if self.config.timestamps { 12 } else { 0 };
         let len = u64::from(segment.bytes.saturating_sub(headers).max(1));
         let (next, recent) = (self.next, self.ts_recent);
+        let left = self.place(segment.seq, segment.offset);
+        let right = left + len;
+        let block = SackBlock { left, right };
+        let unit = self.unit;
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
+        linux.has_short |= segment.offset != 0 || segment.has_data() && segment.seq > 0 && len != unit;
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {
@@ -55,10 +60,10 @@ impl Receiver {
         }
         acks.establish(now);
         if !segment.has_data() {
-            self.on_empty(segment.seq, segment.sent);
+            self.on_empty(left, segment.sent);
             let acks = &mut self.linux.as_deref_mut()?.acks;
             let is_answered =
-                segment.content == Content::WindowProbe || acks.answers_old(now, segment.seq);
+                segment.content == Content::WindowProbe || acks.answers_old(now, left);
             self.last_cause = segment.sent;
             return is_answered.then(|| self.acknowledge_as_linux());
         }
@@ -171,11 +176,25 @@ impl Receiver {
     pub(super) fn acknowledge_as_linux(&mut self) -> Ack {
         let held = self.held();
         let most = usize::from(self.config.sack_blocks);
+        let unit = self.unit;
+        let (number, offset) = segment_of(self.next, unit);
         let mut sack = SackBlocks::default();
         let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
         if let Some(linux) = self.linux.as_deref_mut() {
             let is_syn = !linux.acks.is_established();
-            linux.acks.fill(&mut sack, self.next, most);
+            for block in linux.acks.take_blocks(most) {
+                if linux.has_short {
+                    let in_bytes = SackBlocks::of_bytes(unit as u16);
+                    if sack.is_empty() {
+                        sack = in_bytes;
+                    }
+                    sack.push_bytes(number, block);
+                } else {
+                    let of = |byte| segment_of(byte, unit).0;
+                    let (left, right) = (of(block.left), of(block.right));
+                    sack.push(number, SackBlock { left, right });
+                }
+            }
             window = linux.acks.sent(held);
             stamp_ms = linux.acks.stamp();
             extra_bytes = match (is_syn, sack.is_empty()) {
@@ -190,7 +209,8 @@ impl Receiver {
             Some(_) => self.window_says(),
         };
         Ack {
-            ack: self.next,
+            ack: number,
+            offset,
             sack,
             echo: self.config.timestamps.then_some(self.ts_recent),
             cause_sent: self.last_cause,

@@ -1,7 +1,7 @@
 //! When the receiver of Linux 6.12 acknowledges, and what window it offers: quick ACKs, the adaptive
 //! delayed ACK, compressed SACK, and autotuning of the receive buffer. The application reads at once.
 //!
-//! Counted in bytes.
+//! Sequence numbers count bytes, also where segments are simulated.
 
 mod blocks;
 
@@ -90,8 +90,8 @@ pub(super) struct LinuxAcks {
     clock: Jiffies,
     /// Bytes of data in a full segment.
     advmss: u64,
-    /// Bytes that each sequence number stands for: those of a segment, or 1.
-    unit: u64,
+    /// It answers SYNs itself, and again; in an endpoint the sender does that.
+    has_requests: bool,
     // The window: rcv_wnd, rcv_wup, rcv_ssthresh, window_clamp.
     window: u64,
     acked: Seq,
@@ -147,13 +147,13 @@ pub(super) struct LinuxAcks {
 }
 
 impl LinuxAcks {
-    /// One that counts in segments, or in bytes, of which so many may wait.
+    /// That of a simulated flow, or of an endpoint, in which so many bytes may wait.
     pub(super) fn new(clock: Jiffies, mss: u32, room: Option<u64>) -> Self {
         let mss = u64::from(mss.max(1));
         Self {
             clock,
             advmss: mss,
-            unit: if room.is_some() { 1 } else { mss },
+            has_requests: room.is_none(),
             pingpong: false,
             window: 0,
             acked: 0,
@@ -225,8 +225,7 @@ impl LinuxAcks {
                 return Syn::Ignored;
             }
             syn = Syn::Again;
-        } else if self.unit > 1 {
-            // In an endpoint the sender sends the SYN-ACK, and again.
+        } else if self.has_requests {
             self.request = Some(Request::new(self.clock, now));
         }
         let space = self.to_window(self.buffer).min(FIRST_WINDOW);
@@ -284,13 +283,12 @@ impl LinuxAcks {
 
     /// tcp_receive_window(): what is left of the window.
     fn left(&self, next: Seq) -> u64 {
-        let since = next.saturating_sub(self.acked) * self.unit;
-        self.window.saturating_sub(since)
+        self.window.saturating_sub(next.saturating_sub(self.acked))
     }
 
     /// Whether a segment from here on is beyond the window.
     pub(super) fn is_beyond(&self, left: Seq, next: Seq) -> bool {
-        left.saturating_sub(next) * self.unit >= self.left(next)
+        left.saturating_sub(next) >= self.left(next)
     }
 
     /// The first sequence number that was not acknowledged (rcv_wup).
@@ -427,7 +425,7 @@ impl LinuxAcks {
     pub(super) fn read(&mut self, now: Instant, held: Held) -> bool {
         let unread = std::mem::take(&mut self.unread);
         self.adjust_space(now, unread.first, held.next);
-        let unacked = held.next.saturating_sub(self.acked) * self.unit;
+        let unacked = held.next.saturating_sub(self.acked);
         let is_pushed = self.pushed && !self.pingpong || self.pushed_twice;
         let is_pushed = is_pushed && !held.has_gaps;
         if self.scheduled && (unacked > self.mss || is_pushed) {
@@ -551,7 +549,7 @@ impl LinuxAcks {
 
     /// __tcp_ack_snd_check(): whether the ACK leaves now; else a timer is set.
     fn decide(&mut self, now: Instant, held: Held) -> bool {
-        let unacked = held.next.saturating_sub(self.acked) * self.unit;
+        let unacked = held.next.saturating_sub(self.acked);
         let is_due =
             unacked > self.mss && (self.unread.size == 0 || self.choose_window() >= self.window);
         if is_due || self.quick > 0 && !self.pingpong || self.must {
@@ -703,9 +701,8 @@ impl LinuxAcks {
 
     /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
     fn measure_window(&mut self, now: Instant, next: Seq) {
-        let at = next * self.unit;
         if let Some((since, edge)) = self.rtt_from {
-            if at < edge {
+            if next < edge {
                 return;
             }
             let sample_x8 = 8 * micros(since, now).max(1);
@@ -713,7 +710,7 @@ impl LinuxAcks {
                 self.rtt_x8 = sample_x8;
             }
         }
-        self.rtt_from = Some((now, at + self.window));
+        self.rtt_from = Some((now, next + self.window));
     }
 
     /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
@@ -725,7 +722,7 @@ impl LinuxAcks {
         }
         self.space_from = (now, first);
         let unread = next.saturating_sub(first);
-        let copied = first.saturating_sub(from).saturating_sub(unread) * self.unit;
+        let copied = first.saturating_sub(from).saturating_sub(unread);
         if copied <= self.space {
             return;
         }

@@ -4,6 +4,7 @@
 mod books;
 mod classifier;
 mod controller;
+mod cuts;
 mod deliveries;
 mod detector;
 mod loss_state;
@@ -47,6 +48,7 @@ use self::train::ActiveTrain;
 use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
 use crate::event::{Author, Log, SenderEvent};
 use crate::segment::{Ack, Content, Segment};
+use crate::sizes::Sizes;
 use crate::state::Trigger;
 
 /// What orders ask of a recovery's own books.
@@ -69,6 +71,7 @@ pub(crate) struct Core {
     pub(crate) config: SenderConfig,
     pub(crate) now: Instant,
     pub(crate) books: Books,
+    pub(crate) sizes: Sizes,
     pub(crate) path: Path,
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
@@ -126,6 +129,7 @@ impl Core {
         let mut core = Self {
             now: Instant::ZERO,
             books: Books::default(),
+            sizes: Sizes::new(config.payload_bytes()),
             path: Path::new(config),
             timers: Timers::default(),
             loss: LossState::default(),
@@ -444,7 +448,7 @@ impl Core {
         self.end_duplicates();
         self.flight_before = None;
         self.syn_timeouts += u32::from(self.books.una() == 0);
-        log.record(now, SenderEvent::Timeout(self.books.una()));
+        log.record(now, SenderEvent::Timeout(self.number(self.books.una())));
     }
 
     /// Whether something is outstanding that was when the timer last expired.
@@ -604,6 +608,7 @@ impl Core {
             content: Content::Data,
             push: self.peer.push,
             echo_ms: self.peer.stamp_ms(),
+            offset: 0,
             option: None,
         }
     }

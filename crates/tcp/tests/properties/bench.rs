@@ -446,6 +446,7 @@ impl Bench {
                     stamp_ms: 0,
                     extra_bytes: 0,
                     cause_sent: Instant::ZERO,
+                    offset: 0,
                     says: match says {
                         0 | 1 => Says::ZeroWindow,
                         2..5 => Says::Moved(HandoffMark {
@@ -478,6 +479,7 @@ impl Bench {
                     sack,
                     echo: Some(self.now),
                     cause_sent: self.now,
+                    offset: 0,
                     says: if *moved {
                         Says::Moved(mark)
                     } else {
@@ -539,6 +541,7 @@ impl Bench {
                 content: Content::Data,
                 push: false,
                 echo_ms: 0,
+                offset: 0,
                 option: None,
             };
             receiver.on_segment(self.now, &old);

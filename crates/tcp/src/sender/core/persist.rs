@@ -70,6 +70,7 @@ impl Core {
         let carries = self.asking.is_some() || self.report.is_some();
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
         self.held |= self.peer.owes_ack() || self.pacer.is_some() || self.deliveries.is_some();
+        self.held |= !self.sizes.are_full();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.
@@ -89,6 +90,7 @@ impl Core {
             content: Content::WindowProbe,
             push: false,
             echo_ms: 0,
+            offset: 0,
             option: None,
         })
     }
