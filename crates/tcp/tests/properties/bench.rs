@@ -301,7 +301,7 @@ impl Bench {
             );
             assert!(
                 segment.seq < v.snd_una + v.receiver_window + 1,
-                "beyond the receiver's window"
+                "beyond the receiver's window: {segment:?} {v:?}"
             );
             if let Some(mark) = segment.train() {
                 assert!(!segment.retransmission && mark.index < mark.segments);

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use crate::bench::{
     combinations, configured, controllers, hostile_step, named, policies, recoveries, step,
-    turn_knobs, Bench,
+    turn_knobs, Bench, Step,
 };
 use crate::transfer::transfer;
 
@@ -138,13 +138,7 @@ proptest! {
                     p.sender.receiver_window = window;
                 }
                 let policies = with_policies.map(policies).unwrap_or_default();
-                with_parts(&p, || {
-                    let mut bench = Bench::new(&p, recovery, policies);
-                    for step in &steps {
-                        bench.take(step);
-                    }
-                    bench.finish(&p);
-                });
+                with_parts(&p, || run_steps(&p, recovery, policies, &steps));
             }
         }
     }
@@ -174,13 +168,7 @@ proptest! {
                 if p.check().is_err() {
                     continue;
                 }
-                with_parts(&p, || {
-                    let mut bench = Bench::new(&p, recovery, policies);
-                    for step in &steps {
-                        bench.take(step);
-                    }
-                    bench.finish(&p);
-                });
+                with_parts(&p, || run_steps(&p, recovery, policies, &steps));
             }
         }
     }
@@ -266,4 +254,68 @@ proptest! {
             prop_assert_eq!((samples.get(), sender.backoff()), (1, 1));
         }
     }
+}
+
+/// Cases that the properties above found.
+#[test]
+fn what_the_properties_found_stays_mended() {
+    let ack = |back, says| Step::Ack {
+        back,
+        blocks: Vec::new(),
+        echo_ms: 0,
+        says,
+    };
+    let notice = |delay| Step::Notice {
+        old: (9, 0),
+        new: (9, delay),
+        flows: 0,
+    };
+    let wait = |ms| Step::Wait { ms };
+    // F-RTO's probe went on after a fast retransmit.
+    let probe = [
+        ack(3, 2),
+        ack(6, 2),
+        notice(1),
+        notice(0),
+        ack(3, 2),
+        wait(313),
+        wait(687),
+        notice(0),
+        ack(3, 2),
+    ];
+    for recovery in recoveries() {
+        for p in combinations(1, recovery, false, 0).0 {
+            with_parts(&p, || run_steps(&p, recovery, policies(true), &probe));
+        }
+    }
+    // The receiver shrinks its window, and the tail loss probe was above it.
+    let shrunk = [
+        ack(0, 0),
+        ack(0, 0),
+        ack(0, 0),
+        ack(3, 2),
+        ack(0, 0),
+        ack(0, 0),
+        ack(0, 0),
+        wait(8),
+        ack(3, 2),
+        wait(149),
+        ack(3, 2),
+        ack(30, 2),
+    ];
+    for controller in controllers(0, false).take(CONGESTION_CONTROLLERS.len()) {
+        let mut p = configured(2, "linux");
+        p.sender.congestion = controller;
+        if p.check().is_ok() {
+            with_parts(&p, || run_steps(&p, "linux", Vec::new(), &shrunk));
+        }
+    }
+}
+
+fn run_steps(p: &Profile, recovery: &str, policies: Vec<Policy>, steps: &[Step]) {
+    let mut bench = Bench::new(p, recovery, policies);
+    for step in steps {
+        bench.take(step);
+    }
+    bench.finish(p);
 }

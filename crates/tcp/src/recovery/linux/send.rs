@@ -241,12 +241,22 @@ impl Linux {
         !self.is_drained(core) && piece.min(core.sizes.full()) <= self.window_left(core)
     }
 
+    /// The receiver may have shrunk its window: then what is above does not go again, but the first segment
+    /// always does (__tcp_retransmit_skb()).
+    pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
+        seq == self.board.una || seq < self.board.una + core.receiver_window()
+    }
+
     /// tcp_xmit_retransmit_queue().
     fn choose_lost(&mut self, core: &mut Core) -> Option<Seq> {
         if self.board.packets_out() == 0 || whole(core) <= self.board.in_flight() {
             return None;
         }
         let seq = self.board.next_lost()?;
+        if !self.may_resend(core, seq) {
+            self.sending.head_resent = false;
+            return None;
+        }
         if seq >= self.sending.again_until {
             let part = self.queue.part_of(seq, &core.sizes);
             if core.gate_is_closed() || self.is_throttled(core, part, AGAIN_SHIFT) {

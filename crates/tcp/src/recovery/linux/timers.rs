@@ -96,6 +96,10 @@ impl Linux {
             return;
         }
         let last = self.board.nxt() - 1;
+        if !self.may_resend(core, last) {
+            self.rearm(core);
+            return;
+        }
         self.sending.once = Some((last, true));
     }
 

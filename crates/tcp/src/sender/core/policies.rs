@@ -196,6 +196,8 @@ impl Core {
         self.flight_before = self.response.flight_before();
         self.dup_threshold = self.response.dup_threshold(&view);
         self.end_duplicates();
+        // The detector gives up here, and nobody else would end its probe.
+        self.probe = None;
         self.detector.on_fast_retransmit(&view);
         self.begin_watch(&view, false);
         self.note_detecting();
