@@ -205,7 +205,7 @@ class Compared:
 
 def is_close(ours: int, theirs: int) -> bool:
     """Whether a measure is the same within 2 %."""
-    return abs(ours - theirs) <= CLOSE * max(ours, theirs)
+    return abs(ours - theirs) <= CLOSE * max(abs(ours), abs(theirs))
 
 
 def compare(cell: Cell, ours: Flow, theirs: Flow) -> Compared:

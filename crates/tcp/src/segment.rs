@@ -165,7 +165,11 @@ impl SackBlocks {
     /// the first counts and the last does not.
     pub fn iter(&self, ack: Seq) -> impl Iterator<Item = SackBlock> + '_ {
         let unit = u64::from(self.unit);
-        let base = if unit == 0 { ack } else { first_byte(ack, unit) };
+        let base = if unit == 0 {
+            ack
+        } else {
+            first_byte(ack, unit)
+        };
         self.raw(base).map(move |block| match unit {
             0 => block,
             unit => SackBlock {
@@ -175,10 +179,14 @@ impl SackBlocks {
         })
     }
 
-    /// The same in bytes, where a segment has so many.
-    pub(crate) fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
+    /// The same in bytes, where a full segment has so many and the first is that of byte 1.
+    pub fn bytes(&self, ack: Seq, unit: u64) -> impl Iterator<Item = SackBlock> + '_ {
         let in_segments = self.unit == 0;
-        let base = if in_segments { ack } else { first_byte(ack, unit) };
+        let base = if in_segments {
+            ack
+        } else {
+            first_byte(ack, unit)
+        };
         self.raw(base).map(move |block| match in_segments {
             true => SackBlock {
                 left: first_byte(block.left, unit),

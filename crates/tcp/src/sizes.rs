@@ -30,6 +30,8 @@ pub(crate) struct Sizes {
     full: u64,
     /// The segments that are not full, and one past their last byte.
     short: Vec<(Seq, u64)>,
+    /// One past the last byte that there will be, where the last segment may be short and has not been sent.
+    pub(crate) end: Option<u64>,
 }
 
 impl Sizes {
@@ -37,6 +39,7 @@ impl Sizes {
         Self {
             full: u64::from(full.max(1)),
             short: Vec::new(),
+            end: None,
         }
     }
 

@@ -26,6 +26,8 @@ const LINUX_SHIFT: u8 = 7;
 pub struct Uniform {
     payload: u32,
     mss: u16,
+    /// Of a full segment on the wire.
+    segment_bytes: u32,
     /// Of the receiver, in bytes.
     window: u32,
     shift: u8,
@@ -86,6 +88,7 @@ impl Uniform {
         };
         Some(Self {
             payload,
+            segment_bytes: tx.segment_bytes,
             mss: (tx.segment_bytes - HEADER_BYTES) as u16,
             window: window.min(u64::from(u16::MAX) << shift) as u32,
             shift,
@@ -120,6 +123,7 @@ impl Uniform {
             self.byte_of(segment.seq + 1).wrapping_sub(1)
         } else {
             self.byte_of(segment.seq)
+                .wrapping_add(segment.offset.into())
         };
         if is_syn {
             header.flags.syn = true;
@@ -136,7 +140,9 @@ impl Uniform {
         }
         header.flags.psh = segment.push;
         let payload = if segment.has_data() && !is_syn {
-            self.payload
+            // Where the receiver's window ended within it, a segment is not full.
+            let lacks = self.segment_bytes.saturating_sub(segment.bytes);
+            self.payload.saturating_sub(lacks)
         } else {
             0
         };
@@ -160,7 +166,7 @@ impl Uniform {
         header.window = window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16;
         header.seq = u32::from(!sent.syn);
         header.flags.syn = sent.syn;
-        header.ack = Some(self.byte_of(ack.ack));
+        header.ack = Some(self.byte_of(ack.ack).wrapping_add(ack.offset.into()));
         let options = &mut header.options;
         if sent.syn {
             self.offer(options, self.shift);
@@ -172,9 +178,8 @@ impl Uniform {
         if !sent.syn {
             let room = options.room_for_blocks();
             blocks_left_out = ack.sack.len().saturating_sub(room);
-            for block in ack.sack.iter(ack.ack).take(room) {
-                let (left, right) = (self.byte_of(block.left), self.byte_of(block.right));
-                options.sack.push(left, right);
+            for block in ack.sack.bytes(ack.ack, self.payload.into()).take(room) {
+                options.sack.push(block.left as u32, block.right as u32);
             }
         }
         Ok(Packet {

@@ -45,7 +45,8 @@ impl Receiver {
         let unit = self.unit;
         let linux = self.linux.as_deref_mut()?;
         linux.at = now;
-        linux.has_short |= segment.offset != 0 || segment.has_data() && segment.seq > 0 && len != unit;
+        linux.has_short |=
+            segment.offset != 0 || segment.has_data() && segment.seq > 0 && len != unit;
         let acks = &mut linux.acks;
         acks.refresh(now);
         if segment.seq == 0 && segment.has_data() {

@@ -294,7 +294,7 @@ impl Bench {
                 "the log has another count"
             );
             assert!(segment.seq < FLOW_END, "beyond the end of the flow");
-            let probe = segment.seq + 1 == v.snd_una && segment.retransmission;
+            let probe = segment.content == Content::WindowProbe;
             assert!(
                 probe || !self.sender.is_window_closed(),
                 "data although the window is closed"

@@ -214,7 +214,9 @@ impl Linux {
             return None;
         }
         let quota = self.quota(core).unwrap_or(1);
-        let head = self.queue.head(self.nxt_byte(core), quota * core.sizes.full())?;
+        let head = self
+            .queue
+            .head(self.nxt_byte(core), quota * core.sizes.full())?;
         // tcp_send_loss_probe() does not ask Nagle (TCP_NAGLE_OFF).
         let bytes = self.split(core, quota, head, true)?;
         Some(self.leave(core, bytes))
@@ -244,7 +246,7 @@ impl Linux {
     /// The receiver may have shrunk its window: then what is above does not go again, but the first segment
     /// always does (__tcp_retransmit_skb()).
     pub(super) fn may_resend(&self, core: &Core, seq: Seq) -> bool {
-        seq == self.board.una || seq < self.board.una + core.receiver_window()
+        seq == self.board.una || core.sizes.byte(seq) < core.window_edge(self.board.una)
     }
 
     /// tcp_xmit_retransmit_queue().
@@ -264,7 +266,10 @@ impl Linux {
             }
             self.sending.again_until = self.begin_again(core, seq);
             let bytes = |seq| core.sizes.byte(seq);
-            self.charge(self.sending.again_until - seq, bytes(self.sending.again_until) - bytes(seq));
+            self.charge(
+                self.sending.again_until - seq,
+                bytes(self.sending.again_until) - bytes(seq),
+            );
         }
         self.resend(core, seq, false);
         if self.in_reduction() {

@@ -21,10 +21,12 @@ impl Core {
     /// One past the last byte there is to send; none where there is no end.
     pub(crate) fn end_byte(&self) -> Option<u64> {
         let end = self.books.end();
-        (end < Seq::MAX).then(|| self.sizes.byte(end))
+        let of_full = (end < Seq::MAX).then(|| self.sizes.byte(end));
+        self.sizes.end.or(of_full)
     }
 
     fn end_at(&mut self, byte: u64) {
+        self.sizes.end = Some(byte);
         let end = self.sizes.segment(byte);
         let has_more = self.sizes.byte(end) < byte;
         self.books.set_end(end + u64::from(has_more));
@@ -33,6 +35,7 @@ impl Core {
     /// The application has data up to this number, which is not included.
     pub(crate) fn set_end(&mut self, end: Seq) {
         if self.sizes.are_full() || end == Seq::MAX {
+            self.sizes.end = None;
             self.books.set_end(end);
         } else {
             self.end_at(first_byte(end, self.sizes.full()));
