@@ -143,8 +143,13 @@ impl Receiver {
             syn_answer: None,
             linux: match config.acks {
                 AckRules::Rfc => None,
-                AckRules::Linux { clock, mss } => Some(Box::new(Linux {
-                    acks: LinuxAcks::new(clock, mss, room),
+                AckRules::Linux {
+                    clock,
+                    mss,
+                    buffer,
+                    slack,
+                } => Some(Box::new(Linux {
+                    acks: LinuxAcks::new((clock, mss), (buffer, slack), room),
                     has_short: false,
                     more: VecDeque::new(),
                     at: Instant::ZERO,

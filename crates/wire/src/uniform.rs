@@ -18,9 +18,6 @@ use crate::options::{clock, Extra, Options, MOST_SHIFT, TIMESTAMP_BYTES};
 /// Bytes of a segment to which a rate request (8) or a place in a train (12) may be added.
 const MOST_BYTES: u32 = u16::MAX as u32 - 20;
 
-/// The window scale that Linux offers for the receive buffers of today.
-const LINUX_SHIFT: u8 = 7;
-
 /// How the packets of a flow look.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
@@ -84,7 +81,7 @@ impl Uniform {
         let fits = |shift: &u8| u16::try_from(window >> shift).is_ok();
         let shift = match rx.acks {
             AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
-            AckRules::Linux { .. } => LINUX_SHIFT,
+            AckRules::Linux { buffer, .. } => buffer.window_shift(),
         };
         Some(Self {
             payload,

@@ -105,6 +105,24 @@ pub const SETTINGS: &[Knob] = &[
         summary: "when the receiver acknowledges: by RFC 5681, with the window receiver_window, or as Linux does, with a window that grows",
     },
     Knob {
+        name: "tcp_rmem_default",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 16777216, where acks is linux",
+        summary: "the receive buffer of Linux at the start, which holds packets with what the kernel adds to them: the window is about half of it at first",
+    },
+    Knob {
+        name: "tcp_rmem_max",
+        default: "",
+        accepts: "a whole number of bytes from 4096 to 1073741824, where acks is linux",
+        summary: "how large the receive buffer of Linux may become; no less than tcp_rmem_default",
+    },
+    Knob {
+        name: "tcp_comp_sack_slack",
+        default: "",
+        accepts: "a time of up to 10 ms, where acks is linux",
+        summary: "how much later than due a compressed ACK of Linux leaves, so that timers may ring together",
+    },
+    Knob {
         name: "dup_threshold",
         default: "",
         accepts: "a whole number from 1 to 1000",
@@ -309,6 +327,9 @@ impl Profile {
                 AckRules::Linux { .. } => "linux",
             }
             .into(),
+            "tcp_rmem_default" => rx.buffer().first.to_string(),
+            "tcp_rmem_max" => rx.buffer().most.to_string(),
+            "tcp_comp_sack_slack" => rx.slack().to_string(),
             "dup_threshold" => tx.dup_threshold.to_string(),
             "count_window_updates" => switch(tx.count_window_updates),
             "count_sackless_dupacks" => switch(tx.count_sackless_dupacks),
@@ -462,10 +483,35 @@ impl Profile {
                     "linux" => AckRules::Linux {
                         clock: tx.rto.clock,
                         mss: tx.payload_bytes(),
+                        buffer: rx.buffer(),
+                        slack: rx.slack(),
                     },
                     _ => return Err(refuse()),
                 };
             }
+            "tcp_rmem_default" => match &mut rx.acks {
+                AckRules::Linux { buffer, .. } => {
+                    buffer.first = whole(4096, 16_777_216)? as u32;
+                    buffer.most = buffer.most.max(buffer.first);
+                }
+                AckRules::Rfc => return Err(refuse()),
+            },
+            "tcp_rmem_max" => match &mut rx.acks {
+                AckRules::Linux { buffer, .. } => {
+                    buffer.most = whole(4096, 1 << 30)? as u32;
+                    buffer.first = buffer.first.min(buffer.most);
+                }
+                AckRules::Rfc => return Err(refuse()),
+            },
+            "tcp_comp_sack_slack" => match &mut rx.acks {
+                AckRules::Linux { slack, .. } => {
+                    *slack = time()?;
+                    if *slack > Duration::from_millis(10) {
+                        return Err(refuse());
+                    }
+                }
+                AckRules::Rfc => return Err(refuse()),
+            },
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
             "count_window_updates" => tx.count_window_updates = switch()?,
             "count_sackless_dupacks" => tx.count_sackless_dupacks = switch()?,
@@ -546,7 +592,7 @@ impl Profile {
             _ => return Err(refuse()),
         }
         // Both ends of a kernel have the same clock, and agree on the size of segments.
-        if let AckRules::Linux { clock, mss } = &mut rx.acks {
+        if let AckRules::Linux { clock, mss, .. } = &mut rx.acks {
             *clock = tx.rto.clock;
             *mss = tx.payload_bytes();
         }

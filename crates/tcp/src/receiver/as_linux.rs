@@ -105,12 +105,16 @@ impl Receiver {
     ) -> Option<(Option<Ack>, Option<Ack>, bool)> {
         let (block, next) = (data.block, self.next);
         let again = self.has_all(block);
+        // A duplicate that was to be told of is not any more.
+        self.linux.as_deref_mut()?.acks.dsack = None;
         let place = if block.right <= next {
             Place::Old
         } else if self.linux.as_deref()?.acks.is_beyond(block.left, next) {
             Place::Beyond
         } else if block.left > next {
-            let flushed = self.linux.as_deref_mut()?.acks.flushes(block);
+            let acks = &mut self.linux.as_deref_mut()?.acks;
+            acks.dsack = again.then_some(block);
+            let flushed = acks.flushes(block);
             Place::Above { again, flushed }
         } else {
             Place::InOrder { ends_gaps: false }

@@ -13,18 +13,14 @@ use midflight_units::{Duration, Instant, Seq};
 use super::memory::{self, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
+use crate::config::ReceiveBuffer;
 use crate::segment::SackBlock;
 
-/// net.ipv4.tcp_rmem: the buffer at the start and at most.
-const BUFFER: u64 = 131_072;
 /// The most that a SYN-ACK offers (U16_MAX).
 const FIRST_WINDOW: u64 = 65_535;
-const MOST_BUFFER: u64 = 6_291_456;
 /// TCP_RMEM_TO_WIN_SCALE, and the ratio of before the first data.
 const RATIO_SHIFT: u32 = 8;
 const FIRST_RATIO: u64 = 128;
-/// The shift of windows that so large a buffer asks for (tcp_select_initial_window()).
-const WINDOW_SHIFT: u32 = 7;
 /// TCP_INIT_CWND, TCP_MSS_DEFAULT, TCP_MAX_QUICKACKS.
 const INITIAL_SEGMENTS: u64 = 10;
 const MSS_GUESS: u64 = 536;
@@ -35,9 +31,8 @@ const BLOCKS_EXPECTED: usize = 2;
 /// Duplicates that are not compressed, and the most in one ACK (tcp_comp_sack_nr).
 const DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
-/// tcp_comp_sack_delay_ns and tcp_comp_sack_slack_ns.
+/// tcp_comp_sack_delay_ns.
 const COMPRESS_MOST: u64 = 1_000_000;
-const COMPRESS_SLACK: u64 = 100_000;
 /// Estimates of more are of no use, in microseconds: the initial timeout (TCP_TIMEOUT_INIT) and tcp_rto_min.
 const FIRST_RTO: u64 = 1_000_000;
 const LEAST_RTO: u64 = 200_000;
@@ -98,6 +93,9 @@ pub(super) struct LinuxAcks {
     threshold: u64,
     clamp: u64,
     buffer: u64,
+    most_buffer: u64,
+    shift: u8,
+    slack: Duration,
     ratio: u64,
     waiting: Waiting,
     /// What the application has not read.
@@ -148,7 +146,11 @@ pub(super) struct LinuxAcks {
 
 impl LinuxAcks {
     /// That of a simulated flow, or of an endpoint, in which so many bytes may wait.
-    pub(super) fn new(clock: Jiffies, mss: u32, room: Option<u64>) -> Self {
+    pub(super) fn new(
+        (clock, mss): (Jiffies, u32),
+        (buffer, slack): (ReceiveBuffer, Duration),
+        room: Option<u64>,
+    ) -> Self {
         let mss = u64::from(mss.max(1));
         Self {
             clock,
@@ -159,7 +161,12 @@ impl LinuxAcks {
             acked: 0,
             threshold: 0,
             clamp: 0,
-            buffer: room.map_or(BUFFER, |room| (room << RATIO_SHIFT) / FIRST_RATIO),
+            buffer: room.map_or(buffer.first.into(), |room| {
+                (room << RATIO_SHIFT) / FIRST_RATIO
+            }),
+            most_buffer: buffer.most.into(),
+            shift: buffer.window_shift(),
+            slack,
             ratio: FIRST_RATIO,
             waiting: Waiting::default(),
             unread: Unread::default(),
@@ -228,7 +235,7 @@ impl LinuxAcks {
         } else if self.has_requests {
             self.request = Some(Request::new(self.clock, now));
         }
-        let space = self.to_window(self.buffer).min(FIRST_WINDOW);
+        let space = self.to_window(self.buffer);
         self.window = space - space % self.advmss.min(space);
         self.acked = 1;
         self.syn_acks += 1;
@@ -310,12 +317,12 @@ impl LinuxAcks {
         let mss = self.mss.min(full);
         if free < full / 2 {
             self.quick = 0;
-            free = free >> WINDOW_SHIFT << WINDOW_SHIFT;
+            free = free >> self.shift << self.shift;
             if free < allowed >> 4 || free < mss {
                 return 0;
             }
         }
-        free.min(self.threshold).next_multiple_of(1 << WINDOW_SHIFT)
+        free.min(self.threshold).next_multiple_of(1 << self.shift)
     }
 
     /// tcp_grow_window(), where so much is in the buffer.
@@ -333,12 +340,13 @@ impl LinuxAcks {
 
     /// The books of an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
     pub(super) fn sent(&mut self, held: Held) -> Option<NonZeroU32> {
-        let mut window = self.window;
+        // That of a SYN-ACK is not shifted.
+        let mut window = self.window.min(FIRST_WINDOW);
         if self.established {
             window = self.choose_window();
             let left = self.left(held.next);
             if window < left {
-                window = left.next_multiple_of(1 << WINDOW_SHIFT);
+                window = left.next_multiple_of(1 << self.shift);
             }
             self.window = window;
             self.acked = held.next;
@@ -377,7 +385,6 @@ impl LinuxAcks {
     /// (tcp_data_queue(), __tcp_ack_snd_check()). If not, a timer is set.
     pub(super) fn take(&mut self, now: Instant, data: &Data, place: Place, held: Held) -> bool {
         self.measure_echo(data);
-        self.dsack = None;
         self.scheduled = true;
         match place {
             Place::InOrder { ends_gaps } => {
@@ -401,9 +408,7 @@ impl LinuxAcks {
             Place::Above { again, .. } => {
                 self.measure_mss(data);
                 self.note_block(data.block);
-                if again {
-                    self.dsack = Some(data.block);
-                } else {
+                if !again {
                     let before = self.waiting.size();
                     let (left, right) = (data.block.left, data.block.right);
                     let taken = if self.waiting.keep(left, right, data.len) {
@@ -577,7 +582,7 @@ impl LinuxAcks {
             }
             // 5 % of the RTT.
             let delay = (rtt_x8 * 125 / 20).min(COMPRESS_MOST);
-            let due = now + Duration::from_nanos(delay + COMPRESS_SLACK);
+            let due = now + Duration::from_nanos(delay) + self.slack;
             self.compressed_at = Some((due, now));
         }
         false
@@ -728,7 +733,7 @@ impl LinuxAcks {
         }
         let mut window = 2 * copied + 16 * self.advmss;
         window += 2 * (window * (copied - self.space) / self.space.max(1));
-        let buffer = self.to_space(window).min(MOST_BUFFER);
+        let buffer = self.to_space(window).min(self.most_buffer);
         if buffer > self.buffer {
             self.buffer = buffer;
             self.clamp = self.to_window(buffer);

@@ -256,7 +256,7 @@ impl Sender {
         }
         let next = self.recovery.next_segment(core);
         if asks && next.is_some_and(|seq| seq > 0) {
-            core.leave(1);
+            core.leave(1, core.sizes.full());
         }
         if of_train.is_none() {
             return next.map(|seq| core.transmit(seq));

@@ -249,6 +249,14 @@ impl Queue {
         self.begins = first;
     }
 
+    /// What has left last tells the receiver to hand on what it has; it was of the piece of this byte.
+    pub(super) fn tell_last(&mut self, byte: u64) {
+        if let Some(part) = self.parts.back_mut() {
+            part.push = true;
+        }
+        self.pushed = self.pushed.max(self.piece_end(byte).unwrap_or(0));
+    }
+
     /// Everything before `una` is acknowledged.
     pub(super) fn free(&mut self, una: Seq, sizes: &Sizes) {
         while self.parts.front().is_some_and(|p| p.end <= una) {

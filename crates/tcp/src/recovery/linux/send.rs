@@ -32,6 +32,8 @@ pub(super) struct Sending {
     pub(super) once: Option<(Seq, bool)>,
     /// One new segment whatever the window: a probe.
     pub(super) probe_new: bool,
+    /// Data that the window has room for, although that is less than a segment.
+    pub(super) small: bool,
     /// The retransmission timer is set when what is lost has gone.
     pub(super) rearm: bool,
     /// One past the last segment of the burst of retransmissions under way.
@@ -100,7 +102,7 @@ impl Linux {
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {
         if let Some((seq, is_probe)) = self.sending.once.take() {
             self.queue.leaves_again(seq, 1);
-            self.depart(core, 1);
+            self.depart(core, seq, 1);
             self.resend(core, seq, is_probe);
             if is_probe {
                 self.probe_sent(core, true);
@@ -109,6 +111,9 @@ impl Linux {
         }
         if self.sending.probe_new {
             return self.choose_probe(core);
+        }
+        if std::mem::take(&mut self.sending.small) {
+            return self.choose_small(core);
         }
         loop {
             if let Some(seq) = self.choose_by_window(core) {
@@ -209,6 +214,22 @@ impl Linux {
         Some(seq)
     }
 
+    /// tcp_write_wakeup(): what the window holds of a segment.
+    fn choose_small(&mut self, core: &mut Core) -> Option<Seq> {
+        let from = self.nxt_byte(core);
+        let left = self.queue.piece_end(from)?.saturating_sub(from);
+        let bytes = left.min(core.sizes.full()).min(self.window_left(core));
+        if bytes == 0 || self.board.packets_out() > 0 {
+            return None;
+        }
+        self.sending.burst = self.leave(core, bytes);
+        self.queue.tell_last(from);
+        let seq = self.send_of_burst(core);
+        self.sending.sent = 0;
+        self.rearm(core);
+        Some(seq)
+    }
+
     fn probe_burst(&mut self, core: &mut Core) -> Option<u64> {
         if !self.may_send_new(core) || core.gate_is_closed() {
             return None;
@@ -251,17 +272,24 @@ impl Linux {
 
     /// tcp_xmit_retransmit_queue().
     fn choose_lost(&mut self, core: &mut Core) -> Option<Seq> {
-        if self.board.packets_out() == 0 || whole(core) <= self.board.in_flight() {
+        if self.board.packets_out() == 0 {
             return None;
         }
-        let seq = self.board.next_lost()?;
+        let next = self.board.next_lost();
+        let until = self.sending.again_until;
+        // Before it looks at a buffer it asks the pacer, whether that is lost or not.
+        let asks = next.is_none_or(|seq| seq >= until) && until != self.board.nxt();
+        if asks && core.gate_is_closed() || whole(core) <= self.board.in_flight() {
+            return None;
+        }
+        let seq = next?;
         if !self.may_resend(core, seq) {
             self.sending.head_resent = false;
             return None;
         }
         if seq >= self.sending.again_until {
             let part = self.queue.part_of(seq, &core.sizes);
-            if core.gate_is_closed() || self.is_throttled(core, part, AGAIN_SHIFT) {
+            if self.is_throttled(core, part, AGAIN_SHIFT) {
                 return None;
             }
             self.sending.again_until = self.begin_again(core, seq);
@@ -291,7 +319,7 @@ impl Linux {
             .count();
         let segments = self.queue.again(seq, lost as u64);
         self.queue.leaves_again(seq, segments);
-        self.depart(core, segments);
+        self.depart(core, seq, segments);
         seq + segments
     }
 
@@ -315,8 +343,14 @@ impl Linux {
         }
     }
 
-    /// A burst of so many segments leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
-    pub(super) fn depart(&mut self, core: &mut Core, segments: u64) {
+    /// A burst of so many segments leaves again.
+    pub(super) fn depart(&mut self, core: &mut Core, seq: Seq, segments: u64) {
+        let bytes = core.sizes.byte(seq + segments) - core.sizes.byte(seq);
+        self.send_off(core, segments, bytes);
+    }
+
+    /// A burst of so many segments and bytes leaves (tcp_event_data_sent(), tcp_update_skb_after_send()).
+    fn send_off(&mut self, core: &mut Core, segments: u64, bytes: u64) {
         if self.board.una == 0 {
             // A SYN.
             return;
@@ -325,7 +359,7 @@ impl Linux {
             core.restart_control(self.inside(), &mut ());
             self.sending.untold = true;
         }
-        core.leave(segments);
+        core.leave(segments, bytes);
     }
 
     /// The next segment of the burst under way.
@@ -413,8 +447,11 @@ impl Linux {
             let is_held = head.left < full && head.is_last && waits();
             return (!is_held).then_some(head.left);
         }
-        let most = quota * full;
-        let needed = head.left.min(self.window_left(core));
+        let (most, window) = (quota * full, self.window_left(core));
+        if most <= window && !head.is_last {
+            return Some(most.min(head.left));
+        }
+        let needed = head.left.min(window);
         if most <= needed {
             return Some(most);
         }
@@ -467,7 +504,7 @@ impl Linux {
         let segments = bytes.div_ceil(full);
         self.sending.tail = bytes % full;
         self.queue.leaves((from, bytes), (first, first + segments));
-        self.depart(core, segments);
+        self.send_off(core, segments, bytes);
         segments
     }
 
@@ -522,6 +559,9 @@ impl Linux {
         let limited = limited || self.board.in_flight() >= whole(core);
         if (sent > 0 || limited) && self.board.una > 0 {
             self.validate(core, limited);
+        }
+        if sent == 0 && self.board.packets_out() == 0 && self.board.una > 0 {
+            self.await_window(core);
         }
         if sent > 0 {
             if self.in_reduction() {

@@ -78,6 +78,20 @@ impl Linux {
         true
     }
 
+    /// tcp_check_probe_timer().
+    pub(super) fn await_window(&mut self, core: &mut Core) {
+        if core.timers.slot().is_none() {
+            let after = core.path.rto.timeout().max(core.path.rto.min());
+            core.set_slot(SlotKind::SmallWindow, after);
+        }
+    }
+
+    /// tcp_probe_timer(), where the window is open.
+    pub(super) fn probe_window(&mut self, core: &mut Core) {
+        core.timers.clear_slot();
+        self.sending.small = self.board.packets_out() == 0;
+    }
+
     /// tcp_send_loss_probe().
     pub(super) fn send_probe(&mut self, core: &mut Core) {
         core.timers.keep_slot(SlotKind::LossProbe);
