@@ -95,7 +95,10 @@ GRIDS = {
 KINDS = ("mbb", "bbm")
 PLAIN = "sack"
 #: Parts that are a half of a scheme, or a tool.
-APART = {"ehn-restore", "ehn-notify", "probe-train", "ld-handover"}
+APART = {
+    *("ehn-restore", "ehn-notify", "ho-resume", "ho-notify", "reinitialise", "lmdr-respond"),
+    *("probe-train", "ld-handover"),
+}
 PACKETS = 300
 INSTANTS = 10
 WINDOW_NS = 5_000_000_000

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from midflight._core import (
         MODEL_VERSION,
         QUIC_STACKS,
+        Control,
         HandoffNotice,
         HandoffSweep,
         LongFlow,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         schemes,
         signals,
     )
+    from midflight.controller import CongestionController
     from midflight.one_run import (
         capture,
         capture_long_flow,
@@ -97,6 +99,8 @@ __all__ = [
     "MODEL_VERSION",
     "QUIC_STACKS",
     "Change",
+    "CongestionController",
+    "Control",
     "Flow",
     "Handoff",
     "HandoffNotice",
@@ -163,6 +167,7 @@ _HOMES = {
         "trace_long_flow",
         "trace_roaming",
     ),
+    "midflight.controller": ("CongestionController",),
     "midflight.policy": ("Policy",),
     "midflight.studies": ("StudyResult", "reproduce"),
     "midflight.sweep": ("Sweep",),

@@ -1255,6 +1255,21 @@ class SenderView:
     def app_limited(self) -> bool | None:
         """The application had too little to send when what the last ACK delivers was sent."""
     @property
+    def prior_delivered(self) -> int | None:
+        """Delivered, the same count, when the newest segment that the last ACK delivers was sent: a
+        round trip is over once that is as much as was delivered when it began."""
+    @property
+    def newly_lost(self) -> int | None:
+        """Segments that the last ACK shows to be lost; None as above."""
+    @property
+    def latest_rtt_ns(self) -> int | None:
+        """Round-trip time of the newest segment that the last ACK delivers; None if it was sent
+        more than once."""
+    @property
+    def window_limited(self) -> bool:
+        """The congestion window is what limits the sender, as Linux judges it; with another
+        recovery than that of `linux` always."""
+    @property
     def paced_until_ns(self) -> int | None:
         """When the next segment may leave, if one waits because sending is paced."""
     @property
@@ -1318,6 +1333,31 @@ class HandoffNotice:
     @property
     def flows(self) -> int:
         """How many flows move or start together."""
+
+@final
+class Control:
+    """What a congestion controller decides: windows in segments, a pacing rate in segments/s.
+
+    What is None stays as it is. A `pacing_rate` of 0 ends pacing. Raises `MidflightError` for a
+    window or threshold below one segment, and for a rate below 0.
+    """
+
+    def __new__(
+        cls,
+        *,
+        cwnd: float | None = None,
+        ssthresh: float | None = None,
+        pacing_rate: float | None = None,
+    ) -> Control: ...
+    @property
+    def cwnd(self) -> float | None:
+        """Congestion window."""
+    @property
+    def ssthresh(self) -> float | None:
+        """Slow-start threshold."""
+    @property
+    def pacing_rate(self) -> float | None:
+        """Segments a second at which data leaves."""
 
 @final
 class Order:

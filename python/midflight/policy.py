@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from midflight.controller import CongestionController
 from midflight.refusal import refusal
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ class Policy(Protocol):
         """Answer a notice."""
 
 
-#: Your own policies by the names of schemes; each is a class, or a function that makes an object.
-Policies: TypeAlias = Mapping[str, Callable[[], Policy]]
+#: Your own policies and congestion controllers by the names of schemes; each is a class, or a
+#: function that makes an object.
+Policies: TypeAlias = Mapping[str, Callable[[], Policy | CongestionController]]
 
 
 def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
@@ -87,8 +89,11 @@ def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
             has = f"it has {', '.join(names)}" if names else "it has no policy of its own"
             near = did_you_mean(wanted, names)
             raise ValueError(f'"{file}" has no class "{wanted}"{near}; {has}')
-        if not hasattr(made, "on_notice"):
-            raise ValueError(f'"{wanted}" has no on_notice(notice, view); a policy needs one')
+        if not hasattr(made, "on_notice") and not issubclass(made, CongestionController):
+            raise ValueError(
+                f'"{wanted}" has no on_notice(notice, view); a policy needs one, and a congestion '
+                "controller is a midflight.CongestionController"
+            )
         found[name] = made
     return found
 

@@ -24,6 +24,8 @@ impl Listens {
     pub const SAMPLES: Self = Self(1 << 5);
     /// The rate sample of every ACK.
     pub const RATES: Self = Self(1 << 6);
+    /// What a congestion controller is asked: it is that of its sender, from the start on.
+    pub const CONTROL: Self = Self(1 << 7);
 
     /// This set where it holds, and else none.
     #[must_use]

@@ -68,6 +68,9 @@ pub struct SenderView {
     pub paced_until: Option<Instant>,
     /// How fast the last ACK shows data to be delivered, if a part listens to that.
     pub rate: Option<RateSample>,
+    /// The congestion window is what limits the sender, as Linux judges it (tcp_is_cwnd_limited()); other kinds
+    /// of recovery do not judge it, and it is true.
+    pub window_limited: bool,
     /// Setting: size of a data segment on the wire, in bytes.
     pub segment_bytes: u32,
     /// Setting: the receiver's window.

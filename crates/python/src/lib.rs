@@ -1,5 +1,6 @@
 //! The Python module `midflight._core`: the one place that knows Python and Arrow.
 
+mod controller;
 mod drill;
 mod errors;
 mod estimation;
@@ -686,6 +687,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<policy::LinkInfo>()?;
     m.add_class::<policy::Notice>()?;
     m.add_class::<policy::Order>()?;
+    m.add_class::<controller::Control>()?;
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;

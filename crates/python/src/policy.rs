@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use midflight_control::congestion::ForeignCongestion;
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy};
 use midflight_control::{Listens, Orders, Pacing, Spacing, Then, Train};
@@ -12,11 +13,12 @@ use pyo3::exceptions::{PyAttributeError, PyException, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::controller::{control_hooks, ControlHooks, CONTROL_HOOKS};
 use crate::{refuse, MidflightError};
 
 /// What a policy sees of its sender; windows in segments, times in nanoseconds.
 #[pyclass(frozen, module = "midflight", name = "SenderView")]
-pub(crate) struct View(midflight_control::SenderView);
+pub(crate) struct View(pub(crate) midflight_control::SenderView);
 
 fn ns(duration: Duration) -> u64 {
     duration.as_nanos()
@@ -218,6 +220,32 @@ impl View {
         self.0.rate.map(|rate| rate.app_limited)
     }
 
+    /// Delivered, the same count, when the newest segment that the last ACK delivers was sent: a round
+    /// trip is over once that is as much as was delivered when it began.
+    #[getter]
+    fn prior_delivered(&self) -> Option<u64> {
+        self.0.rate.map(|rate| rate.prior)
+    }
+
+    /// Segments that the last ACK shows to be lost; None as above.
+    #[getter]
+    fn newly_lost(&self) -> Option<u64> {
+        self.0.rate.map(|rate| rate.lost)
+    }
+
+    /// Round-trip time of the newest segment that the last ACK delivers; None if it was sent more than once.
+    #[getter]
+    fn latest_rtt_ns(&self) -> Option<u64> {
+        self.0.rate?.rtt.map(ns)
+    }
+
+    /// The congestion window is what limits the sender, as Linux judges it; with another recovery than that of
+    /// `linux` always.
+    #[getter]
+    fn window_limited(&self) -> bool {
+        self.0.window_limited
+    }
+
     /// When the next segment may leave, if one waits because sending is paced.
     #[getter]
     fn paced_until_ns(&self) -> Option<u64> {
@@ -306,7 +334,7 @@ pub(crate) struct Order {
     because: String,
 }
 
-fn window(segments: f64, what: &'static str) -> PyResult<f64> {
+pub(crate) fn window(segments: f64, what: &'static str) -> PyResult<f64> {
     if segments.is_finite() && segments >= 1.0 {
         return Ok(segments);
     }
@@ -507,6 +535,7 @@ impl Failures {
 /// Which of the hooks a policy has.
 #[derive(Clone, Copy, Debug)]
 struct Hooks {
+    notice: bool,
     start: bool,
     ack: bool,
     timeout: bool,
@@ -514,12 +543,14 @@ struct Hooks {
 }
 
 /// A policy in Python: an object with the hooks `on_notice` and, if it wants them, `on_start`,
-/// `on_ack`, `on_timeout` and `on_recovery`.
+/// `on_ack`, `on_timeout` and `on_recovery`. A congestion controller is one that need not have
+/// `on_notice`, and whose `on_ack` and `on_timeout` are the controller's.
 #[derive(Debug)]
 pub(crate) struct PythonPolicy {
-    object: Py<PyAny>,
+    pub(crate) object: Py<PyAny>,
     info: PartInfo,
     hooks: Hooks,
+    pub(crate) control: Option<ControlHooks>,
     failures: Failures,
 }
 
@@ -536,17 +567,30 @@ fn lasting(name: &str) -> &'static str {
 }
 
 impl PythonPolicy {
-    fn ask(&self, hook: &str, call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) -> Orders {
+    /// What a hook answers; nothing after something went wrong.
+    pub(crate) fn ask<T: Default>(
+        &self,
+        hook: &str,
+        read: impl FnOnce(Python<'_>, &str, Py<PyAny>) -> PyResult<T>,
+        call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>,
+    ) -> T {
         if self.failures.any() {
-            return Orders::none();
+            return T::default();
         }
         Python::attach(|py| {
-            let orders = call(py).and_then(|answer| read_orders(py, hook, answer));
-            orders.unwrap_or_else(|error| {
+            let answer = call(py).and_then(|answer| read(py, hook, answer));
+            answer.unwrap_or_else(|error| {
                 self.failures.note(self.told(py, hook, error));
-                Orders::none()
+                T::default()
             })
         })
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.control {
+            Some(_) => "congestion controller",
+            None => "policy",
+        }
     }
 
     /// An error of the policy in a sentence, with the error itself as its cause.
@@ -566,21 +610,22 @@ impl PythonPolicy {
         let place = place.unwrap_or_default();
         let name = self.info.name;
         let near = meant(py, &error).unwrap_or_default();
-        let text = format!("the policy \"{name}\" failed in {hook}: {error}{near}{place}");
+        let kind = self.kind();
+        let text = format!("the {kind} \"{name}\" failed in {hook}: {error}{near}{place}");
         let told = MidflightError::new_err(text);
         told.set_cause(py, Some(error));
         told
     }
 
     fn notify(&self, hook: &str, notice: Notice, view: &midflight_control::SenderView) -> Orders {
-        self.ask(hook, |py| {
+        self.ask(hook, read_orders, |py| {
             let arguments = (notice, View(*view));
             self.object.call_method1(py, hook, arguments)
         })
     }
 
     fn tell(&self, hook: &str, view: &midflight_control::SenderView) -> Orders {
-        self.ask(hook, |py| {
+        self.ask(hook, read_orders, |py| {
             self.object.call_method1(py, hook, (View(*view),))
         })
     }
@@ -648,6 +693,9 @@ impl HandoffPolicy for PythonPolicy {
         notice: &midflight_control::Notice,
         view: &midflight_control::SenderView,
     ) -> Orders {
+        if !self.hooks.notice {
+            return Orders::none();
+        }
         let notice = Notice {
             old: Some(notice.old),
             new: notice.new,
@@ -671,7 +719,9 @@ impl HandoffPolicy for PythonPolicy {
 
     fn listens(&self) -> Listens {
         let acks = Listens::ACKS | Listens::RATES;
-        Listens::START.when(self.hooks.start) | acks.when(self.hooks.ack)
+        Listens::START.when(self.hooks.start)
+            | acks.when(self.hooks.ack)
+            | Listens::CONTROL.when(self.control.is_some())
     }
 
     fn on_ack(
@@ -690,7 +740,7 @@ impl HandoffPolicy for PythonPolicy {
         if !self.hooks.timeout {
             return Orders::none();
         }
-        self.ask("on_timeout", |py| {
+        self.ask("on_timeout", read_orders, |py| {
             let arguments = (View(*before), View(*view));
             self.object.call_method1(py, "on_timeout", arguments)
         })
@@ -722,8 +772,13 @@ impl ForeignPolicy for PythonPolicy {
             object,
             info: self.info,
             hooks: self.hooks,
+            control: self.control,
             failures: self.failures.clone(),
         })
+    }
+
+    fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
+        self.control.is_some().then_some(self as _)
     }
 }
 
@@ -737,18 +792,24 @@ const HOOKS: [&str; 5] = [
 ];
 
 /// Refuses a method whose name is that of a hook but for a mistake: it would never be asked.
-fn check_hooks(name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check_hooks(name: &str, object: &Bound<'_, PyAny>, controls: bool) -> PyResult<()> {
+    let (kind, more): (_, &[&str]) = if controls {
+        ("congestion controller", &CONTROL_HOOKS)
+    } else {
+        ("policy", &[])
+    };
+    let hooks = || more.iter().copied().chain(HOOKS);
     for attribute in object.dir()? {
         let attribute: String = attribute.extract()?;
-        let is_hook = HOOKS.contains(&attribute.as_str());
+        let is_hook = hooks().any(|hook| hook == attribute);
         if is_hook || !attribute.starts_with("on_") || !object.getattr(&*attribute)?.is_callable() {
             continue;
         }
-        let near = nearest(&attribute, HOOKS.into_iter());
+        let near = nearest(&attribute, hooks());
         let near = near.map_or_else(String::new, |n| format!(" (did you mean \"{n}\"?)"));
         return Err(MidflightError::new_err(format!(
-            "the policy \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {}, and other methods have names that do not begin with on_",
-            HOOKS.join(", ")
+            "the {kind} \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {}, and other methods have names that do not begin with on_",
+            hooks().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
         )));
     }
     Ok(())
@@ -774,29 +835,35 @@ pub(crate) fn policies_of(
             }));
         }
         let object = make.call0()?;
-        check_hooks(&name, &object)?;
+        let control = control_hooks(&object)?;
+        check_hooks(&name, &object, control.is_some())?;
         let has = |hook| object.hasattr(hook);
-        if !has("on_notice")? {
+        if control.is_none() && !has("on_notice")? {
             return Err(PyTypeError::new_err(format!(
-                "the policy \"{name}\" has no on_notice(notice, view); a policy needs one"
+                "the policy \"{name}\" has no on_notice(notice, view); a policy needs one, and a congestion controller is a midflight.CongestionController"
             )));
         }
         let info = PartInfo {
             name: lasting(&name),
-            summary: "a policy in Python",
+            summary: match control {
+                Some(_) => "a congestion controller in Python",
+                None => "a policy in Python",
+            },
             source: "elsewhere",
             knobs: &[],
         };
         let hooks = Hooks {
+            notice: has("on_notice")?,
             start: has("on_start")?,
-            ack: has("on_ack")?,
-            timeout: has("on_timeout")?,
+            ack: control.is_none() && has("on_ack")?,
+            timeout: control.is_none() && has("on_timeout")?,
             recovery: has("on_recovery")?,
         };
         policies.push(Arc::new(PythonPolicy {
             object: object.unbind(),
             info,
             hooks,
+            control,
             failures: failures.clone(),
         }));
     }

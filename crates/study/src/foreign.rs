@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use midflight_control::congestion::CONGESTION_CONTROLLERS;
 use midflight_control::policy::{Foreign, ForeignPolicy, Policy};
+use midflight_control::Listens;
 
 use crate::error::StudyError;
-use crate::scheme::{Built, Scheme};
+use crate::scheme::{Built, Scheme, SchemeError};
 use crate::setup::Part;
 
 /// Policies from elsewhere, which schemes name beside the parts of the registries.
@@ -37,10 +39,43 @@ pub(crate) fn known_part(
         .split('+')
         .filter(|name| !own.contains(name))
         .collect();
-    Ok(match known[..] {
+    let found = match known[..] {
         [] => Scheme::named("sack")?,
         _ => Scheme::named_beside(&known.join("+"), &own)?,
-    })
+    };
+    check_controllers(scheme, &found, policies)?;
+    Ok(found)
+}
+
+/// Refuses a second congestion controller.
+fn check_controllers(
+    scheme: &str,
+    known: &Scheme,
+    policies: &[Arc<dyn ForeignPolicy>],
+) -> Result<(), StudyError> {
+    let is_known = |name: &&str| CONGESTION_CONTROLLERS.iter().any(|c| c.name == *name);
+    let named = |p: &&Arc<dyn ForeignPolicy>| scheme.split('+').any(|name| name == p.info().name);
+    let own = policies.iter().filter(named);
+    let own = own.filter(|p| p.listens().to(Listens::CONTROL));
+    let all: Vec<&str> = known
+        .parts
+        .iter()
+        .copied()
+        .filter(is_known)
+        .chain(own.map(|p| p.info().name))
+        .collect();
+    if let [first, second, ..] = all[..] {
+        let (first, second) = (first.into(), second.into());
+        let (scheme, what) = (scheme.into(), "congestion controller");
+        return Err(SchemeError::Clash {
+            scheme,
+            first,
+            second,
+            what,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 /// Puts policies from elsewhere among the others, in the order in which the scheme names them.

@@ -595,7 +595,7 @@ impl Setup {
         let at_start = || self.timeline.iter().any(told);
         policies.any(|p| {
             let heard = p.listens();
-            heard.to(Listens::MARKS) || (heard.to(Listens::START) && at_start())
+            heard.to(Listens::MARKS | Listens::CONTROL) || (heard.to(Listens::START) && at_start())
         })
     }
 

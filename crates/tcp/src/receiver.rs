@@ -59,6 +59,8 @@ pub struct Receiver {
     closed: bool,
     /// Handoffs that were marked.
     marks: u32,
+    /// Until then no duplicate ACK leaves.
+    quiet_until: Option<Instant>,
     measurement: Measurement,
     /// What answers the SYN's request for a rate, while its ACK is delayed.
     syn_answer: Option<Says>,
@@ -139,6 +141,7 @@ impl Receiver {
             last_cause: Instant::ZERO,
             closed: false,
             marks: 0,
+            quiet_until: None,
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
@@ -222,6 +225,14 @@ impl Receiver {
     /// Takes a segment; returns the ACK to send, if one is due now.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
+        if self.quiet_until.is_some() {
+            return self.in_quiet(now, |receiver| receiver.answer_segment(now, segment));
+        }
+        self.answer_segment(now, segment)
+    }
+
+    #[inline(always)]
+    fn answer_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.on_segment_of_linux(now, *segment);
         }
@@ -250,11 +261,24 @@ impl Receiver {
         push: bool,
         at_once: bool,
     ) -> Option<Ack> {
-        if self.linux.is_some() {
-            return self.on_block_of_linux(now, block, sent, (push, at_once));
-        }
-        let probe = false;
-        self.take(now, Arrival { block, sent, probe }, at_once)
+        self.in_quiet(now, |receiver| {
+            if receiver.linux.is_some() {
+                return receiver.on_block_of_linux(now, block, sent, (push, at_once));
+            }
+            let probe = false;
+            receiver.take(now, Arrival { block, sent, probe }, at_once)
+        })
+    }
+
+    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number.
+    fn in_quiet(
+        &mut self,
+        now: Instant,
+        answer: impl FnOnce(&mut Self) -> Option<Ack>,
+    ) -> Option<Ack> {
+        self.quiet_until = self.quiet_until.filter(|&until| now < until);
+        let told = self.last_ack_sent;
+        answer(self).filter(|ack| self.quiet_until.is_none() || ack.ack != told)
     }
 
     /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
@@ -398,7 +422,7 @@ impl Receiver {
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         if self.linux.is_some() {
-            return self.on_timer_of_linux(now);
+            return self.in_quiet(now, |receiver| receiver.on_timer_of_linux(now));
         }
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
@@ -445,6 +469,9 @@ impl Receiver {
     /// The ACK of what has arrived in order, so many times: what a delayed ACK
     /// would have said is said now.
     fn send(&mut self, now: Instant, signal: Signal) -> impl Iterator<Item = Ack> {
+        if let Some(time) = signal.quiet {
+            self.quiet_until = Some(now + time);
+        }
         if let Some(window) = signal.window {
             self.closed = window == Advertised::Closed;
         }

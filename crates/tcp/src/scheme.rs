@@ -143,6 +143,24 @@ const COMPOSED: &[Composed] = &[
         &["ehn-restore", "ehn-notify"],
     ),
     (
+        "handoff-option",
+        "the mobile node tells of the beginning and the end of a handoff; the sender stops in between, then slow start",
+        "Kim & Copeland, Globecom 2003, as Daniel & Kojo 2008, section 2, describe it",
+        &["ho-resume", "ho-notify"],
+    ),
+    (
+        "kim-copeland",
+        "the mobile node triggers, the sender takes window, threshold and timer of a new connection",
+        "Kim & Copeland, WCNC 2004, as Lim & Jang 2009, section 2, describe it",
+        &["reinitialise", "ehn-notify"],
+    ),
+    (
+        "lmdr",
+        "the sender finds out from the mobile node's segments that it is attached elsewhere, and probes the path anew",
+        "draft-swami-tcp-lmdr-07 (2006), by its abstract",
+        &["lmdr-respond", "ehn-notify"],
+    ),
+    (
         "vho-qs",
         "the enhancements of the overview's table: A1, A2, A3, A4, the policy for reordering, and Quick-Start",
         "Daniel, Jarvinen & Kojo 2010, the table of problems",

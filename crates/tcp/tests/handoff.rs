@@ -9,7 +9,7 @@ use common::Hand;
 use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
-use midflight_tcp::{Ack, Content, Receiver, Says, Segment};
+use midflight_tcp::{profile, Ack, Content, Receiver, Says, Segment};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -564,6 +564,10 @@ fn receiver(signal: &str, received: &[Seq]) -> Receiver {
 }
 
 fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
+    take_at(r, Instant::from_nanos(seq), seq)
+}
+
+fn take_at(r: &mut Receiver, now: Instant, seq: Seq) -> Option<Ack> {
     let segment = Segment {
         seq,
         bytes: 1500,
@@ -575,7 +579,7 @@ fn take(r: &mut Receiver, seq: Seq) -> Option<Ack> {
         offset: 0,
         option: None,
     };
-    r.on_segment(Instant::from_nanos(seq), &segment)
+    r.on_segment(now, &segment)
 }
 
 fn attached(r: &mut Receiver) -> Vec<(Seq, Says)> {
@@ -607,6 +611,42 @@ fn each_signal_says_what_it_says() {
         let sent = Instant::from_nanos(77);
         let mark = HandoffMark { number, sent };
         assert_eq!(attached(&mut ehn), [(3, Says::Moved(mark))]);
+    }
+    let mut option = receiver("ho-notify", &received);
+    assert_eq!(warned(&mut option), [(3, Says::ZeroWindow)]);
+    let sent = Instant::from_nanos(77);
+    let mark = HandoffMark { number: 1, sent };
+    assert_eq!(attached(&mut option), [(3, Says::Moved(mark))]);
+    assert_eq!(take(&mut option, 4).map(|a| a.says), Some(Says::Nothing));
+}
+
+/// What fills the gap is answered as ever, and after the time every segment out of order.
+#[test]
+fn nodupack_withholds_duplicates_for_its_time() {
+    for profile_name in ["rfc", "linux"] {
+        let mut p = profile(profile_name).unwrap_or_else(|_| unreachable!());
+        let mut part = AnyHandoffSignal::named("nodupack").unwrap_or_else(|| unreachable!());
+        assert!(part.set_knob("nodupack_time", "5ns").is_ok());
+        p.receiver.signal = part;
+        let mut r = Receiver::new(p.receiver);
+        for seq in [0, 1, 2] {
+            take(&mut r, seq);
+        }
+        let before = take(&mut r, 4).map(|a| a.ack);
+        assert_eq!(before, Some(3), "{profile_name}: a duplicate ACK");
+        // On another link at 77 ns.
+        assert_eq!(attached(&mut r), []);
+        let mut at = |now, seq| {
+            let acks = take_at(&mut r, Instant::from_nanos(now), seq);
+            acks.into_iter()
+                .chain(r.on_timer(Instant::from_nanos(now)))
+                .map(|a| a.ack)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(at(78, 6), [], "{profile_name}");
+        assert_eq!(at(79, 3), [5], "{profile_name}: the gap is filled");
+        assert_eq!(at(81, 7), [], "{profile_name}");
+        assert_eq!(at(82, 8), [5], "{profile_name}: it is over");
     }
 }
 

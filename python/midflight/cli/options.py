@@ -86,7 +86,8 @@ PoliciesOption: TypeAlias = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME=FILE.py:CLASS",
-        help="A policy of your own in Python, as the name of a scheme. May be repeated.",
+        help="A policy or congestion controller of your own in Python, as the name of a scheme. "
+        "May be repeated.",
     ),
 ]
 OwnRunsOption: TypeAlias = Annotated[

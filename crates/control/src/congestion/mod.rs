@@ -7,6 +7,7 @@
 mod bbr_linux;
 mod cubic;
 mod cubic_linux;
+mod foreign;
 mod linux;
 mod reno;
 mod reno_linux;
@@ -18,6 +19,7 @@ use midflight_units::{Duration, Instant, Seq};
 pub use bbr_linux::BbrLinux;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use foreign::{Control, ForeignCongestion};
 pub use linux::control::{LossPhase, Standing, Steer};
 pub use reno::Reno;
 pub use reno_linux::RenoLinux;

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::{HandoffPolicy, TrainReport};
+use crate::congestion::ForeignCongestion;
 use crate::part::PartInfo;
 use crate::{AckNews, Listens, Notice, Orders, SenderView, StartNotice};
 
@@ -15,6 +16,11 @@ pub trait ForeignPolicy: HandoffPolicy + fmt::Debug + Send + Sync {
 
     /// A copy with the state it has now, for a run that forks.
     fn copied(&self) -> Box<dyn ForeignPolicy>;
+
+    /// The congestion controller that it is, if it listens to [`Listens::CONTROL`].
+    fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
+        None
+    }
 }
 
 /// Any policy from elsewhere. Until its first notice it is asked nothing, so
@@ -47,6 +53,11 @@ impl Foreign {
     pub(super) fn info(&self) -> PartInfo {
         self.policy.info()
     }
+
+    /// The congestion controller that it is, if it is one.
+    pub fn controller(&mut self) -> Option<&mut dyn ForeignCongestion> {
+        self.policy.controller()
+    }
 }
 
 impl HandoffPolicy for Foreign {
@@ -63,6 +74,7 @@ impl HandoffPolicy for Foreign {
     fn listens(&self) -> Listens {
         let all = self.policy.listens();
         Listens::START.when(all.to(Listens::START))
+            | Listens::CONTROL.when(all.to(Listens::CONTROL))
             | Listens::ACKS.when(self.told && all.to(Listens::ACKS))
             | Listens::RATES.when(self.told && all.to(Listens::RATES))
     }

@@ -12,16 +12,26 @@ mod a2;
 mod a3;
 mod a4;
 mod abest;
+mod bandwidth_aware;
+mod cwnd_restore;
 mod ehn;
 mod foreign;
+mod handoff_option;
+mod immediate_expiry;
 mod initial_ssthresh;
 mod iw10;
+mod lmdr;
+mod pair;
 mod probe_train;
 mod quick_start;
 mod rapid;
+mod reinitialise;
 mod reordering;
 mod retransmission_trigger;
 mod rlci;
+mod rto_reset;
+mod tcp_ho;
+mod va_tcp;
 
 pub use a1::min_rto as a1_min_rto;
 pub use foreign::{Foreign, ForeignPolicy};
@@ -127,6 +137,16 @@ pub trait HandoffPolicy {
     }
 }
 
+/// Whether the ACK has a mark with another number than the `last` one, which it becomes.
+fn is_first(last: &mut u32, ack: &AckNews) -> bool {
+    let number = ack.mark.map(|mark| mark.number);
+    let is_first = number.is_some_and(|number| number > *last);
+    if is_first {
+        *last = number.unwrap_or(*last);
+    }
+    is_first
+}
+
 registry! {
     /// Any registered policy, or one from elsewhere.
     #[derive(Clone, Debug)]
@@ -146,6 +166,15 @@ registry! {
     QuickStart: quick_start::QuickStart,
     ExpectReordering: reordering::ExpectReordering,
     Rapid: rapid::Rapid,
+    RtoReset: rto_reset::RtoReset,
+    Reinitialise: reinitialise::Reinitialise,
+    HandoffOption: handoff_option::HandoffOption,
+    ImmediateExpiry: immediate_expiry::ImmediateExpiry,
+    BandwidthAware: bandwidth_aware::BandwidthAware,
+    VaTcp: va_tcp::VaTcp,
+    Lmdr: lmdr::Lmdr,
+    CwndRestore: cwnd_restore::CwndRestore,
+    TcpHo: tcp_ho::TcpHo,
     ; beside Foreign: foreign::Foreign
 }
 
@@ -153,7 +182,29 @@ registry! {
 pub(crate) mod testing {
     use midflight_units::{Duration, Instant, Rate};
 
-    use crate::{LinkInfo, Notice, SenderView};
+    use super::TrainReport;
+    use crate::ack::testing::duplicate;
+    use crate::estimate::Estimate;
+    use crate::signal::HandoffMark;
+    use crate::{AckNews, LinkInfo, Notice, SenderView};
+
+    /// An ACK with the mark of this number, sent at the start.
+    pub(crate) fn marked(number: u32) -> AckNews<'static> {
+        let sent = Instant::ZERO;
+        AckNews {
+            mark: Some(HandoffMark { number, sent }),
+            ..duplicate(100)
+        }
+    }
+
+    /// What the receiver tells of a train.
+    pub(crate) fn report(train: u16, kbps: Option<u64>, rtt_ms: Option<u64>) -> TrainReport {
+        let rate = kbps.and_then(|kbps| Rate::from_bps(kbps * 1000));
+        TrainReport {
+            estimate: Estimate { train, rate },
+            rtt: rtt_ms.map(Duration::from_millis),
+        }
+    }
 
     pub(crate) fn link(kbps: u64, ms: u64) -> LinkInfo {
         LinkInfo {
@@ -202,6 +253,7 @@ pub(crate) mod testing {
             may_pace: true,
             paced_until: None,
             rate: None,
+            window_limited: true,
             segment_bytes: 1500,
             receiver_window: 10_000,
             sack: false,

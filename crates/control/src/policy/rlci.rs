@@ -24,29 +24,41 @@ impl Part for Rlci {
     };
 }
 
+/// The control of a new connection: initial window and threshold, no RTT estimate.
+pub(super) fn as_new(view: &SenderView, why: &str) -> Orders {
+    Orders::none()
+        .with(Order::SetCwnd(view.initial_window), why)
+        .with(Order::SetSsthresh(view.initial_ssthresh), why)
+        .with(
+            Order::RestartRtt {
+                initial_rto: view.new_connection_rto,
+                sample_since: view.now,
+                sample_retransmitted: false,
+            },
+            why,
+        )
+}
+
+/// The same, for a path of which ACKs of what was sent before say nothing; a connection that is stalled in
+/// back-off retransmits.
+pub(super) fn probe_again(view: &SenderView, why: &str) -> Orders {
+    let orders = as_new(view, why).with(
+        Order::HoldGrowth(view.now),
+        "ACKs of the old path say nothing of the new one",
+    );
+    if view.in_rto_recovery {
+        orders.with(Order::RetransmitNow, "stalled in back-off")
+    } else {
+        orders
+    }
+}
+
 impl HandoffPolicy for Rlci {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
-        const WHY: &str = "connectivity changed: probe the new path as a new connection";
-        let orders = Orders::none()
-            .with(Order::SetCwnd(view.initial_window), WHY)
-            .with(Order::SetSsthresh(view.initial_ssthresh), WHY)
-            .with(
-                Order::RestartRtt {
-                    initial_rto: view.new_connection_rto,
-                    sample_since: view.now,
-                    sample_retransmitted: false,
-                },
-                WHY,
-            )
-            .with(
-                Order::HoldGrowth(view.now),
-                "ACKs of the old path say nothing of the new one",
-            );
-        if view.in_rto_recovery {
-            orders.with(Order::RetransmitNow, "stalled in back-off")
-        } else {
-            orders
-        }
+        probe_again(
+            view,
+            "connectivity changed: probe the new path as a new connection",
+        )
     }
 }
 

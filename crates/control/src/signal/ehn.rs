@@ -23,8 +23,8 @@ impl HandoffSignal for EhnSignal {
     fn on_attached(&mut self) -> Signal {
         Signal {
             copies: 1,
-            window: None,
             marked: true,
+            ..Signal::default()
         }
     }
 }

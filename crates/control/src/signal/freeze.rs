@@ -83,7 +83,7 @@ impl HandoffSignal for Freeze {
         Signal {
             copies: self.freezing,
             window: Some(Advertised::Closed),
-            marked: false,
+            ..Signal::default()
         }
     }
 
@@ -91,7 +91,7 @@ impl HandoffSignal for Freeze {
         Signal {
             copies: self.thawing,
             window: Some(Advertised::Open),
-            marked: false,
+            ..Signal::default()
         }
     }
 }

@@ -8,6 +8,8 @@
 
 mod ehn;
 mod freeze;
+mod ho_notify;
+mod nodupack;
 mod silent;
 mod tr_acks;
 
@@ -15,12 +17,14 @@ use midflight_units::{Duration, Instant};
 
 pub use ehn::EhnSignal;
 pub use freeze::Freeze;
+pub use ho_notify::HoNotify;
+pub use nodupack::Nodupack;
 pub use silent::Silent;
 pub use tr_acks::TrAcks;
 
 use crate::part::registry;
 
-/// Repeats of the last ACK.
+/// Repeats of the last ACK, and what ACKs say from now on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
     /// How many.
@@ -29,6 +33,8 @@ pub struct Signal {
     pub window: Option<Advertised>,
     /// They carry the handoff mark.
     pub marked: bool,
+    /// For this time no segment out of order is answered.
+    pub quiet: Option<Duration>,
 }
 
 /// What a receiver advertises.
@@ -76,6 +82,8 @@ registry! {
     TrAcks: TrAcks,
     Freeze: Freeze,
     Ehn: EhnSignal,
+    HoNotify: HoNotify,
+    Nodupack: Nodupack,
 }
 
 #[cfg(test)]
@@ -93,11 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn only_freeze_foresees_a_handoff_and_it_opens_the_window_that_it_closed() {
+    fn what_foresees_a_handoff_opens_the_window_that_it_closed() {
         for info in HANDOFF_SIGNALS {
             let mut part = AnyHandoffSignal::named(info.name).unwrap_or_else(|| unreachable!());
             let foresees = part.warning().is_some();
-            assert_eq!(foresees, info.name == "freeze", "{}", info.name);
+            let names = ["freeze", "ho-notify"];
+            assert_eq!(foresees, names.contains(&info.name), "{}", info.name);
             assert_eq!(part.on_warning().copies > 0, foresees);
             let closes = part.on_warning().window == Some(Advertised::Closed);
             let opens = part.on_attached().window == Some(Advertised::Open);

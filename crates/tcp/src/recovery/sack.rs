@@ -369,7 +369,9 @@ impl Sack {
 
     /// Section 5, step 4.
     fn enter(&mut self, core: &mut Core, log: &mut impl Log) {
-        self.recovery_point = core.books.nxt();
+        let (una, nxt) = (core.books.una(), core.books.nxt());
+        // While everything goes again, HighData is what went before; SND.NXT would be reached already.
+        self.recovery_point = if nxt > una { nxt } else { core.books.max() };
         // (4.3): the retransmission below counts as the rescue's predecessor.
         self.rescue_rxt = Some(core.books.una() + 1);
         self.high_rxt = core.books.una() + 1;

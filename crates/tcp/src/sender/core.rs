@@ -164,6 +164,9 @@ impl Core {
         };
         core.dup_threshold = core.response.dup_threshold(&core.view());
         core.note_policies();
+        if core.has_foreign_controller() {
+            core.adopt_controller();
+        }
         core.begin_control();
         if core.listens.to(Listens::UNNEEDED) {
             core.watch_retransmissions();
@@ -175,6 +178,10 @@ impl Core {
         self.policies.clear();
         self.policies.extend(policies);
         self.note_policies();
+        if self.has_foreign_controller() {
+            self.adopt_controller();
+            self.begin_control();
+        }
         if !self.listens.to(Listens::UNNEEDED) {
             self.unneeded = None;
         }
@@ -230,7 +237,9 @@ impl Core {
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
-        if self.path.hold_growth.is_none() && !self.window_answered {
+        if !self.path.reno && self.has_foreign_controller() {
+            self.grow_by_foreign(log);
+        } else if self.path.hold_growth.is_none() && !self.window_answered {
             let counting = if self.path.slow_start_after_timeout {
                 self.counting_after_timeout()
             } else {
@@ -261,6 +270,9 @@ impl Core {
             if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
                 self.end_back_off(log);
                 self.path.rto.restart(rto);
+            }
+            if !self.path.reno && !self.path.controls {
+                self.open_foreign(log);
             }
         }
     }
@@ -333,7 +345,7 @@ impl Core {
     /// kind of recovery.
     pub(crate) fn reduce_ssthresh(&mut self, log: &mut impl Log) -> Option<f64> {
         let load = self.load();
-        let ssthresh = self.path.congestion.ssthresh_after_loss(self.now, load);
+        let ssthresh = self.threshold(false, load, log);
         self.set_ssthresh(ssthresh, Author::Recovery, log);
         let window = self
             .path
@@ -362,7 +374,7 @@ impl Core {
                 ResponseLoad::Window => deflated.trunc(),
             });
         }
-        let ssthresh = self.path.congestion.ssthresh_after_timeout(self.now, load);
+        let ssthresh = self.threshold(true, load, log);
         self.set_ssthresh(ssthresh, Author::Timeout, log);
     }
 

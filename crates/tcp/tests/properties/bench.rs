@@ -218,6 +218,10 @@ impl Log for Watch {
     }
 }
 
+fn starts_over(policy: &Policy) -> bool {
+    ["reinitialise", "lmdr-respond"].contains(&policy.info().name)
+}
+
 pub(crate) fn goes_at_a_rate(policy: &Policy) -> bool {
     policy.info().name == "rapid"
 }
@@ -238,6 +242,8 @@ pub(crate) struct Bench {
     pub(crate) una: Seq,
     /// It goes at a rate, and has the receiver's window whenever it may go.
     pub(crate) at_a_rate: bool,
+    /// A mark may give it the window of a new connection.
+    pub(crate) starts_over: bool,
     /// The largest window since SND.UNA last advanced, what duplicates added left out.
     pub(crate) widest: f64,
     /// The same window when the sender was last looked at.
@@ -249,6 +255,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
         let at_a_rate = policies.iter().any(goes_at_a_rate);
+        let starts_over = policies.iter().any(starts_over);
         let mut sender = Sender::new(&p.sender, policies);
         let mut watch = Watch {
             state: State::SlowStart,
@@ -270,6 +277,7 @@ impl Bench {
             now: Instant::ZERO,
             una: 0,
             at_a_rate,
+            starts_over,
             widest: 0.0,
             lies: false,
             last: 0.0,
@@ -346,7 +354,10 @@ impl Bench {
                                 dupacks
                             }
                         }
-                        (AnyDupackResponse::Immediate(_), _) => c.dup_threshold - 1,
+                        // What is SACKed has left the pipe, of a window that need not have been full.
+                        (AnyDupackResponse::Immediate(_), dupacks) => {
+                            c.dup_threshold - 1 + if self.sack { dupacks } else { 0 }
+                        }
                         // A segment for each that has left the network.
                         (_, dupacks) if !self.sack => dupacks,
                         _ => u32::MAX,
@@ -402,7 +413,10 @@ impl Bench {
     }
 
     pub(crate) fn ack(&mut self, ack: &Ack) {
-        let before = self.widest.max(1.0);
+        let initial = self.sender.view().initial_window;
+        let before = self
+            .widest
+            .max(if self.starts_over { initial } else { 1.0 });
         self.sender.on_ack(self.now, ack, &mut self.watch);
         let v = self.sender.view();
         if matches!(ack.says, Says::Moved(_)) && v.snd_una == self.una && !v.in_fast_recovery {

@@ -381,17 +381,26 @@ impl Linux {
 
     /// tcp_cong_control().
     fn control(&mut self, core: &mut Core, ack: Delivery, news: &News, log: &mut impl Log) {
-        if core.controls() {
+        if core.has_foreign_controller() {
+            core.path.window_limited = self.is_window_limited(core);
+            self.show(core);
+        }
+        let is_reducing = self.in_reduction() && core.leaves_reductions();
+        if core.controls() && !is_reducing {
             if news.before == 0 {
                 core.grow(ack.delivered, log);
                 core.open_control(self.inside(), log);
             } else {
                 core.control(self.inside(), log);
             }
+            core.update_pacing_rate(self.board.packets_out());
             return;
         }
         if self.in_reduction() {
             self.reduce(core, ack, log);
+            if is_reducing {
+                core.pace_in_reduction();
+            }
         } else {
             let counts_sacked = self.more_reordering > 0;
             let may_grow = news.advanced || counts_sacked && news.sacked;

@@ -183,6 +183,7 @@ impl Linux {
         } else {
             core.loss.leave_fast_recovery();
         }
+        core.loss.set_repairs(self.state >= Ca::Recovery);
         core.loss.set_pipe(self.board.in_flight() as i64);
     }
 }

@@ -356,8 +356,7 @@ impl Linux {
             return;
         }
         if core.controls() && self.board.in_flight() == 0 {
-            core.restart_control(self.inside(), &mut ());
-            self.sending.untold = true;
+            self.sending.untold = core.restart_control(self.inside(), &mut ());
         }
         core.leave(segments, bytes);
     }

@@ -147,7 +147,8 @@ impl Linux {
 
     /// tcp_end_cwnd_reduction().
     pub(super) fn end_reduction(&mut self, core: &mut Core, log: &mut impl Log) {
-        if !core.controls() && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
+        let sets_window = core.controls() && !core.leaves_reductions();
+        if !sets_window && (self.state == Ca::Cwr || self.undo.marker.is_some()) {
             self.stamp_window(core);
             core.set_cwnd(core.ssthresh(), Author::Recovery, log);
         }
@@ -163,7 +164,7 @@ impl Linux {
 
     /// tcp_cwnd_reduction().
     pub(super) fn reduce(&mut self, core: &mut Core, ack: Delivery, log: &mut impl Log) {
-        if self.keeps_window || core.controls() {
+        if self.keeps_window || core.controls() && !core.leaves_reductions() {
             return;
         }
         let ssthresh = core.ssthresh() as u64;
@@ -201,6 +202,8 @@ impl Linux {
             self.undo.cwnd = core.cwnd() as u64;
             core.reduce_from_window(true, Author::Timeout, log);
             self.begin_undo();
+        } else {
+            core.tell_foreign_timeout();
         }
         let cwnd = self.board.in_flight() + 1;
         core.set_cwnd(cwnd as f64, Author::Timeout, log);
@@ -293,14 +296,15 @@ impl Linux {
             } else {
                 Author::Recovery
             };
-            if core.controls() {
-                core.control_undo(self.inside());
-            } else {
+            if !core.controls() || core.leaves_reductions() {
                 let cwnd = core.cwnd().max(self.undo.cwnd as f64);
                 core.set_cwnd(cwnd, by, log);
             }
             if ssthresh > core.ssthresh() {
                 core.set_ssthresh(ssthresh, by, log);
+            }
+            if core.controls() {
+                core.control_undo(self.inside(), log);
             }
         }
         self.stamp_window(core);

@@ -1,9 +1,11 @@
 //! Controllers other than Reno are told here of what Reno does not ask for.
 
 use midflight_control::congestion::{
-    AckCounting, AnyCongestion, LossPhase, RttNews, Standing, Steer, Window,
+    AckCounting, AnyCongestion, Control, ForeignCongestion, LossPhase, Reno, RttNews, Standing,
+    Steer, Window,
 };
-use midflight_control::Deliveries;
+use midflight_control::policy::Policy;
+use midflight_control::{Deliveries, Listens, SenderView};
 use midflight_units::{Duration, Seq};
 
 use super::pacer::Pacer;
@@ -41,11 +43,121 @@ impl Core {
 
     /// What a controller that does, or a setting, needs from the start.
     pub(super) fn begin_control(&mut self) {
-        if self.path.controls {
+        if self.path.controls || self.has_foreign_controller() {
             self.deliveries = Some(Box::default());
         }
-        if self.path.controls || self.config.pacing {
+        if self.path.paces || self.config.pacing {
             self.pacer = Some(Pacer::default());
+        }
+    }
+
+    /// The controller is one from elsewhere.
+    #[inline]
+    pub(crate) fn has_foreign_controller(&self) -> bool {
+        self.listens.to(Listens::CONTROL)
+    }
+
+    /// A policy from elsewhere that is a controller takes the place of the settings' one.
+    pub(super) fn adopt_controller(&mut self) {
+        self.path.congestion = AnyCongestion::Reno(Reno);
+        self.path.reno = false;
+        self.path.controls = self.config.recovery.about().asks_for_bursts;
+        self.path.paces = false;
+    }
+
+    fn foreign(&mut self) -> Option<&mut dyn ForeignCongestion> {
+        self.policies.iter_mut().find_map(|policy| match policy {
+            Policy::Foreign(foreign) => foreign.controller(),
+            _ => None,
+        })
+    }
+
+    /// The recovery reduces the window, although the controller sets it at other times.
+    pub(crate) fn leaves_reductions(&mut self) -> bool {
+        self.has_foreign_controller() && self.foreign().is_some_and(|f| !f.steers_recovery())
+    }
+
+    #[cold]
+    fn asked(
+        &mut self,
+        ask: impl FnOnce(&mut dyn ForeignCongestion, &SenderView) -> Control,
+    ) -> Control {
+        let view = self.view();
+        self.foreign()
+            .map_or_else(Control::default, |foreign| ask(foreign, &view))
+    }
+
+    /// A timeout that reduces nothing: only the rate counts.
+    #[cold]
+    pub(crate) fn tell_foreign_timeout(&mut self) {
+        if self.has_foreign_controller() {
+            if let Some(rate) = self.asked(|f, view| f.on_timeout(view)).pacing_rate {
+                self.pace_by_controller(rate);
+            }
+        }
+    }
+
+    /// An ACK in a recovery that reduces the window by itself: only the rate counts.
+    pub(crate) fn pace_in_reduction(&mut self) {
+        if let Some(rate) = self.asked(|f, view| f.on_ack(view)).pacing_rate {
+            self.pace_by_controller(rate);
+        }
+    }
+
+    #[cold]
+    fn ask_foreign(
+        &mut self,
+        log: &mut impl Log,
+        ask: impl FnOnce(&mut dyn ForeignCongestion, &SenderView) -> Control,
+    ) -> Control {
+        let control = self.asked(ask);
+        if let Some(ssthresh) = control.ssthresh {
+            self.set_ssthresh(ssthresh, Author::Controller, log);
+        }
+        if let Some(cwnd) = control.cwnd {
+            self.set_cwnd(cwnd, Author::Controller, log);
+        }
+        if let Some(rate) = control.pacing_rate {
+            self.pace_by_controller(rate);
+        }
+        control
+    }
+
+    /// An ACK of new data, where the recovery knows of no controller that sets the window by itself.
+    #[cold]
+    pub(super) fn grow_by_foreign(&mut self, log: &mut impl Log) {
+        let is_open = self.books.una() > 1 && !self.path.controls;
+        if is_open && self.path.hold_growth.is_none() && !self.window_answered {
+            let in_flight = self.flight_size();
+            self.take_rate(0, in_flight, None);
+            self.ask_foreign(log, |f, view| f.on_ack(view));
+        }
+    }
+
+    /// The same of the opening.
+    #[cold]
+    pub(super) fn open_foreign(&mut self, log: &mut impl Log) {
+        if self.has_foreign_controller() {
+            self.ask_foreign(log, |f, view| f.on_open(view));
+        }
+    }
+
+    /// The threshold after a loss or a timeout, where `load` was in flight.
+    pub(super) fn threshold(&mut self, timeout: bool, load: f64, log: &mut impl Log) -> f64 {
+        if self.has_foreign_controller() {
+            let control = self.ask_foreign(log, |f, view| {
+                if timeout {
+                    f.on_timeout(view)
+                } else {
+                    f.on_loss(view)
+                }
+            });
+            return control.ssthresh.unwrap_or((load / 2.0).max(2.0));
+        }
+        if timeout {
+            self.path.congestion.ssthresh_after_timeout(self.now, load)
+        } else {
+            self.path.congestion.ssthresh_after_loss(self.now, load)
         }
     }
 
@@ -86,11 +198,18 @@ impl Core {
 
     /// The connection is open, and the initial window is set.
     pub(crate) fn open_control(&mut self, at: Inside, log: &mut impl Log) {
+        if self.has_foreign_controller() {
+            return self.open_foreign(log);
+        }
         self.steer(at, log, |c, window, standing| c.on_open(window, standing));
     }
 
     /// The rate sample of the ACK at hand is made.
     pub(crate) fn control(&mut self, at: Inside, log: &mut impl Log) {
+        if self.has_foreign_controller() {
+            self.ask_foreign(log, |f, view| f.on_ack(view));
+            return;
+        }
         let Some(sample) = self.rate else {
             return;
         };
@@ -99,11 +218,15 @@ impl Core {
         });
     }
 
-    /// Nothing is in flight, and a segment goes.
-    pub(crate) fn restart_control(&mut self, at: Inside, log: &mut impl Log) {
-        self.steer(at, log, |c, window, standing| {
-            c.on_restart(window, standing)
-        });
+    /// Nothing is in flight, and a segment goes; whether the controller was asked.
+    pub(crate) fn restart_control(&mut self, at: Inside, log: &mut impl Log) -> bool {
+        let asks = !self.has_foreign_controller();
+        if asks {
+            self.steer(at, log, |c, window, standing| {
+                c.on_restart(window, standing)
+            });
+        }
+        asks
     }
 
     /// Tells the window, which was set where nobody was told.
@@ -119,7 +242,11 @@ impl Core {
     }
 
     /// A recovery or a timeout was not needed.
-    pub(crate) fn control_undo(&mut self, at: Inside) {
+    pub(crate) fn control_undo(&mut self, at: Inside, log: &mut impl Log) {
+        if self.has_foreign_controller() {
+            self.ask_foreign(log, |f, view| f.on_undo(view));
+            return;
+        }
         let standing = self.standing_of(at);
         self.path.congestion.on_undo(&standing);
     }

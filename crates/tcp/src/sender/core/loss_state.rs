@@ -13,6 +13,8 @@ pub(crate) struct LossState {
     repeated_timeout: bool,
     timeout_point: Seq,
     resend: Option<Seq>,
+    /// Recovery has more to send again than `resend`, and SND.NXT does not show it.
+    repairs: bool,
 }
 
 impl LossState {
@@ -49,6 +51,16 @@ impl LossState {
     #[inline(always)]
     pub(super) fn timeout_point(&self) -> Seq {
         self.timeout_point
+    }
+
+    /// Whether segments are to be sent again of which SND.NXT does not tell.
+    pub(super) fn repairs(&self) -> bool {
+        self.repairs
+    }
+
+    /// Recovery tells whether there are.
+    pub(crate) fn set_repairs(&mut self, repairs: bool) {
+        self.repairs = repairs;
     }
 
     /// Whether a segment is to be sent before anything else.

@@ -61,7 +61,7 @@ impl Core {
 
     /// A rate of its own is in force that no order gives.
     fn own_rate(&self) -> u64 {
-        if self.config.pacing || self.path.controls {
+        if self.config.pacing || self.path.paces {
             self.path.pacing_rate
         } else {
             0
@@ -70,7 +70,7 @@ impl Core {
 
     /// tcp_update_pacing_rate(), with so many segments out: a rate of bytes of data a second.
     pub(crate) fn update_pacing_rate(&mut self, out: u64) {
-        let Some(srtt) = self.path.rto.srtt() else {
+        let Some(srtt) = self.path.rto.srtt().filter(|_| !self.path.paces) else {
             return;
         };
         let srtt_x8 = (srtt.as_nanos() * 8 / 1000).max(1);
@@ -170,6 +170,21 @@ impl Core {
         true
     }
 
+    /// The controller gives a rate, in segments a second; none for 0.
+    pub(super) fn pace_by_controller(&mut self, per_second: f64) {
+        self.path.paces = per_second > 0.0;
+        self.path.pacing_rate = (per_second * f64::from(self.config.payload_bytes())) as u64;
+        let last = self.books.last_sent();
+        if self.path.paces && self.pacer.is_none() {
+            self.pacer = Some(Pacer {
+                departure: last,
+                sent: self.books.max().saturating_sub(1),
+                ..Pacer::default()
+            });
+        }
+        self.hold();
+    }
+
     /// Carries out an order to pace.
     pub(super) fn order_pacing(&mut self, pacing: Pacing) {
         let now = self.now;
@@ -195,7 +210,7 @@ impl Core {
         pacer.ordered = ordered;
         if pacing == Pacing::Off {
             pacer.departure = pacer.departure.min(now);
-            let is_own = self.config.pacing || self.path.controls;
+            let is_own = self.config.pacing || self.path.paces;
             self.pacer = self.pacer.filter(|_| is_own);
         }
         self.hold();

@@ -19,6 +19,10 @@ pub(crate) struct Path {
     pub(super) reno: bool,
     /// The controller sets the window and the rate by itself.
     pub(super) controls: bool,
+    /// The controller gives the rate of bursts.
+    pub(super) paces: bool,
+    /// The window is what limits the sender, where the recovery judges that.
+    pub(crate) window_limited: bool,
     /// The slow start under way follows a timeout (RFC 3465 section 2.2).
     pub(super) slow_start_after_timeout: bool,
     /// The window does not grow until a segment sent at this instant or later is acknowledged.
@@ -49,6 +53,8 @@ impl Path {
             congestion: config.congestion,
             reno: config.congestion.is_reno(),
             controls: config.congestion.controls(),
+            paces: config.congestion.controls(),
+            window_limited: true,
             slow_start_after_timeout: false,
             hold_growth: None,
             pacing_rate: 0,

@@ -30,10 +30,9 @@ impl Core {
         if old || self.books.una() == 0 {
             return true;
         }
-        if matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS) && again {
-            return false;
-        }
-        match (self.is_closed(), ack.says == Says::ZeroWindow) {
+        let is_mark =
+            again && matches!(ack.says, Says::Moved(_)) && self.listens.to(Listens::MARKS);
+        let counts = match (self.is_closed(), ack.says == Says::ZeroWindow) {
             (false, true) => {
                 self.close_window();
                 !again
@@ -45,7 +44,8 @@ impl Core {
                 !again || self.config.count_window_updates
             }
             (false, false) => true,
-        }
+        };
+        counts && !is_mark
     }
 
     fn close_window(&mut self) {

@@ -13,12 +13,13 @@ use crate::segment::{Ack, Says};
 use crate::state::Trigger;
 
 /// What only policies listen to.
-const OF_POLICIES: [Listens; 5] = [
+const OF_POLICIES: [Listens; 6] = [
     Listens::START,
     Listens::ACKS,
     Listens::MARKS,
     Listens::UNNEEDED,
     Listens::RATES,
+    Listens::CONTROL,
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
@@ -163,7 +164,11 @@ impl Core {
     /// Asks the policies that heed handoff marks about one, unless the ACK is old.
     fn consult_mark(&mut self, ack: &AckNews, log: &mut impl Log) {
         if ack.mark.is_some() && ack.ack >= ack.una_before && ack.una_before > 0 {
+            let state = self.state();
             self.ask(Some(Listens::MARKS), log, |p, view| p.on_mark(ack, view));
+            if self.state() != state {
+                self.noted.get_or_insert(Trigger::Mark);
+            }
         }
     }
 

@@ -57,16 +57,12 @@ impl Core {
 
     /// Sets the threshold by the window, whole segments of it, and not by what is in flight.
     pub(crate) fn reduce_from_window(&mut self, timeout: bool, by: Author, log: &mut impl Log) {
-        if self.path.controls {
+        if self.path.controls && !self.has_foreign_controller() {
             self.path.congestion.on_reduction(self.path.window.both());
             return;
         }
         let load = self.cwnd().trunc();
-        let ssthresh = if timeout {
-            self.path.congestion.ssthresh_after_timeout(self.now, load)
-        } else {
-            self.path.congestion.ssthresh_after_loss(self.now, load)
-        };
+        let ssthresh = self.threshold(timeout, load, log);
         self.set_ssthresh(ssthresh, by, log);
     }
 

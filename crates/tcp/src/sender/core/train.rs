@@ -84,7 +84,8 @@ impl Core {
 
     /// Whether a train that is measured can be taken up: of segments never sent before.
     pub(super) fn may_train(&self) -> bool {
-        self.may_pace() && !self.loss.timed_out() && self.books.nxt() >= self.books.max()
+        let repairs = self.loss.timed_out() || self.loss.repairs();
+        self.may_pace() && !repairs && self.books.nxt() >= self.books.max()
     }
 
     /// Whether one that only paces can be, of what a timeout resends as well.

@@ -82,6 +82,7 @@ impl Core {
             may_pace: self.may_pace(),
             paced_until: self.gate().map(|(until, _)| until),
             rate: self.rate,
+            window_limited: self.path.window_limited,
             segment_bytes: self.config.segment_bytes,
             receiver_window: self.receiver_window(),
             sack: self.config.recovery.uses_sack(),

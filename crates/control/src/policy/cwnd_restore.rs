@@ -1,0 +1,150 @@
+//! Restoring the congestion window after a handoff (Chang & Chen 2006; by its
+//! abstract: the window of before the move is put back after it, for up to 2.3
+//! times the throughput).
+//!
+//! What counts as the window of before is that before the first timeout or fast
+//! recovery since the data in flight at the notice began to be sent. If the notice
+//! comes first, nothing has been reduced yet: then the first reduction for what was in flight is undone.
+
+use midflight_units::Seq;
+
+use super::HandoffPolicy;
+use crate::part::{Part, PartInfo};
+use crate::{Notice, Order, Orders, SenderView};
+
+/// A window that was reduced.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// SND.UNA then.
+    una: Seq,
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+/// The last reduction, and what was in flight at the notice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CwndRestore {
+    before: Option<Before>,
+    edge: Option<Seq>,
+}
+
+impl Part for CwndRestore {
+    const INFO: PartInfo = PartInfo {
+        name: "cwnd-restore",
+        summary: "the window of before the handoff comes back after it",
+        source: "Chang & Chen 2006, by its abstract",
+        knobs: &[],
+    };
+}
+
+impl HandoffPolicy for CwndRestore {
+    fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
+        self.edge = Some(view.snd_max);
+        let reduced = self.before.filter(|before| before.una == view.snd_una);
+        let Some(before) = reduced else {
+            return Orders::none();
+        };
+        let why = "the window of before the handoff";
+        let orders = Orders::none()
+            .with(Order::SetSsthresh(before.ssthresh), why)
+            .with(Order::SetCwnd(before.cwnd), why);
+        if view.in_rto_recovery {
+            orders.with(Order::RetransmitNow, "the link is back")
+        } else {
+            orders
+        }
+    }
+
+    fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
+        let una = before.snd_una;
+        if self.before.is_none_or(|first| first.una != una) {
+            let cwnd = if before.in_fast_recovery {
+                before.cwnd.min(before.ssthresh)
+            } else {
+                before.cwnd
+            };
+            self.before = Some(Before {
+                una,
+                cwnd: cwnd.max(1.0),
+                ssthresh: before.ssthresh,
+            });
+        }
+        let of_handoff = self.edge.is_some_and(|edge| view.snd_una < edge);
+        match self.before {
+            Some(before) if of_handoff => {
+                self.edge = None;
+                let why = "what was lost was sent before the handoff";
+                Orders::none()
+                    .with(Order::SetSsthresh(before.ssthresh), why)
+                    .with(Order::SetCwnd(before.cwnd), why)
+            }
+            _ => Orders::none(),
+        }
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        if self.edge.is_some_and(|edge| view.snd_una < edge) {
+            self.edge = None;
+            let why = "what was lost was sent before the handoff";
+            return Orders::none().with(Order::KeepWindow, why);
+        }
+        if self.before.is_none_or(|first| first.una != view.snd_una) {
+            self.before = Some(Before {
+                una: view.snd_una,
+                cwnd: view.cwnd.max(1.0),
+                ssthresh: view.ssthresh,
+            });
+        }
+        Orders::none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{notice, view};
+
+    fn stalled() -> SenderView {
+        SenderView {
+            cwnd: 1.0,
+            ssthresh: 10.0,
+            in_rto_recovery: true,
+            ..view(20, 400)
+        }
+    }
+
+    #[test]
+    fn what_a_break_has_taken_comes_back_with_the_notice() {
+        let mut part = CwndRestore::default();
+        assert!(part.on_timeout(&view(20, 200), &stalled()).is_empty());
+        let orders = part.on_notice(&notice((6400, 9), (200, 300)), &stalled());
+        assert!(orders.contains(&Order::SetCwnd(20.0)));
+        assert!(orders.contains(&Order::SetSsthresh(10.0)));
+        assert!(orders.contains(&Order::RetransmitNow));
+    }
+
+    #[test]
+    fn a_reduction_of_long_ago_does_not_come_back() {
+        let mut part = CwndRestore::default();
+        let _ = part.on_timeout(&view(20, 200), &stalled());
+        let later = SenderView {
+            snd_una: 300,
+            snd_nxt: 310,
+            snd_max: 310,
+            ..view(10, 200)
+        };
+        assert!(part
+            .on_notice(&notice((6400, 9), (200, 300)), &later)
+            .is_empty());
+    }
+
+    #[test]
+    fn after_the_notice_the_first_reduction_alone_is_undone() {
+        let mut part = CwndRestore::default();
+        let _ = part.on_notice(&notice((6400, 9), (200, 300)), &view(20, 200));
+        assert!(part
+            .on_recovery(&view(20, 200))
+            .contains(&Order::KeepWindow));
+        assert!(part.on_recovery(&view(20, 200)).is_empty(), "once");
+    }
+}

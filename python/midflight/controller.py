@@ -1,0 +1,77 @@
+"""Your own congestion controllers, in Python.
+
+A controller is a subclass of `CongestionController`. It is given, named and copied like a policy
+(`midflight.policy`), and takes the place of the sender's own controller: with each ACK it sees the
+rate sample and answers with a `midflight.Control`, a window, a threshold and a pacing rate.
+
+    >>> from midflight import CongestionController, Control, Scenario
+    >>> class Fixed(CongestionController):
+    ...     def on_ack(self, view):
+    ...         return Control(cwnd=20)
+    >>> scenario = Scenario.read("wifi-to-lte", sets={"flows.download.scheme": "fixed"},
+    ...                          policies={"fixed": Fixed})
+    >>> scenario.run(policies={"fixed": Fixed}).flows.column("scheme")
+    ['fixed']
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from midflight._core import Control, SenderView
+
+__all__ = ["CongestionController"]
+
+
+class CongestionController:
+    """The base class of congestion controllers; only `on_ack` has to be written.
+
+    `view` is what the sender knows: windows in segments, times in nanoseconds, rates in segments a
+    second. Each hook returns a `midflight.Control`, or None to leave everything as it is. A
+    controller may also have the hooks of a policy for notices and recoveries, `on_notice`,
+    `on_start` and `on_recovery`, which return orders.
+
+    The initial window is the sender's. Before a rate is given, nothing is paced.
+    """
+
+    #: The controller also sets the window in a recovery. Otherwise the recovery brings the window
+    #: down to the threshold, by proportional rate reduction under the profile `linux`, and of what
+    #: `on_ack` returns meanwhile only the pacing rate counts.
+    steers_recovery: ClassVar[bool] = False
+
+    def on_open(self, view: SenderView) -> Control | None:
+        """Return what holds from the opening on: the SYN is acknowledged."""
+        del view
+        return None
+
+    def on_ack(self, view: SenderView) -> Control | None:
+        """Return what follows from an ACK.
+
+        Under the profile `linux` it is called for every ACK, when lost segments are found and not
+        yet sent again; with other recoveries for those of new data outside fast recovery.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no on_ack(view)")
+
+    def on_loss(self, view: SenderView) -> Control | None:
+        """Return what follows when a loss is found; without a threshold it is half the window."""
+        del view
+        return None
+
+    def on_timeout(self, view: SenderView) -> Control | None:
+        """Return the same when the retransmission timer has expired.
+
+        The window is then one segment, or under the profile `linux` one more than what may still be
+        in flight, whatever is returned. Where the sender has already reduced its window for what is
+        outstanding, the threshold stays as well. `on_ack` is called in the slow start after it.
+        """
+        del view
+        return None
+
+    def on_undo(self, view: SenderView) -> Control | None:
+        """Return what follows when the last recovery or timeout has proved to be unneeded.
+
+        The sender has restored window and threshold. Only under the profile `linux`.
+        """
+        del view
+        return None
