@@ -50,7 +50,7 @@ mod state;
 pub use config::{
     profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer,
     ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling,
-    SenderConfig, PROFILES, SETTINGS,
+    SenderConfig, LINUX_SLACK, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;

@@ -9,7 +9,7 @@ use midflight_control::signal::AnyHandoffSignal;
 use midflight_sim::{
     Action, CrossTraffic, Drawn, Impairments, LinkConfig, LinkId, LossModel, Reordering,
 };
-use midflight_tcp::{AckRules, ReceiveBuffer};
+use midflight_tcp::{AckRules, ReceiveBuffer, LINUX_SLACK};
 use midflight_units::{Duration, Instant};
 
 use super::homes::Homes;
@@ -420,11 +420,14 @@ fn flow_line(number: usize, flow: &FlowSetup, guest: &Guest) -> String {
     format!("flow {number} {from} {to} {bytes} {opens} {congestion}\n")
 }
 
-/// What a flow's receiver shall have of the kernel.
+/// What a flow's receiver shall have of the kernel that is not its default.
 fn receiver_lines(flow: &FlowSetup) -> String {
     let AckRules::Linux { buffer, slack, .. } = flow.part.built.profile.receiver.acks else {
         return String::new();
     };
+    if (buffer, slack) == (ReceiveBuffer::LINUX, LINUX_SLACK) {
+        return String::new();
+    }
     let (node, least) = (flow.to.0, buffer.first.min(LEAST_BUFFER));
     let (ReceiveBuffer { first, most }, slack) = (buffer, slack.as_nanos());
     format!(

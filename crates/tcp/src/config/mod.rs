@@ -73,7 +73,16 @@ pub struct ReceiveBuffer {
 const SOCKET_BUFFER: u32 = 212_992;
 const MOST_SHIFT: u32 = 14;
 
+/// net.ipv4.tcp_comp_sack_slack_ns of Linux.
+pub const LINUX_SLACK: Duration = Duration::from_micros(100);
+
 impl ReceiveBuffer {
+    /// net.ipv4.tcp_rmem of Linux 6.12.
+    pub const LINUX: Self = Self {
+        first: 131_072,
+        most: 6_291_456,
+    };
+
     /// Places that windows are shifted by (tcp_select_initial_window()).
     pub fn window_shift(self) -> u8 {
         let space = self.first.max(self.most).max(SOCKET_BUFFER);
@@ -288,7 +297,7 @@ impl ReceiverConfig {
     pub(crate) fn buffer(&self) -> ReceiveBuffer {
         match self.acks {
             AckRules::Linux { buffer, .. } => buffer,
-            AckRules::Rfc => profiles::LINUX_BUFFER,
+            AckRules::Rfc => ReceiveBuffer::LINUX,
         }
     }
 
@@ -296,7 +305,7 @@ impl ReceiverConfig {
     pub(crate) fn slack(&self) -> Duration {
         match self.acks {
             AckRules::Linux { slack, .. } => slack,
-            AckRules::Rfc => profiles::LINUX_SLACK,
+            AckRules::Rfc => LINUX_SLACK,
         }
     }
 }

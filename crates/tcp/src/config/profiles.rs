@@ -13,7 +13,7 @@ use midflight_units::Duration;
 use super::{
     AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer, ReceiverConfig,
     RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling,
-    SenderConfig,
+    SenderConfig, LINUX_SLACK,
 };
 
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
@@ -139,13 +139,6 @@ pub(super) const RFC: Profile = Profile {
     counts_picoseconds: false,
 };
 
-/// net.ipv4.tcp_rmem and net.ipv4.tcp_comp_sack_slack_ns of Linux.
-pub(super) const LINUX_BUFFER: ReceiveBuffer = ReceiveBuffer {
-    first: 131_072,
-    most: 6_291_456,
-};
-pub(super) const LINUX_SLACK: Duration = Duration::from_micros(100);
-
 const LINUX_CLOCK: Jiffies = Jiffies {
     hz: 250,
     phase: Duration::ZERO,
@@ -182,7 +175,7 @@ pub(super) const LINUX: Profile = Profile {
         acks: AckRules::Linux {
             clock: LINUX_CLOCK,
             mss: 1448,
-            buffer: LINUX_BUFFER,
+            buffer: ReceiveBuffer::LINUX,
             slack: LINUX_SLACK,
         },
         ..RFC.receiver

@@ -331,11 +331,30 @@ impl LinuxAcks {
             .clamp
             .min(self.free(taken))
             .saturating_sub(self.threshold);
-        if room == 0 {
+        let growth = self.growth(len);
+        if room == 0 || growth == 0 {
             return;
         }
-        self.threshold += room.min(2 * self.advmss.max(len));
+        self.threshold += room.min(growth.max(2 * len));
         self.quick |= 1;
+    }
+
+    /// How much more a packet is worth: less if it holds little of what it takes (__tcp_grow_window()).
+    fn growth(&self, len: u64) -> u64 {
+        let mut size = self.to_window(memory::truesize(len));
+        if size <= len {
+            return 2 * self.advmss;
+        }
+        let mut window = self.to_window(self.most_buffer);
+        loop {
+            (size, window) = (size / 2, window / 2);
+            if self.threshold > window {
+                return 0;
+            }
+            if size <= len {
+                return 2 * self.mss;
+            }
+        }
     }
 
     /// The books of an ACK that leaves (tcp_select_window(), tcp_event_ack_sent()); the window it says.
