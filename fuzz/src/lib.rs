@@ -7,7 +7,7 @@ use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
 use midflight_control::policy::{Policy, POLICIES};
 use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, StartNotice};
-use midflight_tcp::{Log, Profile, Sender, SenderEvent, PROFILES};
+use midflight_tcp::{Log, Profile, Sender, SenderEvent, SenderParts, PROFILES};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
 const RECOVERIES: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -32,18 +32,14 @@ pub fn profile(u: &mut Unstructured<'_>) -> Result<Option<Profile>> {
     if profile.set("recovery", recovery).is_err() {
         return Ok(None);
     }
-    let sender = &mut profile.sender;
     let parts = (
         AnyCongestion::named(u.choose(CONGESTION_CONTROLLERS)?.name),
         AnyDupackResponse::named(u.choose(DUPACK_RESPONSES)?.name),
         AnyLossClassifier::named(u.choose(LOSS_CLASSIFIERS)?.name),
         AnySpuriousDetector::named(u.choose(SPURIOUS_DETECTORS)?.name),
     );
-    if let (Some(controller), Some(response), Some(classifier), Some(detector)) = parts {
-        sender.congestion = controller;
-        sender.dupack_response = response;
-        sender.loss_classifier = classifier;
-        sender.spurious_detector = detector;
+    if let (Some(congestion), Some(dupack_response), Some(loss_classifier), Some(spurious_detector)) = parts {
+        profile.parts = SenderParts { congestion, dupack_response, loss_classifier, spurious_detector };
     }
     Ok(profile.check().is_ok().then_some(profile))
 }
@@ -77,7 +73,7 @@ pub fn notice(u: &mut Unstructured<'_>) -> Result<Notice> {
 
 /// A sender that has opened with `end - 1` segments to send.
 pub fn opened(profile: &Profile, policies: Vec<Policy>, end: Seq, start: LinkInfo) -> Sender {
-    let mut sender = Sender::new(&profile.sender, policies);
+    let mut sender = Sender::new(&profile.sender, &profile.parts, policies);
     sender.set_end(end);
     let notice = StartNotice {
         link: start,

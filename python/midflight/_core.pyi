@@ -1102,8 +1102,9 @@ def run_plans(
     `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
     what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
     segments that were not lost; data packets lost to a full queue, to a link that was down and to
-    the radio, `drops_queue`, `drops_break` and `drops_radio`; `reordered`, segments that arrived
-    behind a higher one.
+    the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+    the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
+    that arrived behind a higher one.
 
     Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
     `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
@@ -1144,6 +1145,14 @@ def link_presets() -> list[Preset]:
     """Return the well-known links that scenarios may name."""
 
 @type_check_only
+class Discipline(TypedDict):
+    """A discipline of queues."""
+
+    name: str
+    summary: str
+    source: str
+
+@type_check_only
 class RecordedWay(TypedDict):
     """One direction of a recording, an entry of `read_recording`."""
 
@@ -1178,6 +1187,22 @@ def read_recording(
     of instants in nanoseconds and of values from then on, and `opportunities_ns`, instants at which
     1500 bytes may be sent. Raises `MidflightError` for what cannot be read.
     """
+
+def draw_recording(
+    model: str, *, seed: int = 1, length: str = "600 s", set: Mapping[str, str] | None = None
+) -> Recording:
+    """Draw the path of a model, as a link's `trace` in a scenario does.
+
+    `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
+    (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
+    accepted.
+    """
+
+def path_models() -> list[Part]:
+    """Return the models that draw paths, with their knobs."""
+
+def queue_disciplines() -> list[Discipline]:
+    """Return the disciplines of queues."""
 
 @final
 class SenderView:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from midflight.refusal import refusal
 from midflight.sweep import Progress, Shard, Sweep
 
 __all__ = ["run_dask", "run_local", "run_slurm"]
@@ -125,14 +126,17 @@ def run_slurm(
     """
     import submitit
 
-    from midflight import MidflightError
-
     total = sum(len(shard.cells) for shard in shards)
     try:
         executor = submitit.AutoExecutor(folder=folder / "slurm", cluster=cluster)
         executor.update_parameters(name="midflight", **JOB | dict(options or {}))
     except (RuntimeError, NameError, AssertionError, ValueError, TypeError) as error:
-        raise MidflightError(f"Slurm's jobs cannot be: {error}") from error
+        raise refusal(
+            f"Slurm's jobs cannot be: {error}",
+            name="options",
+            value=dict(options or {}),
+            accepted="what submitit's AutoExecutor.update_parameters takes",
+        ) from error
     count = min(jobs, len(shards))
     # Shares are of all shards by number, so that no two jobs have one in common.
     with executor.batch():

@@ -62,37 +62,46 @@ Policies: TypeAlias = Mapping[str, Callable[[], Policy | CongestionController]]
 def load_policies(words: Sequence[str]) -> dict[str, Callable[[], Any]]:
     """Load policies written as NAME=FILE.py:CLASS, and return the classes by their names.
 
-    Raises `ValueError` for anything else.
+    Raises `MidflightError` for anything else.
     """
+
+    def refuse(why: str, value: object, accepted: str) -> Exception:
+        return refusal(why, name="policy", value=value, accepted=accepted)
+
     found: dict[str, Callable[[], Any]] = {}
     for word in words:
         name, equals, where = word.partition("=")
         file, colon, wanted = where.rpartition(":")
         if not (equals and colon and name and file and wanted):
-            raise ValueError(f'"{word}" is not NAME=FILE.py:CLASS, such as mine=mine.py:MyPolicy')
+            form = "NAME=FILE.py:CLASS, such as mine=mine.py:MyPolicy"
+            raise refuse(f'"{word}" is not {form}', word, form)
         path = Path(file)
         if not path.is_file():
-            raise ValueError(f'there is no file "{file}"')
+            raise refuse(f'there is no file "{file}"', file, "a Python file")
         # The same for the same file: other processes know the policy by it.
         module_name = f"midflight_policy_{path.stem}"
         spec = importlib.util.spec_from_file_location(module_name, path)
         if spec is None or spec.loader is None:
-            raise ValueError(f'"{file}" is not a Python file')
+            raise refuse(f'"{file}" is not a Python file', file, "a Python file")
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except Exception as error:
-            raise ValueError(f'"{file}" cannot be loaded: {error!r}') from error
+            why = f'"{file}" cannot be loaded: {error!r}'
+            raise refuse(why, file, "a Python file that can be imported") from error
         made = getattr(module, wanted, None)
         if not inspect.isclass(made):
             names = [name for name, one in vars(module).items() if is_policy(one, module_name)]
             has = f"it has {', '.join(names)}" if names else "it has no policy of its own"
             near = did_you_mean(wanted, names)
-            raise ValueError(f'"{file}" has no class "{wanted}"{near}; {has}')
+            why = f'"{file}" has no class "{wanted}"{near}; {has}'
+            raise refuse(why, wanted, ", ".join(names) or "a class with a hook")
         if not hasattr(made, "on_notice") and not issubclass(made, CongestionController):
-            raise ValueError(
+            raise refuse(
                 f'"{wanted}" has no on_notice(notice, view); a policy needs one, and a congestion '
-                "controller is a midflight.CongestionController"
+                "controller is a midflight.CongestionController",
+                wanted,
+                "a class with on_notice(notice, view), or a midflight.CongestionController",
             )
         found[name] = made
     return found
@@ -117,7 +126,6 @@ def sources(policies: Policies | None) -> dict[str, str]:
     For a class that is in no file, as in a notebook, it is the hash of its cell. Raises
     `MidflightError` if there is neither, or if the class is made by a call.
     """
-    from midflight import MidflightError
 
     def of(name: str, policy: Any) -> str:
         called = getattr(policy, "__qualname__", "")
@@ -138,7 +146,12 @@ def sources(policies: Policies | None) -> dict[str, str]:
                 # A cell of a notebook is no file, but its lines are kept for its functions.
                 text = "".join(inspect.findsource(methods[0] if methods else policy)[0])
         except (OSError, TypeError) as error:
-            raise MidflightError(f'the source of the policy "{name}" is not available') from error
+            raise refusal(
+                f'the source of the policy "{name}" is not available',
+                name=name,
+                value=called,
+                accepted="a class in a file, or in a cell of a notebook",
+            ) from error
         return hashlib.blake2b(f"{called}\n{text}".encode(), digest_size=16).hexdigest()
 
     return {name: of(name, policy) for name, policy in sorted((policies or {}).items())}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from midflight import MidflightError
+
+Refusal = TypeVar("Refusal", bound="MidflightError")
 
 
 def refusal(
@@ -18,7 +20,11 @@ def refusal(
     """
     from midflight import MidflightError
 
-    error = MidflightError(message)
+    return about(MidflightError(message), name=name, value=value, accepted=accepted)
+
+
+def about(error: Refusal, *, name: str | None, value: object, accepted: str | None) -> Refusal:
+    """Return an error that says what it is about."""
     error.name, error.accepted = name, accepted
     error.value = None if value is None else str(value)
     return error

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from midflight.refusal import refusal
+
 __all__ = [
     "Columns",
     "Estimate",
@@ -133,7 +135,12 @@ def mean_ci(values: ArrayLike) -> Estimate:
 def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if first.shape != second.shape or first.ndim != 1:
-        raise ValueError(f"paired runs have one shape, not {first.shape} and {second.shape}")
+        raise refusal(
+            f"paired runs have one shape, not {first.shape} and {second.shape}",
+            name="b",
+            value=second.shape,
+            accepted=f"one dimension, as long as a, which has the shape {first.shape}",
+        )
     return first, second
 
 

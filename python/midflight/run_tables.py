@@ -126,7 +126,8 @@ class Means:
 
     def add(self, row: Mapping[str, Any]) -> None:
         for name, mean in self.columns.items():
-            mean.add(row[name])
+            # Results that were stored before there were disciplines lack their counts.
+            mean.add(row[name] if name not in _MANAGED else row.get(name, 0))
 
     def __getitem__(self, name: str) -> Mean:
         return self.columns[name]
@@ -146,9 +147,12 @@ def rate_cell(bits_per_second: float) -> str:
 
 _TIMEOUTS = ("timeouts", "spurious_timeouts", "rexmits")
 _DROPS = ("drops_queue", "drops_break", "drops_radio")
+#: What only disciplines of queues do; in tables where one did.
+_MANAGED = {"drops_early": "early", "marks": "marks"}
 _FALSE = ("false_fast_rexmits", "fast_rexmits")
-_OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_TIMEOUTS, *_DROPS, *_FALSE)
-_OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_TIMEOUTS, *_DROPS)
+_COUNTS = (*_TIMEOUTS, *_DROPS, *_MANAGED)
+_OF_FLOWS = ("duration_ns", "goodput_bps", "stall_ns", *_COUNTS, *_FALSE)
+_OF_PHASES = ("first_new_ns", "all_new_ns", "acked", *_COUNTS)
 
 
 class RunSummary:
@@ -185,7 +189,8 @@ class RunSummary:
     def flow_cells(self) -> list[list[str]]:
         """Return a head, and a line for each flow: means per run."""
         head = "flow scheme seconds goodput stall timeouts spurious rexmits queue down radio"
-        cells = [head.split()]
+        managed = self._managed(self.flows.values())
+        cells = [[*head.split(), *managed.values()]]
         for name, found in self.flows.items():
             took = found["duration_ns"]
             cells.append(
@@ -195,10 +200,22 @@ class RunSummary:
                     took.some or time_cell(took.value),
                     rate_cell(found["goodput_bps"].value or 0.0),
                     time_cell(found["stall_ns"].value),
-                    *(count_cell(found[count].value) for count in (*_TIMEOUTS, *_DROPS)),
+                    *(count_cell(found[key].value) for key in (*_TIMEOUTS, *_DROPS, *managed)),
                 ]
             )
         return cells
+
+    @staticmethod
+    def _managed(found: Iterable[Means]) -> dict[str, str]:
+        """Return the columns of what disciplines of queues did, by their keys, if any did."""
+        all_of_them = list(found)
+        did = {key for key in _MANAGED for one in all_of_them if one[key].value}
+        return {key: head for key, head in _MANAGED.items() if key in did}
+
+    @property
+    def has_managed(self) -> bool:
+        """Whether a discipline of a queue dropped or marked something."""
+        return bool(self._managed(self.flows.values()))
 
     def false_fast_line(self) -> str | None:
         """Return which flows sent segments again that were only late, or None if none did."""
@@ -216,7 +233,8 @@ class RunSummary:
         if not self.phases:
             return None
         head = "at link flow first all acked timeouts spurious rexmits queue down radio"
-        cells = [head.split()]
+        managed = self._managed(self.phases.values())
+        cells = [[*head.split(), *managed.values()]]
         for (_, name), found in sorted(self.phases.items(), key=lambda one: one[0]):
             times = found["first_new_ns"], found["all_new_ns"]
             cells.append(
@@ -225,7 +243,10 @@ class RunSummary:
                     found.first["link"],
                     name,
                     *(time.some or time_cell(time.value) for time in times),
-                    *(count_cell(found[key].value) for key in ("acked", *_TIMEOUTS, *_DROPS)),
+                    *(
+                        count_cell(found[key].value)
+                        for key in ("acked", *_TIMEOUTS, *_DROPS, *managed)
+                    ),
                 ]
             )
         return cells

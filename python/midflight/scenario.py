@@ -537,7 +537,8 @@ def _build(of: Any, values: Mapping[str, Any]) -> Any:
 
 #: Keys of a trace's table in a scenario file.
 _TRACE_KEYS = frozenset(
-    "file up delay format columns from until offset repeat scale interpolation outage hash".split()
+    "file up delay format columns model seed length set from until offset repeat scale "
+    "interpolation outage hash".split()
 )
 
 
@@ -546,15 +547,16 @@ def _trace_table(of: Any) -> dict[str, Any]:
 
     Raises `MidflightError` for what is neither a table nor columns.
     """
-    from midflight import MidflightError
-
     names = of.columns if hasattr(of, "columns") and not isinstance(of, Mapping) else of
     try:
         each = {str(name): of[name] for name in names}
     except (TypeError, KeyError, IndexError):
-        raise MidflightError(
-            f"a trace is {type(of).__name__}; expected a path, a table of a scenario file, "
-            "or columns as a mapping or a DataFrame"
+        accepted = "a path, a table of a scenario file, or columns as a mapping or a DataFrame"
+        raise refusal(
+            f"a trace is {type(of).__name__}; expected {accepted}",
+            name="trace",
+            value=type(of).__name__,
+            accepted=accepted,
         ) from None
     if isinstance(of, Mapping) and each and set(each) <= _TRACE_KEYS:
         table = dict(each)
@@ -571,15 +573,18 @@ def _numbers(name: str, values: Any) -> list[float | None]:
     """Return a column as numbers, None where there is none; times of a clock in seconds."""
     import math
 
-    from midflight import MidflightError
-
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "M":
         values = values.astype("datetime64[ns]").astype("int64") / 1e9
     try:
         numbers = [math.nan if one is None else float(one) for one in values]
     except (TypeError, ValueError) as error:
-        raise MidflightError(f'column "{name}" of a trace has no numbers: {error}') from None
+        raise refusal(
+            f'column "{name}" of a trace has no numbers: {error}',
+            name=name,
+            value=values,
+            accepted="numbers, times of a clock, or None",
+        ) from None
     return [one if math.isfinite(one) else None for one in numbers]
 
 

@@ -352,22 +352,25 @@ class Sweep:
 
         Raises `MidflightError` if it is not one, `OSError` if it cannot be read.
         """
-        from midflight import MidflightError
+
+        def refuse(why: str, name: str, value: object, accepted: str) -> Exception:
+            return refusal(
+                f'"{file}" is not a sweep: {why}', name=name, value=value, accepted=accepted
+            )
 
         file = folder / "sweep.json"
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise MidflightError(f'"{file}" is not a sweep: it is not JSON in UTF-8') from error
+            raise refuse("it is not JSON in UTF-8", "file", file, "JSON in UTF-8") from error
         found = found if isinstance(found, dict) else {}
         for key, kind in (("scenario", dict), ("axes", dict), ("shard_cells", int)):
             if not isinstance(found.get(key), kind):
-                raise MidflightError(
-                    f'"{file}" is not a sweep: it lacks "{key}", or has none there'
-                )
+                what = {dict: "a table", int: "a whole number"}[kind]
+                raise refuse(f'it lacks "{key}", or has none there', key, found.get(key), what)
         axes = found["axes"]
         if not axes or not all(isinstance(one, list) and one for one in axes.values()):
-            raise MidflightError(f'"{file}" is not a sweep: "axes" has an axis without values')
+            raise refuse('"axes" has an axis without values', "axes", axes, "lists of values")
         scenario = json.dumps(found["scenario"])
         return cls(scenario, axes, found.get("compare"), found["shard_cells"], policies)
 

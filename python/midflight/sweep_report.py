@@ -58,7 +58,6 @@ def sweep_report_html(
     policies: Policies | None = None,
 ) -> str:
     """Return the report of a folder as a text of HTML."""
-    from midflight import MidflightError
     from midflight.refusal import refusal
     from midflight.sweep import Sweep
     from midflight.sweep_results import METRICS
@@ -73,8 +72,11 @@ def sweep_report_html(
         )
     asked = Sweep.read(folder, policies=policies)
     if not (folder / "flows.csv").is_file():
-        raise MidflightError(
-            f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run'
+        raise refusal(
+            f'"{folder}" has no tables yet; `midflight sweep` makes them when all cells are run',
+            name="folder",
+            value=folder,
+            accepted="the folder of a sweep with flows.csv",
         )
     summary = Summary.of(asked, folder, metric)
     scenario = json.loads(asked.scenario)

@@ -40,6 +40,8 @@ METRICS: Mapping[str, tuple[str, float]] = {
     "spurious_timeouts": ("spurious timeouts", 1.0),
     "rexmits": ("retransmissions", 1.0),
     "drops_queue": ("packets lost to a full queue", 1.0),
+    "drops_early": ("packets dropped early by a queue", 1.0),
+    "marks": ("packets marked by a queue", 1.0),
 }
 
 

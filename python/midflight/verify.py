@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from midflight.refusal import refusal
 from midflight.run_tables import csv_cell, csv_row
 from midflight.verify_tables import Difference, Made, differences, plain, read_rows, table_rows
 
@@ -66,7 +67,6 @@ def other_policies(of: Mapping[str, Any], policies: Policies | None) -> list[str
 
     Raises `MidflightError` if one of those is not given at all.
     """
-    from midflight import MidflightError
     from midflight.policy import sources
 
     made_with: Mapping[str, str] = of.get("policies") or {}
@@ -74,7 +74,12 @@ def other_policies(of: Mapping[str, Any], policies: Policies | None) -> list[str
     missing = [name for name in made_with if name not in (policies or {})]
     if missing:
         words = (f"--policy {name}={given.get(name, 'FILE.py:CLASS')}" for name in missing)
-        raise MidflightError(f"the results were made with {' '.join(words)}; give it again")
+        accepted = " ".join(words)
+        raise refusal(
+            f"the results were made with {accepted}; give it again",
+            name="policies",
+            accepted=accepted,
+        )
     now = sources({name: one for name, one in (policies or {}).items() if name in made_with})
     return [name for name, was in made_with.items() if now[name] != was]
 
@@ -91,18 +96,22 @@ def verify_manifest(
 
     Raises `MidflightError` if it is not a valid manifest.
     """
-    from midflight import MidflightError
-
     digests = manifest.get("digests")
     if not (isinstance(digests, list) and digests):
-        raise MidflightError(
-            'the manifest lacks "digests"; give one that a command with --out wrote'
+        raise refusal(
+            'the manifest lacks "digests"; give one that a command with --out wrote',
+            name="digests",
+            value=digests,
+            accepted="a list of digests",
         )
     other_policies(manifest, policies)
     found, tables = remade(manifest, policies, threads=threads, progress=progress)
     if len(found) != len(digests):
-        raise MidflightError(
-            f"the manifest has {len(digests)} digests but what it repeats {len(found)} runs"
+        raise refusal(
+            f"the manifest has {len(digests)} digests but what it repeats {len(found)} runs",
+            name="digests",
+            value=len(digests),
+            accepted=str(len(found)),
         )
     pairs = zip(digests, found, strict=True)
     runs = [Verified(None, run, str(was), now) for run, (was, now) in enumerate(pairs)]
@@ -115,7 +124,7 @@ def remade(
     manifest: Mapping[str, Any], policies: Policies | None, **how: Any
 ) -> tuple[list[str], Mapping[str, Table | Columns]]:
     """Repeat the runs of a manifest; return their digests, and tables by their names."""
-    from midflight import MidflightError, _core
+    from midflight import _core
     from midflight.question import Question
     from midflight.scenario import Outcome
 
@@ -129,8 +138,11 @@ def remade(
         return remade_in_lab(LabRuns.of(manifest["lab"]), **how)
     scenario = manifest.get("scenario")
     if not isinstance(scenario, dict):
-        raise MidflightError(
-            'the manifest lacks "scenario" or "question"; give one that a command with --out wrote'
+        raise refusal(
+            'the manifest lacks "scenario" or "question"; give one that a command with --out wrote',
+            name="scenario",
+            value=scenario,
+            accepted="a scenario, or a question",
         )
     outcome = Outcome.of(_core.Plan(json.dumps(scenario), name=None, policies=policies), **how)
     return outcome.digests, {"flows": outcome.flows, "phases": outcome.phases}
@@ -201,7 +213,6 @@ def verify_sweep(
 
     Raises `MidflightError` for what is not a sweep, `OSError` for what cannot be read.
     """
-    from midflight import MidflightError
     from midflight.scenario import Outcome
     from midflight.sweep import Sweep
 
@@ -215,7 +226,12 @@ def verify_sweep(
         progress(0, len(cells))
     for done, cell in enumerate(cells, start=1):
         if not was[cell]:
-            raise MidflightError(f"{folder / 'flows.csv'} has no cell {cell}; is it complete?")
+            raise refusal(
+                f"{folder / 'flows.csv'} has no cell {cell}; is it complete?",
+                name="cell",
+                value=cell,
+                accepted="cells whose rows are in the table",
+            )
         outcome = Outcome.of(sweep.plan(cell), threads=threads)
         found = outcome.digests
         for name in TABLES:
@@ -244,18 +260,26 @@ def as_in(path: Path, made: Made) -> Made:
 
 def sweep_digests(flows: Path, cells: Sequence[int]) -> dict[int, dict[int, str]]:
     """Return the digests that a sweep has written down for some cells, by cell and run."""
-    from midflight import MidflightError
-
     was: dict[int, dict[int, str]] = {cell: {} for cell in cells}
     rows = read_rows(flows)
     head = next(rows, [])
     lacks = [name for name in ("cell", "run", "digest") if name not in head]
     if lacks:
-        raise MidflightError(f'"{flows}" is no table of a sweep: it has no column "{lacks[0]}"')
+        raise refusal(
+            f'"{flows}" is no table of a sweep: it has no column "{lacks[0]}"',
+            name=lacks[0],
+            value=", ".join(head),
+            accepted="the columns cell, run and digest",
+        )
     cell, run, digest = (head.index(name) for name in ("cell", "run", "digest"))
     for number, row in enumerate(rows, start=1):
         if len(row) != len(head) or not (row[cell].isdigit() and row[run].isdigit()):
-            raise MidflightError(f'"{flows}" is damaged: row {number} has no cell and run')
+            raise refusal(
+                f'"{flows}" is damaged: row {number} has no cell and run',
+                name="row",
+                value=number,
+                accepted="a whole number in the columns cell and run",
+            )
         if int(row[cell]) in was:
             was[int(row[cell])][int(row[run])] = row[digest]
     return was

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from midflight.refusal import refusal
+
 if TYPE_CHECKING:
     from midflight._core import Table
     from midflight.results import Columns
@@ -52,8 +54,6 @@ def read_rows(path: Path) -> Iterator[list[str]]:
 
     Raises `MidflightError` for what is neither, `OSError` for what cannot be read.
     """
-    from midflight import MidflightError
-
     if path.suffix == ".parquet":
         yield from parquet_rows(path)
         return
@@ -61,14 +61,17 @@ def read_rows(path: Path) -> Iterator[list[str]]:
         with path.open(newline="", encoding="utf-8") as file:
             yield from csv.reader(file, strict=True)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise MidflightError(f'"{path}" is not a CSV table: {error}') from error
+        raise refusal(
+            f'"{path}" is not a CSV table: {error}',
+            name="table",
+            value=path,
+            accepted="CSV in UTF-8",
+        ) from error
 
 
 def parquet_rows(path: Path) -> Iterator[list[str]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from midflight import MidflightError
 
     try:
         with pq.ParquetFile(path) as file:
@@ -78,7 +81,9 @@ def parquet_rows(path: Path) -> Iterator[list[str]]:
                 for row in zip(*columns, strict=True):
                     yield [plain(value) for value in row]
     except pa.ArrowException as error:
-        raise MidflightError(f'"{path}" is not a Parquet table') from error
+        raise refusal(
+            f'"{path}" is not a Parquet table', name="table", value=path, accepted="Parquet"
+        ) from error
 
 
 def differences(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -280,18 +282,25 @@ def test_options_that_may_be_given_twice_still_may(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == ""
 
 
-def options() -> list[tuple[str, str, bool]]:
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every command with its words, those of groups too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*words, name))
+        else:
+            yield (*words, name), command
+
+
+def options() -> list[tuple[tuple[str, ...], str, bool]]:
     """Every option with one value of every command, and whether it takes one."""
-    from typer.core import TyperGroup, TyperOption
+    from typer.core import TyperOption
     from typer.main import get_command
 
     from midflight.cli import app
 
-    group = get_command(app)
-    assert isinstance(group, TyperGroup)
     return [
-        (name, param.opts[0], not param.is_flag)
-        for name, command in group.commands.items()
+        (words, param.opts[0], not param.is_flag)
+        for words, command in commands(get_command(app))
         for param in command.params
         if isinstance(param, TyperOption) and not param.multiple and param.opts[0] != "--help"
         if not param.is_flag or param.secondary_opts
@@ -300,8 +309,8 @@ def options() -> list[tuple[str, str, bool]]:
 
 @pytest.mark.parametrize(("command", "option", "takes"), options())
 def test_an_option_with_one_value_is_given_once(
-    command: str, option: str, takes: bool, capsys: pytest.CaptureFixture[str]
+    command: tuple[str, ...], option: str, takes: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     once = [option, "1"] if takes else [option]
-    found = complaint([command, *once, *once], capsys)
+    found = complaint([*command, *once, *once], capsys)
     assert f"{option} is given 2 times; once is accepted" in found

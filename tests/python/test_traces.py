@@ -195,3 +195,43 @@ def test_a_moved_file_is_named(drive: Path, capsys: pytest.CaptureFixture[str]) 
     told = capsys.readouterr().err
     assert "drive.toml:5: links.cell.trace" in told
     assert "drive.csv" in told
+
+
+def test_check_shows_what_a_model_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model by its name: boundaries at 12, 27, 42 and 57 s, the same for the same seed."""
+    out = tmp_path / "path.png"
+    words = ["trace", "check", "starlink", "--seed", "3", "--length", "120 s"]
+    assert main([*words, "--out", str(out)]) == 0
+    first = capsys.readouterr().out
+    assert "handovers, satellite: 8, at 12, 27, 42, 57, 72, 87, 102, 117 s" in first
+    assert "drawn by the model starlink with seed 3" in first
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert main(words) == 0
+    assert capsys.readouterr().out == first
+    assert main([*words[:4], "4", *words[5:]]) == 0
+    assert capsys.readouterr().out != first
+    for wrong, said in (
+        (["--knob", "rate=5"], "expected a rate"),
+        (["--knob", "delya=5 ms"], 'did you mean "delay"'),
+        (["--format", "csv"], "starlink is a model"),
+    ):
+        assert main([*words, *wrong]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_model_is_a_trace() -> None:
+    """Schemes meet the same path, and a seed is an axis like any other."""
+    trace = {"model": "fade-out", "seed": 2, "set": {"at": "8 s", "gone-for": "2 s"}}
+    link = Link(delay="20 ms", queue="100 packets", trace=trace)
+    scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="20 s")
+    stall = scenario.run().flows.column("stall_ns")[0]
+    assert 2e9 <= stall < 3e9
+    other = scenario.but({"links.cell.trace.set.gone-for": "4 s"})
+    assert other.run().flows.column("stall_ns")[0] >= 4e9
+    for sets, said in (
+        ({"links.cell.trace.model": "fadeout"}, "did you mean"),
+        ({"links.cell.trace.length": "0.1 s"}, "expected 1 s to 24 h"),
+        ({"links.cell.trace.file": "drive.csv"}, "a model draws the path"),
+    ):
+        with pytest.raises(MidflightError, match=said):
+            scenario.but(sets).run()

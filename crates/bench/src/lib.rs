@@ -140,8 +140,9 @@ impl Path {
         let flow = FlowConfig {
             from: NodeId(0),
             to: NodeId(1),
-            sender: profile.sender,
-            receiver: profile.receiver,
+            sender: &profile.sender,
+            parts: &profile.parts,
+            receiver: &profile.receiver,
             policies: Vec::new(),
         };
         let flow_configs = vec![flow; flows as usize];
@@ -149,7 +150,7 @@ impl Path {
             WorldConfig {
                 clock: Clock::Seconds,
                 nodes: 2,
-                links,
+                links: &links,
                 routes: &routes,
                 flows: flow_configs,
                 ..WorldConfig::default()

@@ -570,7 +570,7 @@ impl<'a> Environment<'a> {
     /// # Errors
     /// [`DrillError`] if it has not.
     pub(super) fn congestion(&mut self, line: u32, name: &str) -> Result<(), DrillError> {
-        let own = self.built.profile.sender.congestion.info().name;
+        let own = self.built.profile.parts.congestion.info().name;
         if name == own {
             return Ok(());
         }

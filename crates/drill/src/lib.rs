@@ -399,7 +399,7 @@ mod tests {
             new: link,
             flows: 1,
         };
-        let view = Sender::new(&PROFILES[0].sender, []).view();
+        let view = Sender::new(&PROFILES[0].sender, &PROFILES[0].parts, []).view();
         policy.on_notice(&notice, &view);
         assert_eq!(
             run(Some(Policy::Foreign(policy))),

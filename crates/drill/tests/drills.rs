@@ -97,7 +97,7 @@ fn a_handoff_policy_changes_no_drill() {
                 continue;
             }
             let request = DrillRequest {
-                scheme: Some(scheme.name.clone()),
+                scheme: Some(scheme.name.to_string()),
                 ..DrillRequest::default()
             };
             for one in run(&name, &text, &request) {

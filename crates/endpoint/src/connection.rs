@@ -199,10 +199,13 @@ impl Connection {
 
     fn new(settings: Settings, now: Instant, connecting: bool) -> Self {
         let Profile {
-            sender, receiver, ..
+            sender,
+            parts,
+            receiver,
+            ..
         } = &settings.built.profile;
         Self {
-            sender: Sender::new(sender, []),
+            sender: Sender::new(sender, parts, []),
             receiver: Receiver::of_bytes(*receiver, settings.receive_buffer),
             stream: Stream::new(settings.mss, settings.nagle),
             connecting,
@@ -295,7 +298,7 @@ impl Connection {
         profile.sender = self.configuration(profile.sender);
         profile.check()?;
         let policies = self.settings.built.policies.iter().cloned();
-        let mut sender = Sender::new(&profile.sender, policies);
+        let mut sender = Sender::new(&profile.sender, &profile.parts, policies);
         sender.set_end(1);
         if let Some(notice) = &self.settings.start_notice {
             sender.on_start_notice(self.opened, notice, log);

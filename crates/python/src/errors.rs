@@ -82,7 +82,45 @@ impl About {
                 value: value.clone(),
                 accepted: accepted_in(why).map(Into::into),
             },
-            _ => Self::default(),
+            StudyError::OverlappingHandoffs { every, longest } => Self::new(
+                "every",
+                &every.to_string(),
+                &format!("more than {longest}, or shorter handoffs"),
+            ),
+            StudyError::TooManyRows { rows, most } => {
+                Self::new("rows", &rows.to_string(), &format!("at most {most}"))
+            }
+            StudyError::AfterEnd { at, end, .. } => Self::new(
+                "at",
+                &at.to_string(),
+                &format!("a handoff that is over before {end}"),
+            ),
+            StudyError::NotOpen { at, open } => {
+                Self::new("at", &at.to_string(), &format!("{open} or later"))
+            }
+            StudyError::WindowAfterEnd { window, from, end } => Self::new(
+                "window",
+                &window.to_string(),
+                &format!("a window that is over {} after {from}", end.since(*from)),
+            ),
+            StudyError::KernelStack { .. } => Self::new("stack", "linux", "midflight"),
+            StudyError::Stack { flow, why } => Self {
+                name: Some("stack".into()),
+                value: Some(flow.clone()),
+                accepted: accepted_in(&why.to_string()).map(Into::into),
+            },
+            StudyError::StackSender { stack, .. } => Self::new("stack", stack, "midflight"),
+            StudyError::TooLong { what, most, end } => Self::new(
+                "until",
+                &end.to_string(),
+                &format!("an end before which there are at most {most} {what}"),
+            ),
+            // The machine or a part failed: nothing else would have been accepted.
+            StudyError::Interrupted
+            | StudyError::Capture(_)
+            | StudyError::Wire(_)
+            | StudyError::Threads(_)
+            | StudyError::World(_) => Self::default(),
         }
     }
 
@@ -152,17 +190,39 @@ impl About {
     }
 }
 
-/// What a sentence on a value of a scenario says is accepted: that is always its end.
+/// What a sentence on a value of a scenario says is accepted: its end without a near name, or else the near names.
 fn accepted_in(why: &str) -> Option<&str> {
+    let (listed, near) = match why.rsplit_once(" (did you mean ") {
+        Some((listed, rest)) => (listed, rest.split_once("?)").map(|(near, _)| near)),
+        None => (why, None),
+    };
     let ways = ["expected ", "write for example ", "there are "];
-    let ends = ways.iter().filter_map(|way| why.rsplit_once(way));
-    ends.map(|(_, accepted)| accepted).min_by_key(|a| a.len())
+    let ends = ways.iter().filter_map(|way| listed.rsplit_once(way));
+    let end = ends
+        .map(|(_, accepted)| accepted)
+        .min_by_key(|end| end.len());
+    end.or(near)
 }
 
 /// An error for Python, which says what it is about in `name`, `value` and `accepted`.
 pub(crate) fn refuse(error: impl Error + 'static) -> PyErr {
     let about = About::of(&error);
     refusal(error.to_string(), &about)
+}
+
+/// The same for what only the binding reads: of this name, this was given, and that is accepted.
+pub(crate) fn refuse_value(message: String, name: &str, value: &str, accepted: &str) -> PyErr {
+    refusal(message, &About::new(name, value, accepted))
+}
+
+/// The same where the sentence ends with what is accepted.
+pub(crate) fn refuse_sentence(message: String, name: &str, value: &str) -> PyErr {
+    let accepted = accepted_in(&message).map(Into::into);
+    let about = About {
+        accepted,
+        ..About::new(name, value, "")
+    };
+    refusal(message, &about)
 }
 
 fn refusal(message: String, about: &About) -> PyErr {

@@ -145,7 +145,7 @@ fn list_schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", scheme.name)?;
         entry.set_item("summary", scheme.summary)?;
         entry.set_item("source", scheme.source)?;
-        entry.set_item("parts", scheme.parts)?;
+        entry.set_item("parts", scheme.parts.to_vec())?;
         list.append(entry)?;
     }
     Ok(list)
@@ -692,6 +692,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scenario::schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::presets, m)?)?;
     m.add_function(wrap_pyfunction!(recording::read_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::draw_recording, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::path_models, m)?)?;
+    m.add_function(wrap_pyfunction!(recording::queue_disciplines, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::in_column_unit, m)?)?;
     m.add_function(wrap_pyfunction!(run_all_startups, m)?)?;
     m.add_function(wrap_pyfunction!(run_nodes, m)?)?;

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::controller::{control_hooks, ControlHooks, CONTROL_HOOKS};
-use crate::{refuse, MidflightError};
+use crate::errors::refuse_value;
+use crate::refuse;
 
 /// What a policy sees of its sender; windows in segments, times in nanoseconds.
 #[pyclass(frozen, module = "midflight", name = "SenderView")]
@@ -612,7 +613,7 @@ impl PythonPolicy {
         let near = meant(py, &error).unwrap_or_default();
         let kind = self.kind();
         let text = format!("the {kind} \"{name}\" failed in {hook}: {error}{near}{place}");
-        let told = MidflightError::new_err(text);
+        let told = refuse_value(text, name, hook, "a hook that raises nothing");
         told.set_cause(py, Some(error));
         told
     }
@@ -807,10 +808,10 @@ fn check_hooks(name: &str, object: &Bound<'_, PyAny>, controls: bool) -> PyResul
         }
         let near = nearest(&attribute, hooks());
         let near = near.map_or_else(String::new, |n| format!(" (did you mean \"{n}\"?)"));
-        return Err(MidflightError::new_err(format!(
-            "the {kind} \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {}, and other methods have names that do not begin with on_",
-            hooks().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
-        )));
+        let known: BTreeSet<&str> = hooks().collect();
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("the {kind} \"{name}\" has a method {attribute}, which is no hook{near}; hooks are {known}, and other methods have names that do not begin with on_");
+        return Err(refuse_value(message, name, &attribute, &known));
     }
     Ok(())
 }

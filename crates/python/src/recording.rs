@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use midflight_study::recording::{Format, Recording, Series, Way};
+use midflight_sim::QUEUES;
+use midflight_study::recording::{Format, Model, Recording, Series, Way, MODELS};
 use midflight_study::scenario::Files;
 use midflight_units::Duration;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
+use crate::errors::{refuse_sentence, refuse_value};
 use crate::files::Disk;
-use crate::MidflightError;
+use crate::knob_list;
 
 fn nanos(times: impl Iterator<Item = Duration>) -> Vec<u64> {
     times.map(Duration::as_nanos).collect()
@@ -64,18 +66,22 @@ pub(crate) fn read_recording<'py>(
         Some(name) => Some(of_name(name).ok_or_else(|| {
             let known = Format::ALL.map(|one| one.0).join(", ");
             let why = format!("there is no format \"{name}\"; there are {known}");
-            MidflightError::new_err(why)
+            refuse_value(why, "format", name, &known)
         })?),
     };
     let files = Disk::beside(None);
-    let refuse = |why: String| MidflightError::new_err(why);
+    let refuse =
+        |why: String| refuse_value(why, "file", file, "a recording of a format that is listed");
     let found = py.detach(|| {
         let (path, _) = files.find(file)?;
         let text = files.text(&path)?;
         let recording = Recording::read(&text, format, &columns.unwrap_or_default());
         recording.map_err(|why| format!("\"{file}\" cannot be read: {why}"))
     });
-    let found = found.map_err(refuse)?;
+    told(py, found.map_err(refuse)?)
+}
+
+fn told(py: Python<'_>, found: Recording) -> PyResult<Bound<'_, PyDict>> {
     let told = PyDict::new(py);
     told.set_item("format", found.format.name())?;
     told.set_item("span_ns", found.span.as_nanos())?;
@@ -91,4 +97,60 @@ pub(crate) fn read_recording<'py>(
     told.set_item("drops", found.drops)?;
     told.set_item("remarks", found.remarks)?;
     Ok(told)
+}
+
+/// Draw the path of a model, as a link's `trace` in a scenario does.
+///
+/// `length` is a text such as "600 s", `set` has texts by the names of the model's knobs
+/// (`path_models`). The result is that of `read_recording`. Raises `MidflightError` for what is not
+/// accepted.
+#[pyfunction]
+#[pyo3(signature = (model, *, seed = 1, length = "600 s", set = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+pub(crate) fn draw_recording<'py>(
+    py: Python<'py>,
+    model: &str,
+    seed: u64,
+    length: &str,
+    set: Option<BTreeMap<String, String>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let refuse = |why: String| refuse_sentence(why, "model", model);
+    let model = Model::named(model).map_err(refuse)?;
+    let length = length
+        .parse()
+        .map_err(|e| refuse_sentence(format!("length \"{length}\": {e}"), "length", length))?;
+    let found = py.detach(|| model.draw(seed, length, &set.unwrap_or_default()));
+    told(py, found.map_err(refuse)?)
+}
+
+/// Return the models that draw paths, with their knobs.
+#[pyfunction]
+pub(crate) fn path_models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for model in MODELS {
+        let entry = PyDict::new(py);
+        entry.set_item("name", model.name)?;
+        entry.set_item("summary", model.summary)?;
+        entry.set_item("source", model.source)?;
+        entry.set_item("knobs", knob_list(py, model.knobs)?)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// Return the disciplines of queues.
+#[pyfunction]
+pub(crate) fn queue_disciplines(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for kind in QUEUES {
+        let entry = PyDict::new(py);
+        entry.set_item("name", kind.name)?;
+        entry.set_item("summary", kind.summary)?;
+        entry.set_item("source", kind.source)?;
+        list.append(entry)?;
+    }
+    Ok(list)
 }

@@ -132,8 +132,9 @@ fn integers<T>(rows: &[T], of: impl Fn(&T) -> u64) -> Vec<i64> {
 /// `timeouts` and the `spurious_timeouts` among them, each of a segment then acknowledged by
 /// what was sent before the timeout; `fast_rexmits` and the `false_fast_rexmits` among them, of
 /// segments that were not lost; data packets lost to a full queue, to a link that was down and to
-/// the radio, `drops_queue`, `drops_break` and `drops_radio`; `reordered`, segments that arrived
-/// behind a higher one.
+/// the radio, `drops_queue`, `drops_break` and `drops_radio`; `drops_early` and `marks`, those that
+/// the discipline of a queue dropped before it was full, and marked instead; `reordered`, segments
+/// that arrived behind a higher one.
 ///
 /// Of flows besides: `scheme`; `direction` ("down", "up"); `moves`, 1 for the mobile node's;
 /// `opened_ns`; `finished_ns`, when all it had to send was acknowledged; `duration_ns` from one
@@ -203,7 +204,7 @@ pub(crate) type FlowInfos<'a> = Vec<Vec<midflight_study::FlowInfo<'a>>>;
 /// The columns that flows and phases have in common.
 fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
     type Count = fn(&FlowRow) -> u64;
-    let columns: [(&str, Count); 11] = [
+    let columns: [(&str, Count); 13] = [
         ("acked", |r| r.acked),
         ("sent", |r| r.sent),
         ("rexmits", |r| r.rexmits),
@@ -214,6 +215,8 @@ fn add_counts(table: &mut TableBuilder, rows: &[&FlowRow]) {
         ("drops_queue", |r| r.drops_queue),
         ("drops_break", |r| r.drops_break),
         ("drops_radio", |r| r.drops_radio),
+        ("drops_early", |r| r.drops_early),
+        ("marks", |r| r.marks),
         ("reordered", |r| r.reordered),
     ];
     for (name, count) in columns {

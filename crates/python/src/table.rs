@@ -12,6 +12,7 @@ use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
+use crate::errors::refuse_value;
 use crate::MidflightError;
 
 /// Columns of equal length. Speaks the Arrow PyCapsule interface.
@@ -38,10 +39,9 @@ impl Table {
 
     fn find(&self, name: &str) -> PyResult<&ArrayRef> {
         self.batch.column_by_name(name).ok_or_else(|| {
-            MidflightError::new_err(format!(
-                "there is no column \"{name}\"; there are {}",
-                self.column_names().join(", ")
-            ))
+            let known = self.column_names().join(", ");
+            let message = format!("there is no column \"{name}\"; there are {known}");
+            refuse_value(message, "column", name, &known)
         })
     }
 }

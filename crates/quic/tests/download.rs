@@ -102,7 +102,7 @@ fn run(flow: &Flow, gap: Option<u64>) -> (Digest, Seen) {
     let other = SocketAddrV4::new(Ipv4Addr::new(10, 2, 0, 1), 50_000);
     let config = WorldConfig {
         nodes: 2,
-        links,
+        links: &links,
         routes: &routes,
         stacks: vec![StackConfig {
             nodes: [CLIENT, SERVER],

@@ -111,10 +111,12 @@ const WIDTH: usize = 8;
 struct Node {
     due: [u64; WIDTH],
     source: [usize; WIDTH],
+    /// Which of them comes first.
+    first: usize,
 }
 
-/// A tree over sources: one that changes has its node compared again, a level
-/// at a time. A tie goes to the lower number.
+/// A tree over sources: where one that changes may have become the first of its node, or no longer is
+/// it, the node is compared again, a level at a time. A tie goes to the lower number.
 #[derive(Educe, Debug)]
 #[educe(Clone)]
 struct Tree {
@@ -130,6 +132,7 @@ impl Tree {
         let nothing = Node {
             due: [u64::MAX; WIDTH],
             source: [0; WIDTH],
+            first: 0,
         };
         let mut levels = Vec::new();
         let mut nodes = sources;
@@ -149,30 +152,51 @@ impl Tree {
 
     fn set(&mut self, source: usize, key: Key) {
         self.keys[source] = key;
-        self.first = (key.due.at.as_nanos(), source);
+        let mut first = (key.due.at.as_nanos(), source);
         let mut child = source;
         for level in &mut self.levels {
-            let node = &mut level[child / WIDTH];
-            node.due[child % WIDTH] = self.first.0;
-            node.source[child % WIDTH] = self.first.1;
-            self.first = first_of(node, &self.keys);
+            let (node, place) = (&mut level[child / WIDTH], child % WIDTH);
+            if !node.set(place, first, &self.keys) {
+                return;
+            }
+            first = (node.due[node.first], node.source[node.first]);
             child /= WIDTH;
         }
+        self.first = first;
     }
 }
 
-#[inline]
-fn first_of(node: &Node, keys: &[Key]) -> (u64, usize) {
-    let (mut at, mut first, mut last) = (node.due[0], 0, 0);
-    for (i, &due) in node.due.iter().enumerate().skip(1) {
-        first = if due < at { i } else { first };
-        last = if due <= at { i } else { last };
-        at = at.min(due);
+impl Node {
+    /// Sets when what is at a place is due; whether that may concern who asks the node which comes first.
+    #[inline]
+    fn set(&mut self, place: usize, (due, source): (u64, usize), keys: &[Key]) -> bool {
+        let earliest = self.due[self.first];
+        self.due[place] = due;
+        self.source[place] = source;
+        if place != self.first && due > earliest {
+            return false;
+        }
+        self.first = if due < earliest {
+            place
+        } else {
+            self.first_of_all(keys)
+        };
+        true
     }
-    if first != last && at != u64::MAX {
-        first = first_of_tied(node, at, keys);
+
+    #[inline]
+    fn first_of_all(&self, keys: &[Key]) -> usize {
+        let (mut at, mut first, mut last) = (self.due[0], 0, 0);
+        for (i, &due) in self.due.iter().enumerate().skip(1) {
+            first = if due < at { i } else { first };
+            last = if due <= at { i } else { last };
+            at = at.min(due);
+        }
+        if first != last && at != u64::MAX {
+            first = first_of_tied(self, at, keys);
+        }
+        first
     }
-    (at, node.source[first])
 }
 
 #[cold]

@@ -159,6 +159,8 @@ mod tests {
             sent: Instant::ZERO,
             content: Content::Data,
             push: false,
+            ecn: midflight_tcp::EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             offset: 0,
             option: None,

@@ -23,6 +23,8 @@ struct Reached {
     ends: bool,
     /// How many flows use it; there and back count as two.
     users: usize,
+    /// The last of the ways that were followed over it, from 1.
+    last_way: usize,
 }
 
 /// The same of each link.
@@ -45,50 +47,46 @@ impl Reach {
         flows: &[(NodeId, NodeId)],
     ) -> Self {
         let mut reach = Self(links.iter().map(|_| Reached::default()).collect());
-        for &(from, to) in flows {
-            for (from, to) in [(from, to), (to, from)] {
-                reach.follow(links, routes, alternatives, from, to);
-            }
+        let ways = flows.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+        for (ends, way) in ways.zip(1..) {
+            reach.follow(links, [routes, alternatives], way, ends);
         }
         reach
     }
 
+    /// Follows what goes from a node to another, under any of the routes. `way` numbers the pairs of nodes.
     fn follow(
         &mut self,
         links: &[LinkConfig],
-        routes: Routes,
-        alternatives: Routes,
-        from: NodeId,
-        to: NodeId,
+        routes: [Routes; 2],
+        way: usize,
+        (from, to): (NodeId, NodeId),
     ) {
-        let out_of = |node: NodeId| {
-            let mut out = Few::new();
-            for &(at, dest, link) in routes.iter().chain(alternatives) {
-                if at == node && dest == to {
-                    insert(&mut out, link);
+        let mut open: SmallVec<[(Option<LinkId>, NodeId); 8]> = SmallVec::new();
+        open.push((None, from));
+        while let Some((feeder, node)) = open.pop() {
+            for routes in routes {
+                for &(at, target, link) in routes {
+                    if at != node || target != to {
+                        continue;
+                    }
+                    if let Some(feeder) = feeder {
+                        insert(&mut self.0[feeder.index()].onward, link);
+                    }
+                    let reached = &mut self.0[link.index()];
+                    insert(&mut reached.feeders, feeder);
+                    if std::mem::replace(&mut reached.last_way, way) == way {
+                        continue;
+                    }
+                    reached.users += 1;
+                    let next = links[link.index()].to;
+                    if next == to {
+                        reached.ends = true;
+                    } else {
+                        open.push((Some(link), next));
+                    }
                 }
             }
-            out
-        };
-        let mut seen = Few::new();
-        let mut open: SmallVec<[(Option<LinkId>, LinkId); 8]> =
-            out_of(from).into_iter().map(|link| (None, link)).collect();
-        while let Some((feeder, link)) = open.pop() {
-            if let Some(feeder) = feeder {
-                insert(&mut self.0[feeder.index()].onward, link);
-            }
-            let reached = &mut self.0[link.index()];
-            insert(&mut reached.feeders, feeder);
-            if !insert(&mut seen, link) {
-                continue;
-            }
-            reached.users += 1;
-            let node = links[link.index()].to;
-            if node == to {
-                reached.ends = true;
-                continue;
-            }
-            open.extend(out_of(node).into_iter().map(|next| (Some(link), next)));
         }
     }
 }
@@ -118,30 +116,26 @@ pub(crate) fn chains(
     flows: &[(NodeId, NodeId)],
 ) -> Vec<(NextHop, Vec<LinkId>)> {
     let reach = Reach::new(links, routes, alternatives, flows);
-    let mut onward: Vec<NextHop> = (0..links.len())
-        .map(|i| reach.onward_of(i, links, in_order))
-        .collect();
-    let rivals: Vec<Few> = (0..links.len())
-        .map(|i| match onward[i] {
-            NextHop::Routed => reach.rivals(i),
-            NextHop::Chained(_) | NextHop::Event => Few::new(),
-        })
-        .collect();
+    let chain = |i: usize| match reach.onward_of(i, links, in_order) {
+        NextHop::Routed => (NextHop::Routed, reach.rivals(i)),
+        onward => (onward, Vec::new()),
+    };
+    let mut chains: Vec<(NextHop, Vec<LinkId>)> = (0..links.len()).map(chain).collect();
     // A rival where every packet has an event is never sure to be clear.
     loop {
-        let is_unsure = |link: &LinkId| onward[link.index()] == NextHop::Event;
-        let unsure = |&i: &usize| onward[i] == NextHop::Routed && rivals[i].iter().any(is_unsure);
-        let Some(next) = (0..links.len()).find(unsure) else {
+        let is_unsure = |link: &LinkId| chains[link.index()].0 == NextHop::Event;
+        let unsure = |(onward, rivals): &(NextHop, Vec<LinkId>)| {
+            *onward == NextHop::Routed && rivals.iter().any(is_unsure)
+        };
+        let Some(next) = chains.iter().position(unsure) else {
             break;
         };
-        onward[next] = NextHop::Event;
+        chains[next].0 = NextHop::Event;
     }
-    let mut chains = Vec::with_capacity(links.len());
-    for (i, (onward, mut to_be_clear)) in onward.into_iter().zip(rivals).enumerate() {
-        if onward == NextHop::Routed {
+    for (i, (onward, to_be_clear)) in chains.iter_mut().enumerate() {
+        if *onward == NextHop::Routed {
             to_be_clear.push(LinkId(i as u16));
         }
-        chains.push((onward, to_be_clear.into_vec()));
     }
     chains
 }
@@ -179,13 +173,15 @@ impl Reach {
     }
 
     /// The other links over which packets reach the links that follow this one.
-    fn rivals(&self, i: usize) -> Few {
+    fn rivals(&self, i: usize) -> Vec<LinkId> {
         let this = LinkId(i as u16);
-        let mut rivals = Few::new();
+        // Room for itself, too.
+        let mut rivals = Vec::with_capacity(self.0[i].onward.len() + 1);
         let mut open = self.0[i].onward.clone();
         while let Some(link) = open.pop() {
             for &feeder in self.0[link.index()].feeders.iter().flatten() {
-                if feeder != this && insert(&mut rivals, feeder) {
+                if feeder != this && !rivals.contains(&feeder) {
+                    rivals.push(feeder);
                     open.push(feeder);
                 }
             }

@@ -3,7 +3,7 @@
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::{Notice, StartNotice};
-use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig};
+use midflight_tcp::{Ack, ReceiverConfig, SackBlocks, Says, Sender, SenderConfig, SenderParts};
 use midflight_units::Instant;
 
 use crate::hook::Hook;
@@ -158,15 +158,17 @@ impl ForgedAck {
 
 /// A flow between two nodes.
 #[derive(Clone, Debug)]
-pub struct FlowConfig {
+pub struct FlowConfig<'a> {
     /// Node of the sender.
     pub from: NodeId,
     /// Node of the receiver.
     pub to: NodeId,
     /// Sender, as that of the first flow ([`SenderConfig::of_flow`]).
-    pub sender: SenderConfig,
+    pub sender: &'a SenderConfig,
+    /// Its parts.
+    pub parts: &'a SenderParts,
     /// Receiver.
-    pub receiver: ReceiverConfig,
+    pub receiver: &'a ReceiverConfig,
     /// Handoff policies of the sender.
     pub policies: Vec<Policy>,
 }
@@ -182,13 +184,13 @@ pub struct WorldConfig<'a> {
     /// Number of nodes.
     pub nodes: usize,
     /// Links between them.
-    pub links: Vec<LinkConfig>,
+    pub links: &'a [LinkConfig],
     /// Routes at the start.
     pub routes: Routes<'a>,
     /// Routes that may be set during the run.
     pub alternatives: Routes<'a>,
     /// Flows of segments, by our senders and receivers.
-    pub flows: Vec<FlowConfig>,
+    pub flows: Vec<FlowConfig<'a>>,
     /// Flows of datagrams, which are numbered after those of segments.
     pub stacks: Vec<StackConfig>,
     /// Nodes that do more than forward.

@@ -109,11 +109,20 @@ impl Observer for Digest {
                 };
                 let kind = match cause {
                     DropCause::Queue => 4,
+                    DropCause::Early => 26,
                     DropCause::Break => 5,
                     DropCause::Radio => 16,
                     DropCause::Node => 23,
                 };
                 (kind, number ^ (link.index() as u64) << 48)
+            }
+            Event::Marked { payload, link } => {
+                let number = match payload {
+                    Payload::Data(seq) => seq << 1,
+                    Payload::Ack(ack) => ack << 1 | 1,
+                    Payload::Datagram(number) => *number,
+                };
+                (27, number ^ (link.index() as u64) << 48)
             }
             Event::EmptyAck { segment, arrived } => (24, segment.seq << 1 | u64::from(*arrived)),
             Event::DatagramSent(datagram) => (21, self.content(datagram)),

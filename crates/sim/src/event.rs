@@ -23,6 +23,8 @@ pub enum Payload {
 pub enum DropCause {
     /// The queue had no room.
     Queue,
+    /// The queue's discipline dropped it before that.
+    Early,
     /// The link was down.
     Break,
     /// The link's impairments lost it.
@@ -43,10 +45,11 @@ impl Payload {
 }
 
 impl DropCause {
-    /// Its name in tables: `queue`, `break`, `radio` or `node`.
+    /// Its name in tables: `queue`, `early`, `break`, `radio` or `node`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
+            Self::Early => "early",
             Self::Break => "break",
             Self::Radio => "radio",
             Self::Node => "node",
@@ -123,6 +126,13 @@ pub enum Event<'a> {
         cause: DropCause,
         /// Its number, if it was a datagram.
         datagram: Option<u64>,
+    },
+    /// The discipline of a queue has marked a packet (CE, RFC 3168).
+    Marked {
+        /// What it carried.
+        payload: Payload,
+        /// The link.
+        link: LinkId,
     },
     /// Something happened to a connection beside its data.
     Transport(&'a TransportEvent),

@@ -20,6 +20,7 @@ mod impairment;
 mod link;
 mod moment;
 mod packet;
+mod queue;
 mod quick_start;
 pub mod random;
 mod schedule;
@@ -36,6 +37,7 @@ pub use hook::{Emitted, Hook, HookedPacket, NodeHook, Verdict};
 pub use impairment::{Drawn, Impairments, LossModel, Reordering, Scripted, State, LEAST_DWELL};
 pub use link::{LinkConfig, LinkCounts, LinkId, LinkSetting, LinkState, Overhead};
 pub use moment::Clock;
+pub use queue::{Marked, QueueConfig, QueueKind, QueueParameters, QUEUES};
 pub use quick_start::RateRouter;
 pub use schedule::{
     Curve, LinkSchedule, Opportunities, Outage, Schedule, ScheduleError, Service, Shape,

@@ -2,6 +2,7 @@
 //! propagation delay. Because it is first in, first out, a packet's departure
 //! and arrival are known when it is accepted; the queue is a ring buffer.
 
+mod managed;
 mod pause;
 
 use std::borrow::Cow;
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 use educe::Educe;
 use midflight_units::{Duration, Instant, Rate, Ring};
 
+pub(crate) use self::managed::Next;
 use crate::agenda::{Key, Source};
 use crate::announcement::{Announcement, What};
 use crate::chain::NextHop;
@@ -17,6 +19,7 @@ use crate::cross::CrossTraffic;
 use crate::impairment::{Fate, Impairments};
 use crate::moment::{Clock, FineTime, Scheduled};
 use crate::packet::Packet;
+use crate::queue::QueueConfig;
 use crate::schedule::{Following, LinkSchedule, Service};
 use crate::special::{Entry, Special};
 
@@ -66,6 +69,8 @@ pub struct LinkConfig {
     pub overhead: Option<Overhead>,
     /// Rate, delay and loss over time, instead of those above.
     pub schedule: Option<LinkSchedule>,
+    /// What waits is in the hands of a discipline, with limits of its own; none for drop-tail.
+    pub queue: Option<QueueConfig>,
 }
 
 /// Random processing time: each transmission takes a time longer that is drawn
@@ -130,6 +135,7 @@ impl LinkConfig {
             tapped: false,
             overhead: None,
             schedule: None,
+            queue: None,
         }
     }
 
@@ -152,7 +158,13 @@ impl LinkConfig {
     /// Whether packets must not be handed to it ahead of the present.
     #[inline]
     pub(crate) fn entered_by_event(&self) -> bool {
-        self.may_pause || self.may_return || self.counted || self.tapped || self.cross.is_some()
+        let is_managed = self.queue.is_some();
+        is_managed
+            || self.may_pause
+            || self.may_return
+            || self.counted
+            || self.tapped
+            || self.cross.is_some()
     }
 
     /// Whether outages of its schedule take packets.
@@ -169,6 +181,9 @@ impl LinkConfig {
         }
         if self.schedule.is_some() && self.overhead.is_some() {
             return Some("it has a schedule, which no random time over packets goes with");
+        }
+        if self.queue.is_some() && self.overhead.is_some() {
+            return Some("its queue has a discipline, which no random time over packets goes with");
         }
         let later = self.settings.iter().map(|setting| &setting.impairments);
         let mut all = std::iter::once(&self.impairments).chain(later);
@@ -273,9 +288,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link of these parameters, from which it takes what few links have.
+    /// A link of these parameters.
     #[inline]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
+    pub(crate) fn new(config: &LinkConfig, hook: Option<u16>, clock: Clock) -> Self {
         let impaired = config.impairs();
         let has_more = config.is_special() || hook.is_some();
         let special = has_more.then(|| Special::new(config, hook));
@@ -421,7 +436,8 @@ impl Link {
         let Some(following) = self.following.as_deref_mut() else {
             return start;
         };
-        let waited = start.at > now;
+        let follows = |special: &Special| special.follows && self.free_at == now;
+        let waited = start.at > now || self.special.as_deref().is_some_and(follows);
         let own = (self.rate, self.own_delay);
         let last = self.free_at.plus(self.fine_delay);
         let sending = following.send((start.at, waited), bytes, own, last);
@@ -572,6 +588,8 @@ impl Link {
                 }
             }
         }
+        let managed = self.managed_load();
+        (packets, bytes) = (packets + managed.0, bytes + managed.1);
         let far_end = self.clock.moment(FineTime::ZERO.plus(delay)).at;
         LinkState {
             packets,
@@ -592,6 +610,9 @@ impl Link {
         let taken = |f: &mut Following| f.takes(enter);
         if self.down || self.following.as_deref_mut().is_some_and(taken) {
             return Entry::Broken;
+        }
+        if self.discipline().is_some() {
+            return Entry::Managed;
         }
         self.hold_back(enter, packet.bytes);
         match self.special.as_deref_mut() {
@@ -698,7 +719,7 @@ mod tests {
 
     fn link(limit: u32, onward: NextHop) -> Link {
         let mut link = Link::new(
-            &mut LinkConfig::new(
+            &LinkConfig::new(
                 "test",
                 (NodeId(0), NodeId(1)),
                 Rate::from_mbps(12),
@@ -729,6 +750,8 @@ mod tests {
                 sent: Instant::ZERO,
                 content: Content::Data,
                 push: false,
+                ecn: midflight_tcp::EcnCodepoint::NotCapable,
+                cwr: false,
                 echo_ms: 0,
                 offset: 0,
                 option: None,
@@ -802,7 +825,7 @@ mod tests {
                 seed: 1,
             });
             assert!(config.schedule.is_some());
-            Link::new(&mut config, None, Clock::Seconds)
+            Link::new(&config, None, Clock::Seconds)
         };
         let at = |l: &Link, us: u64| {
             let state = l.state(Clock::Seconds.written(Instant::from_nanos(us * 1_000)).fine);

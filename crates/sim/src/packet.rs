@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use educe::Educe;
 use midflight_control::quick_start::Request;
-use midflight_tcp::{Ack, Content, SackBlocks, Says, Segment, SegmentOption};
+use midflight_tcp::{Ack, Content, EcnCodepoint, SackBlocks, Says, Segment, SegmentOption};
 use midflight_units::{Instant, Seq};
 
 use crate::config::{FlowId, NodeId};
@@ -25,8 +25,34 @@ pub(crate) struct Packet {
     /// The node it goes to.
     pub(crate) to: NodeId,
     kind: Kind,
-    /// It was sent over a route that was set during the run.
-    pub(crate) rerouted: bool,
+    flags: Flags,
+}
+
+/// What is noted on a packet's way: its ECN field, whether it has CWR, and whether it was sent over a route
+/// that was set during the run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flags(u8);
+
+impl Flags {
+    const ECN: u8 = 3;
+    const CWR: u8 = 4;
+    const REROUTED: u8 = 8;
+
+    #[inline(always)]
+    fn of(segment: &Segment) -> Self {
+        let cwr = if segment.cwr { Self::CWR } else { 0 };
+        Self(segment.ecn as u8 | cwr)
+    }
+
+    #[inline(always)]
+    fn ecn(self) -> EcnCodepoint {
+        match self.0 & Self::ECN {
+            0 => EcnCodepoint::NotCapable,
+            1 => EcnCodepoint::LowLatency,
+            2 => EcnCodepoint::Capable,
+            _ => EcnCodepoint::Congestion,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +104,7 @@ impl Packet {
                 (Content::WindowProbe, _) => Kind::WindowProbe,
                 (Content::Acknowledgment, _) => Kind::Acknowledgment,
             },
-            rerouted: false,
+            flags: Flags::of(segment),
         }
         .with_option(segment.option, options)
     }
@@ -104,7 +130,7 @@ impl Packet {
             options: options.insert(ack),
             to,
             kind: Kind::Ack,
-            rerouted: false,
+            flags: Flags::default(),
         }
     }
 
@@ -118,7 +144,7 @@ impl Packet {
             options: OptionsId::NONE,
             to,
             kind: Kind::CrossTraffic,
-            rerouted: false,
+            flags: Flags::default(),
         }
     }
 
@@ -151,7 +177,7 @@ impl Packet {
             options: options.insert_datagram(datagram),
             to,
             kind,
-            rerouted: false,
+            flags: Flags::default(),
         }
     }
 
@@ -189,6 +215,27 @@ impl Packet {
             echo_ms: 0,
             ..self.segment()
         }
+    }
+
+    /// Whether it was sent over a route that was set during the run.
+    #[inline(always)]
+    pub(crate) fn rerouted(&self) -> bool {
+        self.flags.0 & Flags::REROUTED != 0
+    }
+
+    /// It goes over a route that was set during the run, or not.
+    #[inline(always)]
+    pub(crate) fn note_route(&mut self, during_run: bool) {
+        self.flags.0 |= if during_run { Flags::REROUTED } else { 0 };
+    }
+
+    /// Its ECN field.
+    pub(crate) fn ecn(&self) -> EcnCodepoint {
+        self.flags.ecn()
+    }
+
+    pub(crate) fn set_ecn(&mut self, ecn: EcnCodepoint) {
+        self.flags.0 = self.flags.0 & !Flags::ECN | ecn as u8;
     }
 
     /// Whether it carries a segment or an ACK.
@@ -291,6 +338,8 @@ impl Packet {
                 _ => Content::Data,
             },
             push: matches!(self.kind, Kind::PushedData | Kind::PushedRetransmission),
+            ecn: self.flags.ecn(),
+            cwr: self.flags.0 & Flags::CWR != 0,
             echo_ms: self.options.0,
             option: None,
         }

@@ -10,6 +10,7 @@ use crate::impairment::Impairing;
 use crate::link::{LinkConfig, LinkCounts, LinkSetting};
 use crate::moment::FineTime;
 use crate::packet::Packet;
+use crate::queue::{Discipline, QueueConfig};
 use crate::random::{stream, Stream};
 
 /// Whether a packet may enter a link.
@@ -22,6 +23,8 @@ pub(crate) enum Entry {
     Full,
     /// The link is paused and has taken the packet.
     Held,
+    /// A discipline takes it.
+    Managed,
 }
 
 #[derive(Educe, Debug)]
@@ -51,6 +54,10 @@ pub(crate) struct Special {
     /// Number of the hook of the node at its start that looks at packets.
     pub(crate) hook: Option<u16>,
     pub(crate) counts: LinkCounts,
+    /// The discipline that takes what waits.
+    pub(crate) queue: Option<Box<dyn Discipline>>,
+    /// The packet that it sends next is sent right behind the one before.
+    pub(crate) follows: bool,
     /// Longest random processing time in seconds, and where it is drawn from.
     pub(crate) overhead: Option<(f64, Stream)>,
 }
@@ -58,7 +65,7 @@ pub(crate) struct Special {
 impl Special {
     /// What is special about a link from the start of the run.
     #[cold]
-    pub(crate) fn new(config: &mut LinkConfig, hook: Option<u16>) -> Box<Self> {
+    pub(crate) fn new(config: &LinkConfig, hook: Option<u16>) -> Box<Self> {
         Box::new(Self {
             impairing: Impairing::new(&config.impairments, Instant::ZERO, 0),
             swapping: false,
@@ -73,12 +80,14 @@ impl Special {
             drops: config.drops(),
             hook,
             counts: LinkCounts::default(),
+            follows: false,
+            queue: config.queue.as_ref().map(QueueConfig::make),
             overhead: config.overhead.map(|overhead| {
                 let most = overhead.most.as_secs_f64();
                 (most, stream(overhead.seed, 0, "link", "overhead"))
             }),
             entered: vec![0; config.settings.len()],
-            settings: std::mem::take(&mut config.settings).into(),
+            settings: config.settings.as_slice().into(),
         })
     }
 
@@ -89,6 +98,7 @@ impl Special {
             || self.drops
             || self.overhead.is_some()
             || self.hook.is_some()
+            || self.queue.is_some()
             || self.paused
             || self.holds_back.is_some()
     }

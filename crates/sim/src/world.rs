@@ -3,6 +3,7 @@
 mod cross;
 mod flows;
 mod hooks;
+mod queues;
 mod radio;
 mod stacks;
 mod timers;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use educe::Educe;
 use midflight_control::policy::Policy;
-use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig};
+use midflight_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig, SenderParts};
 use midflight_units::{Duration, Instant, Rate};
 use smallvec::SmallVec;
 
@@ -66,6 +67,8 @@ pub struct World<O> {
     /// Cross traffic of all links and all their settings.
     cross: Vec<CrossSource>,
     hooks: Vec<Hooked>,
+    /// Links whose queues have a discipline.
+    managed: Vec<LinkId>,
     /// The hook whose node is sending a packet by itself.
     emitting: Option<u16>,
     /// No route is set before this instant but those on the timeline.
@@ -137,7 +140,7 @@ impl<O: Observer> World<O> {
     pub fn new(config: WorldConfig, observer: O) -> Result<Self, WorldError> {
         let WorldConfig {
             nodes,
-            mut links,
+            links,
             routes,
             alternatives,
             flows,
@@ -148,15 +151,18 @@ impl<O: Observer> World<O> {
         if links.len() > usize::from(u16::MAX) {
             return Err(WorldError::TooManyLinks);
         }
-        for link in &links {
+        for link in links {
             let problem = link.is_special().then(|| link.problem());
             if let Some(problem) = problem.flatten() {
                 let link = link.name.to_string();
                 return Err(WorldError::Impairments { link, problem });
             }
         }
-        for (i, link) in links.iter_mut().enumerate() {
-            link.tapped |= observer.taps(LinkId(i as u16));
+        let mut links = Cow::Borrowed(links);
+        for i in 0..links.len() {
+            if observer.taps(LinkId(i as u16)) {
+                links.to_mut()[i].tapped = true;
+            }
         }
         let has_routers = hooks
             .iter()
@@ -183,9 +189,9 @@ impl<O: Observer> World<O> {
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
-        let name = |link: &mut LinkConfig| std::mem::take(&mut link.name);
-        let names = links.iter_mut().map(name).collect();
-        let links = links.iter_mut().zip(&hook_of);
+        let managed = queues::managed(&links);
+        let names = links.iter().map(|link| link.name.clone()).collect();
+        let links = links.iter().zip(&hook_of);
         let mut links: Vec<Link> = links
             .map(|(link, hook)| Link::new(link, *hook, clock))
             .collect();
@@ -223,7 +229,10 @@ impl<O: Observer> World<O> {
             scheduled: Scheduled::START,
             nodes,
             names,
-            agenda: Agenda::new(busy, first_timer + timers + cross.len() + hooks.len()),
+            agenda: Agenda::new(
+                busy,
+                first_timer + timers + cross.len() + hooks.len() + managed.len(),
+            ),
             links,
             awaited,
             awaited_special,
@@ -237,8 +246,8 @@ impl<O: Observer> World<O> {
                 .into_iter()
                 .enumerate()
                 .map(|(number, f)| Flow {
-                    sender: Sender::new(&f.sender.of_flow(number), f.policies),
-                    receiver: Receiver::new(f.receiver),
+                    sender: Sender::new(&f.sender.of_flow(number), f.parts, f.policies),
+                    receiver: Receiver::new(*f.receiver),
                     from: f.from,
                     to: f.to,
                     timers: [Timer::OFF; 2],
@@ -247,6 +256,7 @@ impl<O: Observer> World<O> {
                 .collect(),
             stacks: stacks.into_iter().map(StackFlow::new).collect(),
             cross,
+            managed,
             hooks: hooks
                 .into_iter()
                 .map(|(node, hook)| Hooked { node, hook })
@@ -355,6 +365,7 @@ impl<O: Observer> World<O> {
         &mut self,
         flow: FlowId,
         sender: &SenderConfig,
+        parts: &SenderParts,
         receiver: ReceiverConfig,
         policies: impl IntoIterator<Item = Policy>,
     ) -> Result<(), WorldError> {
@@ -362,7 +373,7 @@ impl<O: Observer> World<O> {
         if state.sender.view().snd_max > 0 {
             return Err(WorldError::FlowOpen { flow: flow.0 });
         }
-        state.sender = Sender::new(&sender.of_flow(flow.index()), policies);
+        state.sender = Sender::new(&sender.of_flow(flow.index()), parts, policies);
         state.receiver = Receiver::new(receiver);
         Ok(())
     }
@@ -425,6 +436,7 @@ impl<O: Observer> World<O> {
             stacks: self.stacks.clone(),
             cross: self.cross.clone(),
             hooks: self.hooks.clone(),
+            managed: self.managed.clone(),
             emitting: self.emitting,
             promised: self.promised,
             routes_hold_until: self.routes_hold_until,
@@ -520,7 +532,9 @@ impl<O: Observer> World<O> {
     /// An event of what few worlds have: stacks, cross traffic and hooks.
     #[cold]
     fn seldom(&mut self, source: usize) {
-        if source >= self.first_hook() {
+        if source >= self.first_queue() {
+            self.queue_timer(source);
+        } else if source >= self.first_hook() {
             self.hook_timer(source);
         } else if source >= self.first_cross() {
             self.cross(source - self.first_cross());
@@ -669,7 +683,7 @@ impl<O: Observer> World<O> {
             });
             return;
         };
-        packet.rerouted |= during_run;
+        packet.note_route(during_run);
         self.pass(link, packet);
     }
 
@@ -684,7 +698,7 @@ impl<O: Observer> World<O> {
             return None;
         }
         let (next, during_run) = self.routes[self.route_place(l.to, packet.to)]?;
-        packet.rerouted |= during_run;
+        packet.note_route(during_run);
         Some(next)
     }
 
@@ -714,6 +728,7 @@ impl<O: Observer> World<O> {
                     Entry::Broken => break DropCause::Break,
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
+                    Entry::Managed => return self.enqueue(link, packet),
                 }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {
@@ -815,7 +830,7 @@ impl<O: Observer> World<O> {
             self.deliver_ack(flow, &ack);
         } else {
             let link = LinkId(link as u16);
-            self.deliver_segment(flow, packet.rerouted, &packet.segment(), link);
+            self.deliver_segment(flow, packet.rerouted(), &packet.segment(), link);
         }
     }
 }

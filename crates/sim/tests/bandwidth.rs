@@ -4,7 +4,7 @@
 
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_sim::{Action, Clock, FlowConfig, LinkConfig, NodeId, World, WorldConfig};
-use midflight_tcp::{AckRules, Profile, ReceiverConfig, PROFILES};
+use midflight_tcp::{AckRules, Profile, ReceiverConfig, SenderParts, PROFILES};
 use midflight_units::{Duration, Instant, Rate};
 
 /// Segments per second that a link carries, and what the sender takes it for
@@ -17,17 +17,22 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
     };
     let mut sender = profile.sender;
     let carried = rate.as_bps() as f64 / f64::from(8 * sender.segment_bytes);
-    sender.congestion = congestion;
     sender.receiver_window = (1.5 * carried * ms as f64 * 2e-3) as u64 + 8;
+    let parts = SenderParts {
+        congestion,
+        ..profile.parts
+    };
+    // The setting above holds the flow steady, and no window that the receiver tells.
+    let receiver = ReceiverConfig {
+        acks: AckRules::Rfc,
+        ..profile.receiver
+    };
     let flow = FlowConfig {
         from: NodeId(0),
         to: NodeId(1),
-        sender,
-        // The setting above holds the flow steady, and no window that the receiver tells.
-        receiver: ReceiverConfig {
-            acks: AckRules::Rfc,
-            ..profile.receiver
-        },
+        sender: &sender,
+        parts: &parts,
+        receiver: &receiver,
         policies: Vec::new(),
     };
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
@@ -42,7 +47,7 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 2,
-            links,
+            links: &links,
             routes: &routes,
             flows: vec![flow],
             ..WorldConfig::default()

@@ -75,8 +75,9 @@ fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
     let flow = FlowConfig {
         from: SERVER,
         to: NODE,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let links = vec![down, up];
@@ -84,7 +85,7 @@ fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 2,
-            links,
+            links: &links,
             routes: &routes,
             flows: vec![flow],
             ..WorldConfig::default()

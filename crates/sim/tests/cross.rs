@@ -64,8 +64,9 @@ fn run(
     let flow = FlowConfig {
         from: SERVER,
         to: NODE,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let watch = Arrived {
@@ -76,7 +77,7 @@ fn run(
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 2,
-            links: vec![down, up],
+            links: &[down, up],
             routes: &routes,
             flows: vec![flow.clone(), flow],
             ..WorldConfig::default()
@@ -188,7 +189,7 @@ fn it_does_not_replay() {
             WorldConfig {
                 clock: Clock::Seconds,
                 nodes: 2,
-                links: vec![link],
+                links: &[link],
                 ..WorldConfig::default()
             },
             (),

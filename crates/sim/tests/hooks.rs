@@ -120,14 +120,15 @@ fn world(hooks: Vec<(NodeId, Hook)>) -> Watched {
     let flow = FlowConfig {
         from: SERVER,
         to: MOBILE,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let config = WorldConfig {
         clock: Clock::Seconds,
         nodes: 3,
-        links: links(),
+        links: &links(),
         routes: &routes(),
         flows: vec![flow],
         hooks,

@@ -111,8 +111,9 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
     let flow = FlowConfig {
         from: NodeId(0),
         to: last,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let mut all = vec![LinkConfig {
@@ -129,7 +130,7 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
         WorldConfig {
             clock: Clock::Seconds,
             nodes,
-            links: all,
+            links: &all,
             routes: &routes,
             flows,
             ..WorldConfig::default()
@@ -591,7 +592,7 @@ fn impairments_that_cannot_be_are_refused() {
             WorldConfig {
                 clock: Clock::Seconds,
                 nodes: 2,
-                links: vec![link],
+                links: &[link],
                 ..WorldConfig::default()
             },
             (),

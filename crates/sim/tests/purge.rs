@@ -86,8 +86,9 @@ fn world(opens: &[f64], change: impl Fn(&mut LinkConfig)) -> World<Log> {
     let flow = |i: usize| FlowConfig {
         from: [MOBILE, INTERFACE][i % 2],
         to: STATION,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let flows = (0..opens.len()).map(flow).collect();
@@ -95,7 +96,7 @@ fn world(opens: &[f64], change: impl Fn(&mut LinkConfig)) -> World<Log> {
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 3,
-            links,
+            links: &links,
             routes: &routes,
             flows,
             ..WorldConfig::default()

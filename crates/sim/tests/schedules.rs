@@ -125,7 +125,7 @@ fn world(
     let config = WorldConfig {
         clock,
         nodes: 2,
-        links: vec![link, other],
+        links: &[link, other],
         routes: &routes,
         stacks: vec![stack],
         ..WorldConfig::default()
@@ -194,13 +194,14 @@ fn a_schedule_without_a_change_changes_nothing() {
         let flow = FlowConfig {
             from: FROM,
             to: TO,
-            sender: profile.sender,
-            receiver: profile.receiver,
+            sender: &profile.sender,
+            parts: &profile.parts,
+            receiver: &profile.receiver,
             policies: Vec::new(),
         };
         let config = WorldConfig {
             nodes: 2,
-            links: vec![down, up],
+            links: &[down, up],
             routes: &routes,
             flows: vec![flow],
             ..WorldConfig::default()

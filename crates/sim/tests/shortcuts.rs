@@ -7,8 +7,8 @@ use std::sync::Arc;
 use midflight_sim::{
     random, Action, Clock, CrossTraffic, Curve, Digest, DropCause, Event, FlowConfig, FlowId,
     Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting, LossModel, NodeId, Observer,
-    Opportunities, Outage, Pattern, Reordering, Schedule, Service, Shape, State, World,
-    WorldConfig, WorldError,
+    Opportunities, Outage, Pattern, QueueConfig, QueueKind, QueueParameters, Reordering, Schedule,
+    Service, Shape, State, World, WorldConfig, WorldError, QUEUES,
 };
 use midflight_tcp::profile;
 use midflight_units::{Duration, Instant, Rate};
@@ -44,7 +44,7 @@ impl Observer for Seen {
                 }
             }
             Event::Dropped { cause, .. } => match cause {
-                DropCause::Queue => self.lost_to_queues += 1,
+                DropCause::Queue | DropCause::Early => self.lost_to_queues += 1,
                 DropCause::Break => self.lost_to_breaks += 1,
                 DropCause::Radio => self.lost_on_the_air += 1,
                 DropCause::Node => panic!("no node keeps anything back"),
@@ -133,8 +133,9 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
     let flow = FlowConfig {
         from: SENDER,
         to: RECEIVER,
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let configs = vec![flow; flows as usize];
@@ -142,7 +143,7 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 6,
-            links,
+            links: &links,
             routes: &routes,
             alternatives: &alternatives,
             flows: configs,
@@ -436,6 +437,71 @@ fn impairments_that_never_happen_change_nothing() {
     }
 }
 
+/// A discipline that never drops early is drop-tail: with handoffs, breaks, pauses, changes and losses on the air.
+#[test]
+fn a_discipline_that_does_nothing_changes_nothing() {
+    let kind = QueueKind::named("codel").unwrap_or_else(|| panic!("no codel"));
+    let parameters = QueueParameters {
+        target: Duration::from_secs(1_000_000),
+        packets: 11,
+        ..kind.default
+    };
+    let run_with = |is_managed: bool, impaired: bool, flows| {
+        let mut world = world_with(flows, Return::Direct, |i, link| {
+            if impaired {
+                impair(i, link);
+            }
+            let chosen = [1, 3, 5, 7].contains(&i);
+            link.counted = chosen;
+            link.queue = (is_managed && chosen).then_some(QueueConfig {
+                kind,
+                parameters,
+                seed: 0,
+            });
+        });
+        plan(&mut world, Return::Direct);
+        run(&mut world, 20_000);
+        (
+            world.observer().clone(),
+            [1, 3, 5, 7].map(|link| world.link_counts(id(link))),
+        )
+    };
+    for impaired in [false, true] {
+        for flows in [1, 2, 5] {
+            let (plain, managed) = (
+                run_with(false, impaired, flows),
+                run_with(true, impaired, flows),
+            );
+            assert_eq!(managed, plain, "{flows} flows, impaired: {impaired}");
+            assert!(plain.0.lost_to_queues > 0);
+        }
+    }
+}
+
+/// A copy of a world with disciplines at work runs the same course.
+#[test]
+fn a_copy_with_disciplines_runs_the_same_course() {
+    for kind in QUEUES {
+        let manage = |i: usize, link: &mut LinkConfig| {
+            if [1, 3].contains(&i) {
+                link.queue = Some(QueueConfig {
+                    kind,
+                    parameters: kind.default,
+                    seed: 7,
+                });
+            }
+        };
+        let mut original = world_with(3, Return::Direct, manage);
+        plan(&mut original, Return::Direct);
+        run(&mut original, 4_000);
+        let mut copy = original.clone();
+        run(&mut original, 20_000);
+        run(&mut copy, 20_000);
+        assert_eq!(copy.observer(), original.observer(), "{kind:?}");
+        assert!(original.observer().lost_to_queues > 0, "{kind:?}");
+    }
+}
+
 #[test]
 fn a_promise_is_kept() {
     let mut world = world(1, Return::Direct);
@@ -480,9 +546,9 @@ fn only_a_silent_flow_takes_another_sender() {
         let [first, second] = [0, 1].map(World::<Seen>::flow_id);
         if let Some(name) = refitted {
             let p = profile(name).unwrap_or_else(|e| panic!("{e}"));
-            let refit = world.refit(second, &p.sender, p.receiver, None);
+            let refit = world.refit(second, &p.sender, &p.parts, p.receiver, None);
             assert_eq!(refit, Ok(()));
-            let refit = world.refit(first, &p.sender, p.receiver, None);
+            let refit = world.refit(first, &p.sender, &p.parts, p.receiver, None);
             assert_eq!(refit, Err(WorldError::FlowOpen { flow: 0 }));
         }
         run(&mut world, 5_000);
@@ -519,8 +585,9 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
     let flow = FlowConfig {
         from: NodeId(0),
         to: NodeId(1),
-        sender: profile.sender,
-        receiver: profile.receiver,
+        sender: &profile.sender,
+        parts: &profile.parts,
+        receiver: &profile.receiver,
         policies: Vec::new(),
     };
     let routes = [(NodeId(0), NodeId(1), id(0)), (NodeId(1), NodeId(0), id(1))];
@@ -529,7 +596,7 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         WorldConfig {
             clock: Clock::Seconds,
             nodes: 2,
-            links,
+            links: &links,
             routes: &routes,
             flows: vec![flow],
             ..WorldConfig::default()

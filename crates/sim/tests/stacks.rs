@@ -161,7 +161,7 @@ fn world(can_be_copied: bool) -> (Watched, FlowId) {
     let config = WorldConfig {
         clock: Clock::Seconds,
         nodes: 3,
-        links: links(),
+        links: &links(),
         routes: &routes(),
         stacks: vec![stack],
         ..WorldConfig::default()
@@ -263,7 +263,7 @@ fn an_end_is_woken_from_outside_once() {
     let config = WorldConfig {
         clock: Clock::Seconds,
         nodes: 3,
-        links: links(),
+        links: &links(),
         routes: &routes(),
         stacks: vec![stack],
         ..WorldConfig::default()
@@ -320,7 +320,7 @@ fn a_stack_may_want_no_other_timeout() {
     let config = WorldConfig {
         clock: Clock::Seconds,
         nodes: 3,
-        links: links(),
+        links: &links(),
         routes: &routes(),
         stacks: vec![StackConfig {
             nodes: [MOBILE, SERVER],

@@ -138,13 +138,13 @@ impl Part {
 
     /// Its controller draws random numbers.
     pub(crate) fn draws(&self) -> bool {
-        self.built.profile.sender.congestion.draws()
+        self.built.profile.parts.congestion.draws()
     }
 
     /// The same with a controller that draws from this seed.
     pub(crate) fn seeded(&self, seed: u64) -> Self {
         let mut part = self.clone();
-        part.built.profile.sender.congestion.seed(seed);
+        part.built.profile.parts.congestion.seed(seed);
         part
     }
 
@@ -164,8 +164,9 @@ impl Part {
     }
 
     fn has_profile_of(&self, other: &Self) -> bool {
-        let of = |part: &Self| (part.built.profile.sender, part.built.profile.receiver);
-        std::ptr::eq(self, other) || of(self) == of(other)
+        let (a, b) = (&self.built.profile, &other.built.profile);
+        let is_same = || (&a.sender, &a.parts, &a.receiver) == (&b.sender, &b.parts, &b.receiver);
+        std::ptr::eq(self, other) || is_same()
     }
 
     fn heeds_unneeded(&self) -> bool {
@@ -215,6 +216,19 @@ pub struct FlowInfo<'a> {
 }
 
 impl FlowSetup {
+    /// What the simulator makes it of, without its policies where they are left open.
+    fn config(&self, open: bool) -> FlowConfig<'_> {
+        let Built { profile, policies } = &self.part.built;
+        FlowConfig {
+            from: self.from,
+            to: self.to,
+            sender: &profile.sender,
+            parts: &profile.parts,
+            receiver: &profile.receiver,
+            policies: if open { Vec::new() } else { policies.clone() },
+        }
+    }
+
     /// What a reader of results needs to know of it.
     pub(crate) fn told(&self) -> FlowInfo<'_> {
         FlowInfo {
@@ -445,7 +459,7 @@ impl Setup {
 
     /// Names of the places where there are captures, beside sender and receiver.
     pub fn places(&self) -> impl Iterator<Item = &str> {
-        self.network.places.iter().map(|place| place.name.as_str())
+        self.network.places.iter().map(|place| place.name.as_ref())
     }
 
     /// Whether a flow runs a stack that cannot be copied in the middle of a run.
@@ -457,7 +471,7 @@ impl Setup {
     pub fn access_links(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.network.places.iter().map(|place| {
             let [down, up] = place.access;
-            (place.name.as_str(), down.index(), up.index())
+            (place.name.as_ref(), down.index(), up.index())
         })
     }
 
@@ -509,24 +523,14 @@ impl Setup {
         let stacks = stacks.collect::<Result<_, _>>()?;
         let ours = || self.flows.iter().filter(|flow| flow.quic.is_none());
         let each = ours().zip(&open.policies);
-        let flow = |(flow, &open): (&FlowSetup, &bool)| {
-            let Built { profile, policies } = &flow.part.built;
-            FlowConfig {
-                from: flow.from,
-                to: flow.to,
-                sender: profile.sender,
-                receiver: profile.receiver,
-                policies: if open { Vec::new() } else { policies.clone() },
-            }
-        };
         let mut world = World::new(
             WorldConfig {
                 clock: self.clock(),
                 nodes: self.network.nodes,
-                links: self.network.links.clone(),
+                links: &self.network.links,
                 routes: &self.network.routes,
                 alternatives: &self.network.alternatives,
-                flows: each.map(flow).collect(),
+                flows: each.map(|(flow, &open)| flow.config(open)).collect(),
                 stacks,
                 hooks: self.network.hooks.clone(),
             },
@@ -786,7 +790,13 @@ impl Setup {
         let is_late = open.policies[flow];
         let policies = policies.iter().filter(|_| !is_late).cloned();
         let id = flow_id(flow as u32);
-        world.refit(id, &profile.sender, profile.receiver, policies)?;
+        world.refit(
+            id,
+            &profile.sender,
+            &profile.parts,
+            profile.receiver,
+            policies,
+        )?;
         let sender = world.sender_mut(id);
         if let Some(end) = *end {
             sender.set_end(end);

@@ -61,9 +61,9 @@ fn handoffs() -> Vec<Handoff> {
 /// All schemes, those that need company with it. Linux's recovery leaves out those with a part in its own
 /// place, and the others BBR, which says so.
 fn names(profile: &str) -> Vec<String> {
-    let name = |s: Scheme| match s.name.as_str() {
-        "ld-handover" => "ld-handover+frto".into(),
-        _ => s.name,
+    let name = |s: Scheme| match &*s.name {
+        "ld-handover" => "ld-handover+frto".to_string(),
+        _ => s.name.into_owned(),
     };
     let builds = |name: &String| {
         let built = Scheme::named(name).and_then(|s| s.build(profile, &knobs()));

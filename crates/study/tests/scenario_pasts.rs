@@ -177,7 +177,7 @@ fn every_scheme_runs_from_a_copy_as_from_the_start() {
         for start_notice in ["false", "true"] {
             for (at, rate) in [("3 s", "1 Mbit/s"), ("4 s", "2 Mbit/s")] {
                 let sets = [
-                    ("flows.download.scheme", scheme.name.as_str()),
+                    ("flows.download.scheme", &*scheme.name),
                     ("flows.download.start_notice", start_notice),
                     ("handoffs.0.at", at),
                     ("handoffs.0.notice.delay", "200 ms"),

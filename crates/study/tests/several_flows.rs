@@ -205,9 +205,9 @@ fn routers_answer_the_same_ahead_of_time() {
 fn forks_are_runs_from_the_start_with_every_scheme() {
     // BBR goes with the recovery of Linux only.
     let names = schemes().into_iter().filter(|s| s.name != "bbr-linux");
-    let names = names.map(|s| match s.name.as_str() {
-        "ld-handover" => "ld-handover+frto".into(),
-        _ => s.name,
+    let names = names.map(|s| match &*s.name {
+        "ld-handover" => "ld-handover+frto".to_string(),
+        _ => s.name.into_owned(),
     });
     let needed = ["timestamps", "dsack"].map(|name| (name.into(), "on".into()));
     let alone = Flows {

@@ -65,7 +65,7 @@ enum Next {
 fn transfer(profile_name: &str) -> Result<Transfer, Box<dyn Error>> {
     let profile = profile(profile_name)?;
     profile.check()?;
-    let mut sender = Sender::new(&profile.sender, []);
+    let mut sender = Sender::new(&profile.sender, &profile.parts, []);
     let mut receiver = Receiver::new(profile.receiver);
     let mut log = Counts::default();
     // Both directions keep the order, so that the next arrival is at the front.

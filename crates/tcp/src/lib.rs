@@ -11,7 +11,7 @@
 //! use midflight_units::{Duration, Instant};
 //!
 //! let profile = profile("rfc")?;
-//! let mut sender = Sender::new(&profile.sender, []);
+//! let mut sender = Sender::new(&profile.sender, &profile.parts, []);
 //! let mut receiver = Receiver::new(profile.receiver);
 //! // The SYN and ten segments of data. `()` ignores what the sender reports of itself.
 //! sender.set_end(11);
@@ -50,13 +50,14 @@ mod state;
 pub use config::{
     profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer,
     ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling,
-    SenderConfig, LINUX_SLACK, PROFILES, SETTINGS,
+    SenderConfig, SenderParts, LINUX_SLACK, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use recovery::{Tally, RECOVERIES};
 pub use segment::{
-    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark, ACK_HEADER_BYTES,
+    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark,
+    ACK_HEADER_BYTES,
 };
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

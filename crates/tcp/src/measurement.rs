@@ -121,6 +121,8 @@ mod tests {
             sent: Instant::from_nanos(sent_us * 1000),
             content: crate::segment::Content::Data,
             push: false,
+            ecn: crate::segment::EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             offset: 0,
             option: Some(SegmentOption::Train(TrainMark {

@@ -330,6 +330,8 @@ impl Receiver {
             len,
             push,
             echo_ms: 0,
+            ecn: crate::segment::EcnCodepoint::NotCapable,
+            cwr: false,
         };
         let (first, second, _) = self.take_data_as_linux(now, &data)?;
         self.hand_out(first.into_iter().chain(second))
@@ -630,6 +632,8 @@ mod tests {
             sent: Instant::ZERO,
             content: Content::Data,
             push: false,
+            ecn: crate::segment::EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             offset: 0,
             option: None,
@@ -680,6 +684,8 @@ mod tests {
                 sent: Instant::ZERO,
                 content: Content::Data,
                 push: false,
+                ecn: crate::segment::EcnCodepoint::NotCapable,
+                cwr: false,
                 echo_ms: 0,
                 offset: 0,
                 option: None,

@@ -1,5 +1,7 @@
 //! Schemes: complete named sender configurations that a paper compares.
 
+use std::borrow::Cow;
+
 use midflight_control::congestion::{AnyCongestion, CONGESTION_CONTROLLERS};
 use midflight_control::dupack::{AnyDupackResponse, DUPACK_RESPONSES};
 use midflight_control::loss::{AnyLossClassifier, LOSS_CLASSIFIERS};
@@ -79,15 +81,15 @@ pub type Knobs = Vec<(String, String)>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// Name on the command line.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// What it is.
-    pub summary: String,
+    pub summary: Cow<'static, str>,
     /// Where it is defined.
-    pub source: String,
+    pub source: Cow<'static, str>,
     /// Its parts: policies in the order in which they are asked, and at most one
     /// congestion controller, response to duplicate ACKs, loss classifier,
     /// spurious-retransmission detector, and handoff signal, which is the receiver's.
-    pub parts: Vec<&'static str>,
+    pub parts: Cow<'static, [&'static str]>,
 }
 
 /// Name, summary, source and parts.
@@ -227,16 +229,16 @@ impl Scheme {
             name: name.into(),
             summary: summary.into(),
             source: source.into(),
-            parts: parts.to_vec(),
+            parts: parts.into(),
         }
     }
 
-    fn alone(part: &PartInfo) -> Self {
+    fn alone(part: &'static PartInfo) -> Self {
         Self {
             name: part.name.into(),
             summary: part.summary.into(),
             source: part.source.into(),
-            parts: vec![part.name],
+            parts: std::slice::from_ref(&part.name).into(),
         }
     }
 
@@ -274,17 +276,20 @@ impl Scheme {
         }
         let schemes = name.split('+').map(one).collect::<Result<Vec<_>, _>>()?;
         let mut parts = Vec::new();
-        for part in schemes.iter().flat_map(|s| &s.parts) {
+        for part in schemes.iter().flat_map(|s| s.parts.iter()) {
             if !parts.contains(part) {
                 parts.push(*part);
             }
         }
-        let joined = |of: fn(&Self) -> &str| schemes.iter().map(of).collect::<Vec<_>>().join("; ");
+        let joined = |of: fn(&Self) -> &str| {
+            let each: Vec<_> = schemes.iter().map(of).collect();
+            each.join("; ").into()
+        };
         Ok(Self {
-            name: name.into(),
+            name: name.to_string().into(),
             summary: joined(|s| &s.summary),
             source: joined(|s| &s.source),
-            parts,
+            parts: parts.into(),
         })
     }
 
@@ -299,34 +304,34 @@ impl Scheme {
             profile: configure(profile, knobs)?,
             policies: Vec::new(),
         };
-        let (tx, rx) = (&mut built.profile.sender, &mut built.profile.receiver);
+        let (parts, rx) = (&mut built.profile.parts, &mut built.profile.receiver);
         let (mut response, mut classifier, mut detector) = (None, None, None);
         let mut signal = None;
         let mut controller = None;
         let clash = |first: &str, second: &str, what| SchemeError::Clash {
-            scheme: self.name.clone(),
+            scheme: self.name.clone().into_owned(),
             first: first.into(),
             second: second.into(),
             what,
         };
-        for &name in &self.parts {
+        for &name in self.parts.iter() {
             if let Some(policy) = Policy::named(name) {
                 built.policies.push(policy);
             } else if let Some(part) = AnyDupackResponse::named(name) {
                 if let Some(other) = response.replace(name) {
                     return Err(clash(other, name, "response to duplicate ACKs"));
                 }
-                tx.dupack_response = part;
+                parts.dupack_response = part;
             } else if let Some(part) = AnyLossClassifier::named(name) {
                 if let Some(other) = classifier.replace(name) {
                     return Err(clash(other, name, "loss classifier"));
                 }
-                tx.loss_classifier = part;
+                parts.loss_classifier = part;
             } else if let Some(part) = AnySpuriousDetector::named(name) {
                 if let Some(other) = detector.replace(name) {
                     return Err(clash(other, name, "detector of spurious retransmissions"));
                 }
-                tx.spurious_detector = part;
+                parts.spurious_detector = part;
             } else if let Some(part) = AnyHandoffSignal::named(name) {
                 if let Some(other) = signal.replace(name) {
                     return Err(clash(other, name, "handoff signal"));
@@ -336,7 +341,7 @@ impl Scheme {
                 if let Some(other) = controller.replace(name) {
                     return Err(clash(other, name, "congestion controller"));
                 }
-                tx.congestion = part;
+                parts.congestion = part;
             }
         }
         for (name, value) in knobs {
@@ -346,20 +351,20 @@ impl Scheme {
                     policy.set_knob(name, value)?;
                 }
             }
-            if has(tx.dupack_response.info()) {
-                tx.dupack_response.set_knob(name, value)?;
+            if has(parts.dupack_response.info()) {
+                parts.dupack_response.set_knob(name, value)?;
             }
-            if has(tx.loss_classifier.info()) {
-                tx.loss_classifier.set_knob(name, value)?;
+            if has(parts.loss_classifier.info()) {
+                parts.loss_classifier.set_knob(name, value)?;
             }
-            if has(tx.spurious_detector.info()) {
-                tx.spurious_detector.set_knob(name, value)?;
+            if has(parts.spurious_detector.info()) {
+                parts.spurious_detector.set_knob(name, value)?;
             }
             if has(rx.signal.info()) {
                 rx.signal.set_knob(name, value)?;
             }
-            if has(tx.congestion.info()) {
-                tx.congestion.set_knob(name, value)?;
+            if has(parts.congestion.info()) {
+                parts.congestion.set_knob(name, value)?;
             }
         }
         built.profile.check()?;
@@ -466,7 +471,7 @@ mod tests {
     fn parts_are_joined_and_two_of_a_kind_refused() {
         let joined = Scheme::named("enhanced+dcr-ld+a3");
         let parts = joined.map(|s| s.parts).unwrap_or_default();
-        assert_eq!(parts, ["a1", "a2", "a3", "a4", "dcr", "ld"]);
+        assert_eq!(parts[..], ["a1", "a2", "a3", "a4", "dcr", "ld"]);
         let refused = |name: &str, knobs: &[(String, String)]| {
             Scheme::named(name)
                 .and_then(|s| s.build("ns2", knobs))

@@ -43,11 +43,29 @@ pub struct Segment {
     /// The data before are to be handed to the application (the PSH flag). Told only where the sender
     /// is that of Linux.
     pub push: bool,
+    /// The ECN field of its IP header.
+    pub ecn: EcnCodepoint,
+    /// The sender has reduced its window because of an echo of congestion (CWR, RFC 3168 section 6.1.2).
+    pub cwr: bool,
     /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Told only to
     /// the receiver of Linux.
     pub echo_ms: u32,
     /// What it carries besides; most carry nothing.
     pub option: Option<SegmentOption>,
+}
+
+/// The ECN field of an IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnCodepoint {
+    /// Not-ECT: its sender does not understand marks.
+    #[default]
+    NotCapable,
+    /// ECT(1), which senders of L4S set (RFC 9331).
+    LowLatency,
+    /// ECT(0).
+    Capable,
+    /// CE: it has met congestion.
+    Congestion,
 }
 
 /// What a segment is for.

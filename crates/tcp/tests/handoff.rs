@@ -575,6 +575,8 @@ fn take_at(r: &mut Receiver, now: Instant, seq: Seq) -> Option<Ack> {
         sent: Instant::ZERO,
         content: Content::Data,
         push: false,
+        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+        cwr: false,
         echo_ms: 0,
         offset: 0,
         option: None,

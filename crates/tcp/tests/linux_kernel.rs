@@ -68,7 +68,7 @@ fn linux(controller: &str) -> Profile {
         p.set(setting, value).unwrap_or_else(|e| panic!("{e}"));
     }
     if !phases.is_empty() {
-        let set = p.sender.congestion.set_knob("bbr_linux_phases", phases);
+        let set = p.parts.congestion.set_knob("bbr_linux_phases", phases);
         set.unwrap_or_else(|e| panic!("{e}"));
     }
     p
@@ -106,7 +106,8 @@ fn wake(sender: &mut Sender, now: Instant, sent: &mut Vec<Sent>) {
 }
 
 fn compare_sender(name: &str, record: &str, controller: &str) {
-    let mut sender = Sender::new(&linux(controller).sender, []);
+    let profile = linux(controller);
+    let mut sender = Sender::new(&profile.sender, &profile.parts, []);
     let (mut ours, mut kernel) = (Vec::new(), Vec::<Sent>::new());
     for words in lines(record) {
         match words[0] {
@@ -172,6 +173,8 @@ fn compare_receiver(name: &str, record: &str, controller: &str) {
         sent: Instant::from_nanos(sent),
         content,
         push: push > 0,
+        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+        cwr: false,
         echo_ms: echo as u32,
         offset: 0,
         option: None,

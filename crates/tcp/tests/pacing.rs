@@ -53,7 +53,7 @@ fn told(recovery: &str, pacing: Pacing) -> Hand {
     let mut hand = Hand::closed(&[("recovery", recovery)], 100);
     let p = configured(&[("recovery", recovery)]);
     let policy = midflight_control::policy::Foreign::new(&Paces(pacing));
-    hand.sender = Sender::new(&p.sender, [Policy::Foreign(policy)]);
+    hand.sender = Sender::new(&p.sender, &p.parts, [Policy::Foreign(policy)]);
     hand.sender.open(hand.now, &mut hand.seen);
     assert_eq!(hand.send(), [0]);
     hand.hear(1, &[], None);

@@ -43,7 +43,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     ] {
         p.set(name, value).unwrap_or_else(|e| panic!("{e}"));
     }
-    let mut sender = Sender::new(&p.sender, []);
+    let mut sender = Sender::new(&p.sender, &p.parts, []);
     let mut receiver = Receiver::new(p.receiver);
     let mut course = Course {
         sent: Vec::new(),
@@ -250,7 +250,7 @@ fn duplicates_of_a_needless_timeout_start_no_recovery() {
         for (name, value) in [("recovery", recovery), ("rtt_sampling", "one-per-window")] {
             p.set(name, value).unwrap_or_else(|e| panic!("{e}"));
         }
-        let mut sender = Sender::new(&p.sender, []);
+        let mut sender = Sender::new(&p.sender, &p.parts, []);
         let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let fast = std::cell::Cell::new(0);
         let log = &mut |_: Instant, e: SenderEvent<'_>| {
@@ -299,7 +299,7 @@ fn notified(policy: &str, profile_name: &str, new: (u64, u64)) -> (Sender, Insta
         delay: Duration::from_millis(ms),
     };
     let p = profile(profile_name).unwrap_or_else(|e| panic!("{e}"));
-    let mut sender = Sender::new(&p.sender, Policy::named(policy));
+    let mut sender = Sender::new(&p.sender, &p.parts, Policy::named(policy));
     let mut receiver = Receiver::new(midflight_tcp::ReceiverConfig {
         delayed_ack: None,
         ..p.receiver
@@ -457,9 +457,9 @@ fn a_timeout_ends_a_probe() {
 
     for detector in ["frto", "frto-2003", "frto-ns2"] {
         let mut p = profile("ns2").unwrap_or_else(|e| panic!("{e}"));
-        p.sender.spurious_detector =
+        p.parts.spurious_detector =
             AnySpuriousDetector::named(detector).unwrap_or_else(|| panic!("{detector}"));
-        let mut sender = Sender::new(&p.sender, []);
+        let mut sender = Sender::new(&p.sender, &p.parts, []);
         let ack = |number| Ack {
             ack: number,
             sack: midflight_tcp::SackBlocks::default(),

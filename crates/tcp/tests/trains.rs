@@ -290,6 +290,8 @@ fn data(seq: Seq, train: Option<TrainMark>) -> Segment {
         sent: Instant::ZERO,
         content: Content::Data,
         push: false,
+        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+        cwr: false,
         echo_ms: 0,
         offset: 0,
         option: train.map(SegmentOption::Train),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,8 @@ KINDS = (
     "settings",
     "profiles",
     "links",
+    "queues",
+    "models",
     "scenarios",
     "studies",
 )
@@ -32,6 +35,8 @@ HEADINGS = {
     "detectors": "Detectors of spurious retransmissions",
     "signals": "Handoff signals of a mobile node",
     "links": "Presets of access links",
+    "queues": "Disciplines of queues (links.NAME.queue)",
+    "models": "Models of paths (links.NAME.trace.model)",
     "scenarios": "Starter scenarios",
 }
 
@@ -41,7 +46,8 @@ How to set a KNOB
   every command                                    --set set.KNOB=VALUE for all flows
   run, sweep, plot, report, explain, diff          --set flows.NAME.set.KNOB=VALUE for one
   a scenario file                                  [set] or [flows.NAME.set], KNOB = "VALUE"
-  an axis of a sweep                               --axis set.KNOB=VALUES"""
+  an axis of a sweep                               --axis set.KNOB=VALUES
+  of a model of a path                             --set links.NAME.trace.set.KNOB=VALUE"""
 
 
 def list_registry(
@@ -54,7 +60,7 @@ def list_registry(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List schemes, the parts they are made of, settings, profiles, links, scenarios and studies.
+    """List schemes and their parts, settings, profiles, links, queues, scenarios and studies.
 
     A scheme is the plain sender with parts: policies, and at most one congestion controller,
     one response to duplicate ACKs, one loss classifier, one detector of spurious retransmissions
@@ -86,8 +92,13 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """Return the entries of one list."""
     from midflight import _core
 
-    if kind == "links":
-        return [dict(one) for one in _core.link_presets()]
+    listed: Mapping[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
+        "links": _core.link_presets,
+        "queues": _core.queue_disciplines,
+        "models": _core.path_models,
+    }
+    if kind in listed:
+        return [dict(one) for one in listed[kind]()]
     if kind == "scenarios":
         from midflight.scenario import Scenario, starter_names
 

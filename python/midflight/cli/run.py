@@ -260,6 +260,7 @@ def summary_text(scenario: dict[str, Any], summary: RunSummary, stack: str | Non
     lines.append(
         "Seconds from the opening to the end and of the longest time without progress; goodput in "
         "Mbit/s;\nlosses to a full queue, a link that was down, and the radio"
+        + ("; dropped early and marked by queues" if summary.has_managed else "")
         + ("." if runs == 1 else "; means per run.")
     )
     lines += ["", align(summary.flow_cells())]

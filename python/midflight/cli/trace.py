@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from midflight.cli.command import Command
-from midflight.cli.output import UserError, align
+from midflight.cli.output import UserError, align, note, open_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from midflight._core import RecordedWay, Recording
 
@@ -41,7 +41,13 @@ def entry() -> None:
 
 @trace.command(cls=Command)
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The recording.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|MODEL",
+            help="The recording, or the name of a model that draws one (midflight list models).",
+        ),
+    ],
     format_: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +65,28 @@ def check(
             help="A column of a CSV file by what it has, such as rate='DL kbit/s'; repeatable.",
         ),
     ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", min=0, help="Of a model, its seed.  [default: 1]"),
+    ] = None,
+    length: Annotated[
+        str | None,
+        typer.Option(
+            "--length", metavar="TIME", help="Of a model, how much it draws.  [default: 600 s]"
+        ),
+    ] = None,
+    knobs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--knob",
+            metavar="KNOB=VALUE",
+            help="A setting of a model, such as rate='20 Mbit/s : 80 Mbit/s'; repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE", help="Draw it, as png, svg, pdf or pgf."),
+    ] = None,
 ) -> None:
     """Print what is read of a recording: its span, rates, delays, losses, outages and handovers.
 
@@ -66,22 +94,70 @@ def check(
     Examples:
       midflight trace check drive.csv
       midflight trace check log.csv --column time=Timestamp --column rate="DL_bitrate kbit/s"
+      midflight trace check starlink --seed 3 --knob delay="10 ms : 40 ms"
+      midflight trace check drive.csv --out drive.png
     """
     from midflight import _core
 
-    found = _core.read_recording(file, format=format_, columns=_pairs(columns or []))
+    if out is not None:
+        from midflight.plot.style import check_format
+
+        check_format(Path(out))
+    is_model = file in {one["name"] for one in _core.path_models()} and not Path(file).is_file()
+    of_model = (("--seed", seed), ("--length", length), ("--knob", knobs))
+    of_file = (("--format", format_), ("--column", columns))
+    for option, value in of_file if is_model else of_model:
+        if value is not None and value != []:
+            kind = "a model" if is_model else "a file"
+            raise UserError(f"{option} is not accepted: {file} is {kind}")
+    if is_model:
+        found = _core.draw_recording(
+            file,
+            seed=1 if seed is None else seed,
+            length=length or "600 s",
+            set=_pairs(knobs or [], "--knob", 'rate="20 Mbit/s"'),
+        )
+    else:
+        of_columns = _pairs(columns or [], "--column", 'rate="DL kbit/s"')
+        found = _core.read_recording(file, format=format_, columns=of_columns)
     print("\n".join(lines(file, found)))
+    if out is not None:
+        _draw(out, file, found)
 
 
-def _pairs(columns: Sequence[str]) -> dict[str, str]:
-    """Return what has which column."""
+def _draw(out: str, file: str, found: Recording) -> None:
+    """Write the figure of a recording."""
+    from midflight.plot.recorded import recording_figure
+    from midflight.plot.style import check_format, figure_bytes
+
+    suffix = check_format(Path(out))
+    drawn = [(name, what, *of) for name, what, _, of in _quantities(found) if of[0]]
+    title = f"{Path(file).name}: {found['format']}"
+    figure = recording_figure(found, drawn, _outages(found), title=title)
+    with open_result(Path(out), binary=True) as target:
+        target.write(figure_bytes(figure, suffix))
+    note(f"written to {out}")
+
+
+def _quantities(
+    found: Recording,
+) -> Iterator[tuple[str, str, float, tuple[Sequence[int], Sequence[float]]]]:
+    """Yield what each direction has: its name, the quantity, the unit, instants and values."""
+    for name, way in (("down", found["down"]), ("up", found["up"])):
+        yield name, "rate", 1e6, _rates(way, found["span_ns"])
+        yield name, "delay", 1e-3, way["delay_s"]
+        yield name, "loss", 0.01, way["loss"]
+
+
+def _pairs(columns: Sequence[str], option: str, example: str) -> dict[str, str]:
+    """Return values by their keys."""
     pairs: dict[str, str] = {}
     for one in columns:
         key, equals, name = one.partition("=")
         if not equals or not key or not name or key in pairs:
             raise UserError(
-                f'--column "{one}" is not accepted; expected KEY=NAME, each key once, '
-                'such as rate="DL kbit/s"'
+                f'{option} "{one}" is not accepted; expected KEY=VALUE, each key once, such as '
+                f"{example}"
             )
         pairs[key] = name
     return pairs
@@ -93,23 +169,18 @@ def lines(file: str, found: Recording) -> Iterable[str]:
     yield f"{Path(file).name}: {found['format']}, {span:g} s"
     rows = [["", "points", "least", "mean", "most", "changes every"]]
     pictures = []
-    for name, way in (("down", found["down"]), ("up", found["up"])):
-        rates = _rates(way, found["span_ns"])
-        for what, unit, (times, values) in (
-            ("rate", 1e6, rates),
-            ("delay", 1e-3, way["delay_s"]),
-            ("loss", 0.01, way["loss"]),
-        ):
-            if not times:
-                continue
-            label = f"{name} {what}, {({'rate': 'Mbit/s', 'delay': 'ms', 'loss': '%'})[what]}"
-            scaled = [value / unit for value in values]
-            mean = _mean(times, scaled, found["span_ns"])
-            count = len(way["opportunities_ns"]) if rates[0] is times else 0
-            step = found["span_ns"] / (count or len(times)) / NS_PER_S
-            figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
-            rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
-            pictures.append((label, _picture(times, scaled, found["span_ns"])))
+    for name, what, unit, (times, values) in _quantities(found):
+        if not times:
+            continue
+        label = f"{name} {what}, {({'rate': 'Mbit/s', 'delay': 'ms', 'loss': '%'})[what]}"
+        scaled = [value / unit for value in values]
+        mean = _mean(times, scaled, found["span_ns"])
+        way = found["down"] if name == "down" else found["up"]
+        count = len(way["opportunities_ns"]) if what == "rate" else 0
+        step = found["span_ns"] / (count or len(times)) / NS_PER_S
+        figures = (f"{one:.3f}" for one in (min(scaled), mean, max(scaled)))
+        rows.append([label, str(count or len(times)), *figures, f"{step:.3g} s"])
+        pictures.append((label, _picture(times, scaled, found["span_ns"])))
     yield align(rows)
     outages = _outages(found)
     if outages:

@@ -679,6 +679,8 @@ class Steps:
         name = link_text(self.link_name(row))
         if cause == "queue":
             return f"dropped at the queue of {name}, which was full"
+        if cause == "early":
+            return f"dropped by the discipline of the queue of {name}, before it was full"
         if cause == "break":
             return f"lost at {name}, which was down"
         return f"lost by the radio of {name}"

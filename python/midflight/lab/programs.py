@@ -11,6 +11,7 @@ from midflight.lab.errors import LabError
 from midflight.lab.guest import FILES, LIMIT_S, Guest, run_guests
 from midflight.lab.record import CounterRow, counters
 from midflight.lab.runs import OURS, sender_line
+from midflight.refusal import about
 
 if TYPE_CHECKING:
     from midflight._core import Setup
@@ -134,9 +135,14 @@ def program_script(
 def check_command(name: str, command: str) -> None:
     """Raise `LabError` if a guest's script cannot have a command."""
     if not command.strip() or "\n" in command or len(command) > MOST_COMMAND:
-        raise LabError(
-            f"--{name} {command[:40]!r} is not a command of the shell; one line of at most "
-            f"{MOST_COMMAND} characters is accepted"
+        accepted = f"one line of at most {MOST_COMMAND} characters"
+        raise about(
+            LabError(
+                f"--{name} {command[:40]!r} is not a command of the shell; {accepted} is accepted"
+            ),
+            name=name,
+            value=command,
+            accepted=accepted,
         )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from midflight.lab.errors import LabError
+from midflight.refusal import about
 
 __all__ = [
     "DEBIAN",
@@ -54,6 +55,10 @@ LEFT_OUT = tuple(
 Progress = Callable[[int, int], object]
 
 
+def refused_source(path: Path, why: str) -> LabError:
+    return about(LabError(why), name="source", value=path, accepted=HOW_TO_GET)
+
+
 @dataclass(frozen=True)
 class Edit:
     """A change of one file of the source: a regular expression, replaced exactly once."""
@@ -71,17 +76,17 @@ def find_source(given: str | None) -> Path:
     """
     path = DEBIAN if given is None else Path(given).expanduser()
     if given is None and not path.is_file():
-        raise LabError(f"there is no kernel source at {path}; get it by: {HOW_TO_GET}")
+        raise refused_source(path, f"there is no kernel source at {path}; get it by: {HOW_TO_GET}")
     if path.is_dir():
         if not ((path / "arch/um").is_dir() and (path / "Makefile").is_file()):
-            raise LabError(f'"{path}" is not a tree of the kernel: it has no arch/um; {HOW_TO_GET}')
+            why = f'"{path}" is not a tree of the kernel: it has no arch/um; {HOW_TO_GET}'
+            raise refused_source(path, why)
         if (path / ".config").exists() or (path / "include/config").exists():
-            raise LabError(
-                f'"{path}" has been built in; give a tree as it comes, or run make mrproper there'
-            )
+            why = "has been built in; give a tree as it comes, or run make mrproper there"
+            raise refused_source(path, f'"{path}" {why}')
         return path
     if not path.is_file():
-        raise LabError(f'there is no tarball or tree "{path}"; {HOW_TO_GET}')
+        raise refused_source(path, f'there is no tarball or tree "{path}"; {HOW_TO_GET}')
     return path
 
 
@@ -136,10 +141,13 @@ def unpack(path: Path, into: Path, progress: Progress) -> None:
                     progress(file.tell() // MEGA, total // MEGA)
                 unpack_member(archive, member, into)
     except (tarfile.TarError, EOFError) as error:
-        raise LabError(f'"{path}" is not a tarball that can be unpacked: {error}') from error
+        why = f'"{path}" is not a tarball that can be unpacked: {error}'
+        raise refused_source(path, why) from error
     progress(total // MEGA, total // MEGA)
     if not (into / "arch/um").is_dir():
-        raise LabError(f'"{path}" holds no kernel: there is no arch/um in it; {HOW_TO_GET}')
+        raise refused_source(
+            path, f'"{path}" holds no kernel: there is no arch/um in it; {HOW_TO_GET}'
+        )
 
 
 def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, into: Path) -> None:

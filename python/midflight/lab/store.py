@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from midflight.lab.errors import LabError
+from midflight.refusal import about
 
 __all__ = [
     "GUEST",
@@ -123,7 +124,12 @@ def choose(name: str | None = None) -> Kernel:
         fitting = [one for one in found if one.name.startswith(name)]
         if not fitting:
             there = ", ".join(one.name for one in found) or "none"
-            raise LabError(f'there is no kernel "{name}"; there is: {there}')
+            raise about(
+                LabError(f'there is no kernel "{name}"; there is: {there}'),
+                name="kernel",
+                value=name,
+                accepted=there,
+            )
     if not fitting:
         why = "those of the cache are of another midflight" if found else "none has been built"
         raise LabError(
@@ -142,16 +148,23 @@ def foreign(path: Path) -> Kernel:
         recipe = hashlib.sha256(path.read_bytes()).hexdigest()[:HASH_LETTERS]
     except subprocess.CalledProcessError as error:
         why = f"asked for its version, it ends with status {error.returncode}"
-        raise LabError(f'{VARIABLE} "{path}" is no kernel that can be started: {why}') from error
+        raise refused(path, f"is no kernel that can be started: {why}") from error
     except (OSError, subprocess.SubprocessError) as error:
-        raise LabError(f'{VARIABLE} "{path}" is no kernel that can be started: {error}') from error
+        raise refused(path, f"is no kernel that can be started: {error}") from error
     hz = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)
     if hz is None or "CONFIG_MIDFLIGHT_LINKS=y" not in config:
-        raise LabError(
-            f'{VARIABLE} "{path}" is not a kernel of the lab: it lacks the driver of the links; '
-            "one that midflight lab build made is accepted"
+        raise refused(
+            path,
+            "is not a kernel of the lab: it lacks the driver of the links; one that midflight lab "
+            "build made is accepted",
         )
     return Kernel(path.resolve(), version.strip(), int(hz[1]), recipe)
+
+
+def refused(path: Path, why: str) -> LabError:
+    accepted = "a kernel that midflight lab build made"
+    error = LabError(f'{VARIABLE} "{path}" {why}')
+    return about(error, name=VARIABLE, value=path, accepted=accepted)
 
 
 def ask(path: Path, option: str) -> str:

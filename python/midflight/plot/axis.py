@@ -212,13 +212,13 @@ def _has_pyarrow() -> bool:
 
 def _read_table(file: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
-    from midflight import MidflightError
-
     try:
         return _read_parquet(file) if file.suffix == ".parquet" else _read_csv(file)
     except (ValueError, IndexError, csv_files.Error) as error:
         kind = "Parquet" if file.suffix == ".parquet" else "CSV, in UTF-8 and with all columns"
-        raise MidflightError(f'"{file}" is not a table in {kind}') from error
+        raise refusal(
+            f'"{file}" is not a table in {kind}', name="table", value=file, accepted=kind
+        ) from error
 
 
 def _read_parquet(file: Path) -> Columns:

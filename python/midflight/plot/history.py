@@ -423,7 +423,9 @@ def planned(
         except MidflightError as error:
             # Nobody has written that path.
             said = str(error).removeprefix(f"--set {path}={scheme}: ").removeprefix(f"{path}: ")
-            raise MidflightError(f'scheme "{scheme}": {said}') from error
+            raise refusal(
+                f'scheme "{scheme}": {said}', name="scheme", value=scheme, accepted=error.accepted
+            ) from error
         yield scheme, with_it
     if alone:
         yield flows[key]["scheme"], plan

@@ -37,6 +37,8 @@ _COLUMNS: Mapping[str, str] = {
     "drops_queue": "Packets lost to full queues",
     "drops_break": "Packets lost to links that were down",
     "drops_radio": "Packets lost to the radio",
+    "drops_early": "Packets dropped early by queues",
+    "marks": "Packets marked by queues",
     "reordered": "Segments reordered",
 }
 

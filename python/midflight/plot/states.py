@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from midflight.plot.style import DARK, PAGE_IN, save, style, text_width, wrapped
+from midflight.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +84,13 @@ def state_plot(
     for one in transitions:
         for name in (one.source, one.target):
             if name not in names:
-                raise ValueError(f"no state {name!r}; there are {', '.join(sorted(names))}")
+                accepted = ", ".join(sorted(names))
+                raise refusal(
+                    f"no state {name!r}; there are {accepted}",
+                    name="state",
+                    value=name,
+                    accepted=accepted,
+                )
     size = np.array([width_in * 72, height_in * 72])
     with style():
         from matplotlib.figure import Figure

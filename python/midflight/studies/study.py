@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from midflight._core import MODEL_VERSION, MidflightError
+from midflight._core import MODEL_VERSION
 from midflight.claims import ClaimResult, Ledger, Tally
 from midflight.plot import Drawing, write_csv
 from midflight.refusal import refusal
@@ -188,9 +188,12 @@ def reproduce_study(
     """
     figures = select_figures(study, figure)
     if pictures and (lacking := missing()):
-        raise MidflightError(
+        raise refusal(
             f"figures and reports need {', '.join(lacking)}, not installed: "
-            'pip install "midflight[plots]"'
+            'pip install "midflight[plots]"',
+            name="pictures",
+            value=pictures,
+            accepted="False without these packages",
         )
     claims = (
         list(study.claims)

@@ -202,6 +202,9 @@ impl Link {
                 !is_gone
             });
         }
+        if let Some(queue) = self.discipline() {
+            gone.extend(queue.take(&mut is_gone));
+        }
         if self.passes_on() {
             // A chain is not kept here, and what awaits its event has been sent.
             let on_the_way = self.unsent(0);

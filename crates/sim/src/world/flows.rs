@@ -135,7 +135,7 @@ impl<O: Observer> World<O> {
             self.deliver_datagram(packet, link);
         } else if !packet.is_of_others() {
             let segment = packet.open_with_option(&mut self.options);
-            self.deliver_segment(packet.flow, packet.rerouted, &segment, link);
+            self.deliver_segment(packet.flow, packet.rerouted(), &segment, link);
         }
     }
 

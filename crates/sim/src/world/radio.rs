@@ -190,6 +190,7 @@ impl<O: Observer> World<O> {
         for packet in lost {
             self.lose(packet, link, DropCause::Break);
         }
+        self.serve(link, false);
     }
 
     /// A paused link sends what it holds.
@@ -208,6 +209,7 @@ impl<O: Observer> World<O> {
         if let Some(setting) = setting {
             self.change_cross_traffic(link, setting);
         }
+        self.serve(link, false);
     }
 
     /// A link goes on with another setting, without a pause.
@@ -218,6 +220,7 @@ impl<O: Observer> World<O> {
             l.change(now, setting);
             self.sync_link(link.index());
             self.change_cross_traffic(link, setting);
+            self.serve(link, false);
         }
     }
 }

@@ -228,7 +228,7 @@ impl<O: Observer> World<O> {
             let event = Event::Arrived {
                 segment: &packet.stack_segment(*retransmission),
                 link,
-                rerouted: packet.rerouted,
+                rerouted: packet.rerouted(),
                 duplicate: pieces.iter().all(|piece| data.arrived.has(*piece)),
                 overtaken: data.arrived.end() > last,
             };

@@ -177,7 +177,7 @@ impl Emulator {
         let config = WorldConfig {
             clock: Clock::Picoseconds,
             nodes: network.nodes,
-            links: network.links.clone(),
+            links: &network.links,
             routes: &network.routes,
             alternatives: &network.alternatives,
             flows: Vec::new(),

@@ -242,7 +242,7 @@ fn world_of<O: Observer>(
     let config = WorldConfig {
         clock: Clock::Picoseconds,
         nodes: network.nodes,
-        links: network.links.clone(),
+        links: &network.links,
         routes: &network.routes,
         alternatives: &network.alternatives,
         flows: Vec::new(),

@@ -260,7 +260,8 @@ impl Writer {
 
     pub(super) fn lost(&mut self, now: Instant, packet: u32, link: u16, cause: DropCause) {
         let event = match cause {
-            DropCause::Queue => 3,
+            // The driver's queues drop nothing early.
+            DropCause::Queue | DropCause::Early => 3,
             DropCause::Break => 4,
             DropCause::Radio => 5,
             DropCause::Node => 6,

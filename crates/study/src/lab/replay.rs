@@ -377,6 +377,8 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
                         sent: now,
                         content,
                         push: false,
+                        ecn: midflight_tcp::EcnCodepoint::NotCapable,
+                        cwr: false,
                         echo_ms: 0,
                         offset: 0,
                         option: None,

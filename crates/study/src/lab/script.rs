@@ -165,6 +165,13 @@ fn check_link(link: &LinkConfig) -> Result<(), LabError> {
             "a link without a trace, or the simulator (midflight run)",
         ));
     }
+    if let Some(queue) = &link.queue {
+        let what = format!("the queue \"{}\" of link \"{name}\"", queue.kind.name);
+        return Err(refused(
+            what,
+            "a drop-tail queue such as \"100 packets\", or the simulator (midflight run)",
+        ));
+    }
     if link.overhead.is_some() {
         let what = format!("the random processing time (overhead) of link \"{name}\"");
         return Err(refused(what, "an overhead of 0"));

@@ -62,7 +62,11 @@ pub struct FlowRow {
     pub undone_fast_rexmits: u32,
     /// Data packets lost to a full queue.
     pub drops_queue: u64,
-    /// Those of them that the wired link's queue dropped.
+    /// Data packets that the discipline of a queue dropped before it was full, and those that it marked instead.
+    pub drops_early: u64,
+    /// See [`Self::drops_early`].
+    pub marks: u64,
+    /// Those lost to a full queue at the wired link.
     pub drops_wired: u64,
     /// Data packets lost to the radio.
     pub drops_radio: u64,
@@ -274,6 +278,7 @@ impl FlowMetrics {
                 let count = match cause {
                     DropCause::Radio => &mut self.row.drops_radio,
                     DropCause::Queue => &mut self.row.drops_queue,
+                    DropCause::Early => &mut self.row.drops_early,
                     DropCause::Break => &mut self.row.drops_break,
                     // Its node answers for it.
                     DropCause::Node => return,
@@ -283,7 +288,9 @@ impl FlowMetrics {
                 self.row.drops_wired += u64::from(wired);
                 let cause = match cause {
                     DropCause::Radio => Cause::Wireless,
-                    DropCause::Queue | DropCause::Break | DropCause::Node => Cause::Congestion,
+                    DropCause::Queue | DropCause::Early | DropCause::Break | DropCause::Node => {
+                        Cause::Congestion
+                    }
                 };
                 // Lost copies of what has arrived, or was sent again since, explain nothing.
                 let resent = find(&self.resent, *segment);
@@ -292,6 +299,10 @@ impl FlowMetrics {
                     put(&mut self.lost, (*segment, cause));
                 }
             }
+            Event::Marked {
+                payload: Payload::Data(_),
+                ..
+            } => self.row.marks += 1,
             Event::TimeoutJudged {
                 at, spurious: true, ..
             } => self.row_at(*at).spurious_timeouts += 1,

@@ -146,21 +146,17 @@ struct SeqSet {
 }
 
 impl SeqSet {
-    /// Adds a number; false if it is there already. What is forgotten counts as new each time.
+    /// Adds a number, unless it is below the edge.
     #[inline]
-    fn insert(&mut self, seq: Seq) -> bool {
-        if seq < self.base {
-            return true;
-        }
-        let at = seq - self.base;
+    fn insert(&mut self, seq: Seq) {
+        let Some(at) = seq.checked_sub(self.base) else {
+            return;
+        };
         let word = (at / 64) as usize;
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
-        let bit = 1 << (at % 64);
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        new
+        self.words[word] |= 1 << (at % 64);
     }
 
     fn contains(&self, seq: Seq) -> bool {
@@ -173,12 +169,6 @@ impl SeqSet {
             .unwrap_or(false)
     }
 
-    /// Empties it and forgets what is below `seq`.
-    fn restart(&mut self, seq: Seq) {
-        self.words.clear();
-        self.base = seq / 64 * 64;
-    }
-
     fn forget_below(&mut self, seq: Seq) {
         while self.base + 64 <= seq && self.words.pop_front().is_some() {
             self.base += 64;
@@ -186,6 +176,44 @@ impl SeqSet {
         if self.words.is_empty() {
             self.base = self.base.max(seq / 64 * 64);
         }
+    }
+}
+
+/// The segments that have arrived, from a first one on.
+#[derive(Educe, Debug, Default)]
+#[educe(Clone)]
+struct Arrivals {
+    base: Seq,
+    words: Vec<u64>,
+}
+
+impl Arrivals {
+    /// Nothing has arrived, and those far below `seq` will count as new each time.
+    fn restart(&mut self, seq: Seq) {
+        self.words.clear();
+        self.base = seq / 64 * 64;
+    }
+
+    /// A segment arrives; whether it is new.
+    #[inline]
+    fn insert(&mut self, seq: Seq) -> bool {
+        let Some(at) = seq.checked_sub(self.base) else {
+            return true;
+        };
+        let (word, bit) = ((at / 64) as usize, 1 << (at % 64));
+        if let Some(word) = self.words.get_mut(word) {
+            let new = *word & bit == 0;
+            *word |= bit;
+            return new;
+        }
+        self.extend(word, bit);
+        true
+    }
+
+    #[cold]
+    fn extend(&mut self, word: usize, bit: u64) {
+        self.words.resize(word, 0);
+        self.words.push(bit);
     }
 }
 
@@ -248,8 +276,10 @@ struct After {
     /// Counting ends here once the run is complete.
     freeze: Instant,
     /// Seen since the handoff, and first seen over the new path.
-    seen: SeqSet,
+    seen: Arrivals,
     new_path: Vec<Seq>,
+    /// An ACK number up to this reaches nothing whose time is measured.
+    next_goal: i64,
     /// Each advance of the ACK since the handoff.
     advances: Vec<(Duration, Seq)>,
     /// Waits of lost segments that have been sent again.
@@ -327,6 +357,8 @@ impl HandoffMetrics {
         after.max_at_make = 0;
         after.stalled_at_make = false;
         after.freeze = Instant::NEVER;
+        // The first ACK finds out.
+        after.next_goal = i64::MIN;
         after.seen.restart(view.snd_una);
         after.new_path.clear();
         after.advances.clear();
@@ -363,9 +395,24 @@ impl After {
             let acked = una as i64 - (self.row.hiack + 1).max(1);
             self.row.acked_window = u64::try_from(acked).ok();
         }
-        let reach = |slot: &mut Option<Duration>, number: i64| {
-            if slot.is_none() && una as i64 > number {
+        if una as i64 > self.next_goal {
+            self.reach(now, una);
+        }
+    }
+
+    /// The ACK number may have reached a number whose time is measured.
+    #[cold]
+    fn reach(&mut self, now: Instant, una: Seq) {
+        let since = now.since(self.row.at);
+        self.next_goal = i64::MAX;
+        let mut reach = |slot: &mut Option<Duration>, number: i64| {
+            if slot.is_some() {
+                return;
+            }
+            if una as i64 > number {
                 *slot = Some(since);
+            } else {
+                self.next_goal = self.next_goal.min(number);
             }
         };
         let packets = self.packets as i64;
@@ -473,7 +520,7 @@ impl Observer for HandoffMetrics {
                         a.row.drops_data += 1;
                         a.row.drops_all += 1;
                         match cause {
-                            DropCause::Queue => a.row.drops_queue += 1,
+                            DropCause::Queue | DropCause::Early => a.row.drops_queue += 1,
                             DropCause::Break => a.row.drops_break += 1,
                             DropCause::Radio | DropCause::Node => {}
                         }
@@ -486,6 +533,7 @@ impl Observer for HandoffMetrics {
                 if let Some(a) = after {
                     a.made = true;
                     a.max_at_make = self.max;
+                    a.next_goal = i64::MIN;
                     a.stalled_at_make = self.stalled;
                     a.row.in_rto_recovery_at_make = self.stalled;
                 }

@@ -57,6 +57,8 @@ impl FlowOutcome {
             total.false_fast_rexmits += row.false_fast_rexmits;
             total.undone_fast_rexmits += row.undone_fast_rexmits;
             total.drops_queue += row.drops_queue;
+            total.drops_early += row.drops_early;
+            total.marks += row.marks;
             total.drops_break += row.drops_break;
             total.drops_radio += row.drops_radio;
             total.reordered += row.reordered;
@@ -364,7 +366,7 @@ impl Measure for Phases {
         };
         let name = |place: u16| {
             let place = setup.network.places.get(usize::from(place));
-            place.map_or(String::new(), |place| place.name.clone())
+            place.map_or(String::new(), |place| place.name.to_string())
         };
         let begun = || std::iter::once(&start).chain(&self.begun);
         let outcome = |(of, flow): (&FlowSetup, &mut FlowTracker)| {

@@ -100,7 +100,7 @@ impl Observer for CellVisits {
                 cause,
                 ..
             } => match cause {
-                DropCause::Queue => row.drops_queue += 1,
+                DropCause::Queue | DropCause::Early => row.drops_queue += 1,
                 DropCause::Break => row.drops_break += 1,
                 DropCause::Radio => row.drops_radio += 1,
                 DropCause::Node => {}

@@ -48,7 +48,7 @@ pub(crate) fn network(
     ];
     let place = Place {
         name: "bottleneck".into(),
-        links: vec![link_id(0), link_id(3)],
+        links: [link_id(0), link_id(3)].into(),
         watched_only: true,
         access: [link_id(0), link_id(1)],
     };

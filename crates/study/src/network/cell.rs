@@ -17,7 +17,8 @@ use midflight_control::quick_start::Routers;
 use midflight_control::LinkInfo;
 use midflight_sim::{
     random, CrossTraffic, Hook, Impairments, LinkConfig, LinkId, LinkSchedule, LinkSetting,
-    LossModel, NodeId, RateRouter, Reordering, Schedule, Service,
+    LossModel, NodeId, QueueConfig, QueueKind, QueueParameters, RateRouter, Reordering, Schedule,
+    Service,
 };
 use midflight_units::{Duration, Instant, Rate};
 
@@ -30,6 +31,8 @@ pub(crate) struct OneDirection {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) limit: u32,
+    /// What waits is in the hands of a discipline, instead of that limit.
+    pub(crate) queue: Option<(&'static QueueKind, QueueParameters)>,
     pub(crate) loss: Option<LossModel>,
     pub(crate) reordering: Option<Reordering>,
     /// Without its seed, which goes by the run.
@@ -78,7 +81,12 @@ impl Access {
         let ways = self.settings.iter().flat_map(|ways| [&ways.down, &ways.up]);
         let is_random = |way: &OneDirection| {
             let by_schedule = way.schedule.as_ref().is_some_and(|s| s.loss().is_some());
-            by_schedule || way.loss.is_some() || way.reordering.is_some() || way.cross.is_some()
+            let by_queue = way.queue.is_some_and(|(kind, _)| kind.is_random);
+            by_queue
+                || by_schedule
+                || way.loss.is_some()
+                || way.reordering.is_some()
+                || way.cross.is_some()
         };
         ways.into_iter().any(is_random)
     }
@@ -231,7 +239,7 @@ pub(crate) struct Cell<'a> {
     /// Of all links, by their numbers.
     pub(crate) names: &'a [Cow<'static, str>],
     /// Of the places of captures at the stations.
-    pub(crate) places: Vec<String>,
+    pub(crate) places: Vec<Cow<'static, str>>,
     pub(crate) access: &'a [Access],
     pub(crate) may_happen: &'a [PossibleActions],
     /// A break does not take what is on the air or in the queue before it.
@@ -259,10 +267,10 @@ impl<'a> Cell<'a> {
     pub(crate) fn network(&self) -> Network {
         let map = self.map();
         let entered = (0..self.access.len()).filter(|&link| self.may_happen[link].is_entered);
-        let place = |(link, name): (usize, &String)| Place {
+        let place = |(link, name): (usize, &Cow<'static, str>)| Place {
             name: name.clone(),
             // A packet is about to be queued for the access link, or has come from there.
-            links: vec![Map::down(link)[1], map.up(link)[2]],
+            links: [Map::down(link)[1], map.up(link)[2]].into(),
             watched_only: false,
             access: map.access(link),
         };
@@ -382,6 +390,15 @@ impl<'a> Cell<'a> {
             }),
             settings: later.collect(),
             may_pause: changes,
+            queue: way.queue.map(|(kind, parameters)| QueueConfig {
+                kind,
+                parameters,
+                seed: if kind.is_random {
+                    self.seed(id, "queue")
+                } else {
+                    0
+                },
+            }),
             ..LinkConfig::new(self.name(id), ends, way.rate, way.delay, Some(way.limit))
         }
     }

@@ -86,7 +86,7 @@ impl Relay<'_> {
         // The cross traffic, which ends at the router, is left out there.
         let at_router = Place {
             name: LINK_NAMES[usize::from(RADIO)].into(),
-            links: [RADIO, WIRED_BACK].map(link_id).to_vec(),
+            links: [RADIO, WIRED_BACK].map(link_id).into(),
             watched_only: true,
             access: radio_links(),
         };

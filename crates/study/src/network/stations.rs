@@ -68,10 +68,10 @@ const AIR: Rate = Rate::from_mbps(1_000_000);
 /// wireless link, or has come from there.
 pub(crate) fn place_of(station: u8) -> Place {
     Place {
-        name: format!("station{station}"),
+        name: format!("station{station}").into(),
         links: [WIRELESS, ACCESS_BACK]
             .map(|kind| of_station(station, kind))
-            .to_vec(),
+            .into(),
         watched_only: false,
         access: [WIRELESS, WIRELESS_BACK].map(|kind| of_station(station, kind)),
     }

@@ -4,6 +4,7 @@
 mod columns;
 mod leoem;
 mod lines;
+mod model;
 mod schedule;
 mod time;
 
@@ -13,6 +14,7 @@ use midflight_units::{nearest, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::model::{Model, MODELS};
 pub use self::schedule::{Between, Cut, Followed, OutageKind, Own};
 
 /// What a quantity was from an instant on.
@@ -34,10 +36,13 @@ pub enum Format {
     GNetTrack,
     /// Pensieve's traces: seconds and Mbit/s per line.
     Pensieve,
+    /// No file: a model has drawn it.
+    #[serde(skip)]
+    Model,
 }
 
 impl Format {
-    /// All of them with their names.
+    /// Those of files with their names.
     pub const ALL: [(&'static str, Self); 6] = [
         ("csv", Self::Csv),
         ("mahimahi", Self::Mahimahi),
@@ -50,7 +55,7 @@ impl Format {
     /// Its name in a scenario.
     pub fn name(self) -> &'static str {
         let is_it = |one: &&(&str, Self)| one.1 == self;
-        Self::ALL.iter().find(is_it).map_or("", |one| one.0)
+        Self::ALL.iter().find(is_it).map_or("model", |one| one.0)
     }
 }
 
@@ -128,6 +133,7 @@ impl Recording {
             Format::LeoccDelay => lines::leocc_delay(text),
             Format::Pensieve => lines::pensieve(text),
             Format::LeoEm => leoem::read(text),
+            Format::Model => Err("a model is no file; expected model = \"starlink\"".into()),
         }
     }
 

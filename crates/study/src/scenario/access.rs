@@ -5,8 +5,9 @@ use midflight_units::Duration;
 use super::file::{ChangeFile, Direction, LinkFile, WayFile};
 use super::plan::{find, problem, Problem};
 use super::presets::{self, Preset};
+use super::queue::{Queue, Room};
 use super::trace::{Files, OwnWays, Traced};
-use super::written::{Queue, Written};
+use super::written::Written;
 use crate::network::cell::{Access, Directions, OneDirection};
 
 /// Most packets of cross traffic that a link may have to expect in a run.
@@ -136,11 +137,13 @@ pub(super) fn ways(
         return missing("delay", "2 ms");
     };
     let of_preset = |p: &Preset| Some(p.down_queue());
-    let queue = or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::Bdp(1.0));
+    let queue =
+        or(link.queue.as_ref(), preset, of_preset).unwrap_or(Queue::DropTail(Room::Bdp(1.0)));
     let down = OneDirection {
         rate,
         delay,
         limit: queue.packets(rate, delay),
+        queue: queue.discipline(rate, delay),
         loss: link.loss.as_ref().map(|l| l.value),
         reordering: link.reorder.as_ref().map(|r| r.value),
         cross: link.cross.as_ref().and_then(|c| c.value.0),
@@ -160,6 +163,7 @@ pub(super) fn ways(
         rate: up_rate,
         delay: up_delay,
         limit: up_queue.packets(up_rate, up_delay),
+        queue: up_queue.discipline(up_rate, up_delay),
         loss: own.loss.as_ref().map(|l| l.value),
         reordering: own.reorder.as_ref().map(|r| r.value),
         cross: own.cross.as_ref().and_then(|c| c.value.0),
@@ -179,6 +183,7 @@ fn changed(before: &OneDirection, to: &WayFile) -> OneDirection {
             .queue
             .as_ref()
             .map_or(before.limit, |q| q.value.packets(rate, delay)),
+        queue: before.queue,
         loss: to.loss.as_ref().map_or(before.loss, |l| Some(l.value)),
         reordering: to
             .reorder
@@ -213,6 +218,27 @@ pub(super) fn changed_ways(before: &Directions, change: &ChangeFile) -> Directio
         down: changed(&before.down, &down),
         up: changed(&before.up, &up),
     }
+}
+
+/// What forbids a change of a link's queue, if anything does.
+pub(super) fn check_queue(
+    key: &str,
+    before: &Directions,
+    change: &ChangeFile,
+) -> Result<(), Problem> {
+    let up = change.up.as_ref().and_then(|up| up.queue.as_ref());
+    let managed = |queue: &Written<Queue>| matches!(queue.value, Queue::Managed(_));
+    let has = before.down.queue.or(before.up.queue);
+    for (key, queue) in [("queue", change.queue.as_ref()), ("up.queue", up)]
+        .map(|(of, queue)| (format!("{key}.{of}"), queue))
+    {
+        let Some(queue) = queue else { continue };
+        if has.is_some() || managed(queue) {
+            let why = format!("a queue with a discipline keeps it: \"{queue}\" cannot take its place or be replaced by it; expected no queue here");
+            return problem(key, why);
+        }
+    }
+    Ok(())
 }
 
 /// What a change sets upwards without saying so, where the link's two ways were not alike: a

@@ -155,7 +155,10 @@ impl Plan {
     }
 
     fn network(&self, run: u64) -> Network {
-        let places = self.access.iter().map(|access| access.name.clone());
+        let places = self
+            .access
+            .iter()
+            .map(|access| Cow::Owned(access.name.clone()));
         let names = link_names(self.access.iter().map(|a| a.name.as_str()));
         let has_hosts = self.has_host_nodes();
         let names: Vec<Cow<'static, str>> = names.into_iter().map(Cow::from).collect();

@@ -10,8 +10,9 @@ use midflight_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::queue::Queue;
 use super::trace::TraceFile;
-use super::written::{Cross, Gap, Instants, Names, Queue, Share, Size, Value, Written};
+use super::written::{Cross, Gap, Instants, Names, Share, Size, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -433,6 +434,7 @@ pub struct SweepFile {
 
 /// What is left out.
 mod default {
+    use super::super::queue::Room;
     use super::{Duration, Queue, Rate, Share, Size, Written};
     use crate::scenario::written::Quantity;
 
@@ -494,6 +496,6 @@ mod default {
     }
 
     pub(super) fn wired_queue() -> Written<Queue> {
-        written("10000 packets", Queue::Packets(10_000))
+        written("10000 packets", Queue::DropTail(Room::Packets(10_000)))
     }
 }

@@ -10,6 +10,7 @@ mod file;
 mod many;
 mod plan;
 mod presets;
+mod queue;
 mod quic;
 mod read;
 mod trace;
@@ -22,8 +23,7 @@ pub use file::{
 pub use many::{count_pasts, run_scenarios, run_some, ScenarioRun};
 pub use plan::{Plan, Problem};
 pub use presets::{Preset, PRESETS};
+pub use queue::{ManagedQueue, Queue, Room};
 pub use read::{read_scenario, read_scenario_with, scenario_schema, Origin};
 pub use trace::{ColumnFile, Files, Kept, NoFiles, TraceFile};
-pub use written::{
-    in_column_unit, Gap, Instants, Names, Quantity, Queue, Share, Size, Value, Written,
-};
+pub use written::{in_column_unit, Gap, Instants, Names, Quantity, Share, Size, Value, Written};

@@ -10,10 +10,11 @@ use midflight_sim::random;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
-use super::access::{changed_ways, check_cross_traffic, remarks_on_up, traced, ways};
+use super::access::{changed_ways, check_cross_traffic, check_queue, remarks_on_up, traced, ways};
 use super::compile::what_may_happen;
 use super::file::{Direction, FlowFile, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
+use super::queue::Queue;
 use super::quic::QuicFlow;
 use super::trace::Files;
 use super::written::Size;
@@ -259,6 +260,12 @@ impl Plan {
         }
         check_names(&file)?;
         let wired = &file.wired;
+        if matches!(wired.queue.value, Queue::Managed(_)) {
+            return problem(
+                "wired.queue",
+                "the wired links are drop-tail; expected a size such as \"1000 packets\", or a discipline at an access link",
+            );
+        }
         let wired_limit = wired
             .queue
             .value
@@ -588,6 +595,7 @@ impl Plan {
                 }
                 let settings = &mut access[link].settings;
                 let before = settings.len() - 1;
+                check_queue(&format!("changes.{number}"), &settings[before], change)?;
                 let after = changed_ways(&settings[before], change);
                 let said = remarks_on_up(&settings[before], &after, change);
                 for remark in said.map(|said| format!("changes.{number}: {said}")) {

@@ -2,7 +2,7 @@
 
 use midflight_units::{Duration, Rate};
 
-use super::written::Queue;
+use super::queue::{Queue, Room};
 
 /// A link that goes by a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Preset {
     /// One-way delay, microseconds.
     delay_us: u64,
     /// Room at the base station and at the mobile node.
-    queues: (Queue, Queue),
+    queues: (Room, Room),
 }
 
 impl Preset {
@@ -41,19 +41,19 @@ impl Preset {
 
     /// Room at the base station.
     pub fn down_queue(&self) -> Queue {
-        self.queues.0
+        Queue::DropTail(self.queues.0)
     }
 
     /// Room at the mobile node.
     pub fn up_queue(&self) -> Queue {
-        self.queues.1
+        Queue::DropTail(self.queues.1)
     }
 }
 
 const A11: &str = "Daniel & Kojo, report on available bandwidth, table 1";
 const NARAYANAN: &str = "Narayanan et al., A Variegated Look at 5G in the Wild, SIGCOMM 2021: speed tests of its artifact against the nearest server, rounded; half of their round trip";
 /// The bandwidth-delay product, where no source says more.
-const BDP: (Queue, Queue) = (Queue::Bdp(1.0), Queue::Bdp(1.0));
+const BDP: (Room, Room) = (Room::Bdp(1.0), Room::Bdp(1.0));
 
 /// All presets.
 pub const PRESETS: &[Preset] = &[
@@ -73,7 +73,7 @@ pub const PRESETS: &[Preset] = &[
         down_kbps: 384,
         up_kbps: 64,
         delay_us: 150_000,
-        queues: (Queue::Packets(20), Queue::Packets(20)),
+        queues: (Room::Packets(20), Room::Packets(20)),
     },
     Preset {
         name: "3g",
@@ -181,6 +181,6 @@ pub const PRESETS: &[Preset] = &[
         down_kbps: 178_000,
         up_kbps: 17_000,
         delay_us: 20_000,
-        queues: (Queue::Time(Duration::from_millis(160)), Queue::Time(Duration::from_millis(260))),
+        queues: (Room::Time(Duration::from_millis(160)), Room::Time(Duration::from_millis(260))),
     },
 ];

@@ -13,7 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::plan::Problem;
 use super::written::Written;
-use crate::recording::{Between, Cut, Followed, Format, OutageKind, Own, Recording, Way};
+use crate::recording::{Between, Cut, Followed, Format, Model, OutageKind, Own, Recording, Way};
+
+/// How much of a path a model draws.
+const LENGTH: Duration = Duration::from_secs(600);
 
 /// What a link's trace is: the path of a file, or a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -33,6 +36,18 @@ pub struct TraceFile {
     /// Columns of a file by what they have, or the values themselves by names with units.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, ColumnFile>,
+    /// A model that draws the path, instead of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// From which it draws; 1 if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How much of a path it draws; ten minutes if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Written<Duration>>,
+    /// Its settings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// The part of the recording from here on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Written<Duration>>,
@@ -111,6 +126,15 @@ struct Table {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     columns: BTreeMap<String, ColumnFile>,
+    /// A model that draws the path, instead of a file: starlink, gauss-markov, fade-out or 5g-nsa.
+    model: Option<String>,
+    /// The seed from which the model draws; 1 if it is left out.
+    seed: Option<u64>,
+    /// How much of a path the model draws; 600 s if it is left out.
+    length: Option<Written<Duration>>,
+    /// Settings of the model, as texts with units.
+    #[serde(default)]
+    set: BTreeMap<String, String>,
     /// The part of the recording from here on.
     from: Option<Written<Duration>>,
     /// And up to here; to its end if it is left out.
@@ -154,6 +178,10 @@ impl<'de> Deserialize<'de> for TraceFile {
                     delay: table.delay,
                     format: table.format,
                     columns: table.columns,
+                    model: table.model,
+                    seed: table.seed,
+                    length: table.length,
+                    set: table.set,
                     from: table.from,
                     until: table.until,
                     offset: table.offset,
@@ -326,8 +354,23 @@ impl TraceFile {
             }
         }
         let has_file = self.file.is_some();
+        if self.model.is_some() {
+            return self.draw(own);
+        }
+        for (key, is_given) in [
+            ("seed", self.seed.is_some()),
+            ("length", self.length.is_some()),
+            ("set", !self.set.is_empty()),
+        ] {
+            if is_given {
+                return Err(wrong(
+                    key,
+                    "it is of a model, and none is named; expected model".into(),
+                ));
+            }
+        }
         if has_file != values.is_empty() || (!has_file && !names.is_empty()) {
-            let why = "expected a file, and columns that are names in it, or columns that are lists of values";
+            let why = "expected a file, and columns that are names in it, or columns that are lists of values, or a model";
             return Err(wrong("", why.into()));
         }
         if !has_file && self.format.is_some() {
@@ -386,6 +429,37 @@ impl TraceFile {
             files.keep(&key, Arc::new(traced.clone()));
         }
         Ok(traced)
+    }
+
+    /// What a model draws.
+    fn draw(&self, own: OwnWays) -> Result<Traced, Problem> {
+        let wrong = |key: &str, why: String| Problem {
+            key: key.into(),
+            why,
+        };
+        let of_files = [&self.file, &self.up, &self.delay, &self.hash];
+        if of_files.iter().any(|of| of.is_some())
+            || !self.columns.is_empty()
+            || self.format.is_some()
+        {
+            let why = "a model draws the path; expected no file, format, columns or hash beside it";
+            return Err(wrong("", why.into()));
+        }
+        let model = self.model.as_deref().unwrap_or_default();
+        let model = Model::named(model).map_err(|why| wrong("model", why))?;
+        let length = self.length.as_ref().map_or(LENGTH, |of| of.value);
+        let drawn = model.draw(self.seed.unwrap_or(1), length, &self.set);
+        let mut recording = drawn.map_err(|why| {
+            let key = if why.starts_with("a length") {
+                "length"
+            } else {
+                "set"
+            };
+            wrong(key, why)
+        })?;
+        // Each run would say it.
+        recording.remarks.clear();
+        self.follow(recording, [None, None], own)
     }
 
     /// The schedules of both directions.

@@ -171,48 +171,8 @@ impl Quantity for Instants {
     }
 }
 
-/// Room at a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Queue {
-    /// So many times the bandwidth-delay product.
-    Bdp(f64),
-    /// Packets, the one in transmission included.
-    Packets(u32),
-    /// Bytes.
-    Bytes(u64),
-    /// What the link sends in a time.
-    Time(Duration),
-}
-
-/// Bytes of a full-sized packet.
-const PACKET_BYTES: u64 = midflight_control::DATA_BYTES;
-/// Smallest queue of a link that is measured in bandwidth-delay products (Daniel & Kojo 2008, section 4).
-const LEAST_BDP: u64 = 5;
-
-impl Queue {
-    /// Most packets at a link of this rate and one-way delay, the one in transmission included.
-    pub fn packets(self, rate: Rate, delay: Duration) -> u32 {
-        let whole =
-            |packets: u64, least: u64| u32::try_from(packets.max(least)).unwrap_or(u32::MAX);
-        let fitting = |time: Duration| {
-            let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos());
-            let packets = bits.div_ceil(u128::from(8 * PACKET_BYTES) * 1_000_000_000);
-            u64::try_from(packets).unwrap_or(u64::MAX)
-        };
-        match self {
-            Self::Bdp(times) => {
-                let time = (delay * 2).as_nanos() as f64 * times;
-                whole(fitting(Duration::from_nanos(time as u64)), LEAST_BDP)
-            }
-            Self::Packets(packets) => packets,
-            Self::Bytes(bytes) => whole(bytes / PACKET_BYTES, 1),
-            Self::Time(time) => whole(fitting(time), 1),
-        }
-    }
-}
-
 /// A number and what follows it.
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+pub(super) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -220,7 +180,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 }
 
 /// Bytes: "3 MB".
-fn read_bytes(number: f64, unit: &str) -> Option<u64> {
+pub(super) fn read_bytes(number: f64, unit: &str) -> Option<u64> {
     let scale: u64 = match unit {
         "B" => 1,
         "kB" | "KB" => 1_000,
@@ -236,41 +196,10 @@ fn read_bytes(number: f64, unit: &str) -> Option<u64> {
 }
 
 /// A whole number of packets: "100 packets".
-fn read_packets(number: f64, unit: &str, most: f64) -> Option<u64> {
+pub(super) fn read_packets(number: f64, unit: &str, most: f64) -> Option<u64> {
     let named = matches!(unit, "packets" | "packet" | "segments" | "segment");
     let whole = number.fract() == 0.0 && (1.0..=most).contains(&number);
     (named && whole).then_some(number as u64)
-}
-
-impl Quantity for Queue {
-    const NAME: &'static str = "Queue";
-    const ABOUT: &'static str = "Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\".";
-    const EXAMPLE: &'static str = "bdp";
-    const PATTERN: &'static str =
-        r"^\s*([0-9.]+\s*)?(bdp|packets?|segments?|[kKMG]?i?B|ns|us|ms|s|min|h)\s*$";
-
-    fn read(text: &str) -> Result<Self, String> {
-        let read = || {
-            if text.trim() == "bdp" {
-                return Some(Self::Bdp(1.0));
-            }
-            let (number, unit) = number_and_unit(text)?;
-            let bdp =
-                || (unit == "bdp" && number > 0.0 && number <= 1e6).then_some(Self::Bdp(number));
-            let packets = || read_packets(number, unit, 1e9).map(|n| Self::Packets(n as u32));
-            let bytes = || read_bytes(number, unit).map(Self::Bytes);
-            let time = || {
-                text.parse()
-                    .ok()
-                    .filter(|&t| t > Duration::ZERO)
-                    .map(Self::Time)
-            };
-            bdp().or_else(packets).or_else(bytes).or_else(time)
-        };
-        read().ok_or_else(|| {
-            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\" or what the link sends in a time, \"50 ms\"")
-        })
-    }
 }
 
 /// How much a flow sends.

@@ -6,6 +6,7 @@
 //! a packet cannot show is in comments: orders with their reasons, timeouts,
 //! breaks and makes with the next packet, and with a lost packet what became of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use midflight_sim::{
 use midflight_tcp::{Ack, Says, SenderEvent};
 use midflight_units::Instant;
 use midflight_wire::{pcapng, AckSent, Ends, Uniform};
+use smallvec::SmallVec;
 
 use super::{play, GoOn, LinkNames, RunObserver};
 use crate::error::StudyError;
@@ -50,9 +52,9 @@ pub struct Capture {
 /// A place in a network where there is a capture, beside sender and receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
-    pub(crate) name: String,
+    pub(crate) name: Cow<'static, str>,
     /// What enters these links is seen.
-    pub(crate) links: Vec<LinkId>,
+    pub(crate) links: SmallVec<[LinkId; 2]>,
     /// Only the watched flow's packets.
     pub(crate) watched_only: bool,
     /// The link that it is at, whose queue flows share: towards the receiver of a flow that goes down, and back.
@@ -345,7 +347,7 @@ impl Capturing {
         let fixed = ["sender", "receiver"].map(String::from);
         let names = fixed
             .into_iter()
-            .chain(self.places.iter().map(|p| p.name.clone()));
+            .chain(self.places.iter().map(|p| p.name.to_string()));
         let mut captures = Vec::new();
         for (place, (name, shots)) in names.zip(&self.shots).enumerate() {
             let mut file = pcapng::File::new(&name, self.snap, &about)?;
@@ -550,6 +552,7 @@ impl Observer for Capturing {
                 let name = self.links.of(*link);
                 let text = match cause {
                     DropCause::Queue => format!("{LOST} {name}: no room in its queue"),
+                    DropCause::Early => format!("{LOST} {name}: by the discipline of its queue"),
                     DropCause::Break => format!("{LOST} {name}: the link is down"),
                     DropCause::Radio => format!("{LOST} {name}: by the radio"),
                     DropCause::Node => format!("{LOST} {name}: kept back by the node"),

@@ -278,9 +278,13 @@ fn said(ack: &Ack) -> String {
 
 /// Whether duplicates, losses or timeouts are anything but taken as they come.
 fn has_opinions(profile: &Profile) -> bool {
-    let tx = &profile.sender;
+    let parts = &profile.parts;
     !matches!(
-        (tx.dupack_response, tx.loss_classifier, tx.spurious_detector),
+        (
+            parts.dupack_response,
+            parts.loss_classifier,
+            parts.spurious_detector
+        ),
         (
             AnyDupackResponse::Immediate(_),
             AnyLossClassifier::Congestion(_),
@@ -342,6 +346,18 @@ impl Observer for Recorder {
                     row.link = Some(link);
                     row.lost = Some(Lost { packet, cause });
                     row.sent = Some(*sent);
+                }
+            }
+            Event::Marked { payload, link } => {
+                let number = match *payload {
+                    Payload::Data(seq) => seq as f64,
+                    Payload::Ack(ack) => ack as f64 - 1.0,
+                    Payload::Datagram(number) => number as f64,
+                };
+                let link = self.links.of(*link);
+                let text = format!("{} {link}", payload.kind());
+                if let Some(row) = self.list(now, "mark", number, text) {
+                    row.link = Some(link);
                 }
             }
             Event::Break => self.push(now, "break", 0.0, ""),

@@ -4,7 +4,7 @@ use midflight_control::dupack::AnyDupackResponse;
 use midflight_control::loss::AnyLossClassifier;
 use midflight_control::spurious::AnySpuriousDetector;
 
-use super::{ConfigError, Profile};
+use super::{AckRules, ConfigError, Profile, RecoveryKind};
 
 impl Profile {
     /// Whether the parts can do what they are for with these settings.
@@ -12,45 +12,53 @@ impl Profile {
     /// # Errors
     /// [`ConfigError::Combination`] says what is missing.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let (tx, rx) = (&self.sender, &self.receiver);
-        let recovery = tx.recovery.about();
+        let (parts, rx) = (&self.parts, &self.receiver);
+        let recovery = self.sender.recovery.about();
         let sack = recovery.uses_sack;
         let refuse = |part, reason| Err(ConfigError::Combination { part, reason });
         let tells_handoffs = matches!(
-            tx.spurious_detector,
+            parts.spurious_detector,
             AnySpuriousDetector::Frto2003(_)
                 | AnySpuriousDetector::Frto(_)
                 | AnySpuriousDetector::FrtoNs2(_)
                 | AnySpuriousDetector::Eifel(_)
         );
-        match tx.dupack_response {
+        match parts.dupack_response {
             AnyDupackResponse::NcrCareful(_) | AnyDupackResponse::NcrAggressive(_) if !sack => {
                 return refuse(
-                    tx.dupack_response.info().name,
+                    parts.dupack_response.info().name,
                     "RFC 4653 needs SACK to know what has left the network; choose recovery sack1 or sack",
                 );
             }
             _ => {}
         }
-        if tx.congestion.controls() && !recovery.asks_for_bursts {
+        if parts.congestion.controls() && !recovery.asks_for_bursts {
             return refuse(
-                tx.congestion.info().name,
+                parts.congestion.info().name,
                 "it sets the window in a recovery too, by what is delivered; choose recovery linux",
             );
         }
-        match (tx.dupack_response, recovery.refuses_responses) {
+        if self.sender.ecn
+            && (self.sender.recovery != RecoveryKind::Linux || rx.acks == AckRules::Rfc)
+        {
+            return refuse(
+                "ecn",
+                "of senders and receivers those of Linux know it; choose recovery linux and acks linux, or the profile linux",
+            );
+        }
+        match (parts.dupack_response, recovery.refuses_responses) {
             (AnyDupackResponse::Immediate(_), _) | (_, None) => {}
             (response, Some(reason)) => return refuse(response.info().name, reason),
         }
-        match (tx.spurious_detector, recovery.refuses_detectors) {
+        match (parts.spurious_detector, recovery.refuses_detectors) {
             (AnySpuriousDetector::None(_), _) | (_, None) => {}
             (detector, Some(reason)) => return refuse(detector.info().name, reason),
         }
-        match (tx.loss_classifier, recovery.refuses_classifiers) {
+        match (parts.loss_classifier, recovery.refuses_classifiers) {
             (AnyLossClassifier::Congestion(_), _) | (_, None) => {}
             (classifier, Some(reason)) => return refuse(classifier.info().name, reason),
         }
-        match tx.loss_classifier {
+        match parts.loss_classifier {
             AnyLossClassifier::LdHandover(_) if !tells_handoffs => {
                 return refuse(
                     "ld-handover",
@@ -59,7 +67,7 @@ impl Profile {
             }
             _ => {}
         }
-        match tx.spurious_detector {
+        match parts.spurious_detector {
             AnySpuriousDetector::Eifel(_) if !rx.timestamps => refuse(
                 "eifel",
                 "it tells transmissions apart by their timestamps; set timestamps=on",

@@ -168,6 +168,8 @@ pub struct SenderConfig {
     /// Segments are paced even if the controller does not ask for it: at the rate of tcp_update_pacing_rate() of
     /// Linux.
     pub pacing: bool,
+    /// Explicit congestion notification is agreed on (RFC 3168): data carry ECT(0).
+    pub ecn: bool,
     /// Loss recovery.
     pub recovery: RecoveryKind,
     /// Rules of the kinds of recovery without SACK; those with SACK have their own.
@@ -188,8 +190,6 @@ pub struct SenderConfig {
     pub count_sackless_dupacks: bool,
     /// Send a new segment on the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// How the window grows, and how far it shrinks on congestion.
-    pub congestion: AnyCongestion,
     /// How slow start counts an ACK.
     pub ack_counting: AckCounting,
     /// What a congestion event halves.
@@ -207,6 +207,14 @@ pub struct SenderConfig {
     pub karn_every_retransmission: bool,
     /// End of RTO recovery, for policies that ask.
     pub rto_recovery_end: RtoRecoveryEnd,
+}
+
+/// The parts of a sender other than its policies, as they are before it opens. A sender takes a copy, and that copy is
+/// the only one it has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderParts {
+    /// How the window grows, and how far it shrinks on congestion.
+    pub congestion: AnyCongestion,
     /// What duplicate ACKs lead to.
     pub dupack_response: AnyDupackResponse,
     /// What a loss is taken for.
@@ -319,6 +327,8 @@ pub struct Profile {
     pub summary: &'static str,
     /// Sender.
     pub sender: SenderConfig,
+    /// Its parts.
+    pub parts: SenderParts,
     /// Receiver.
     pub receiver: ReceiverConfig,
     /// In the papers' network a break spares what the node has queued for the old link: ns-2's loss

@@ -13,7 +13,15 @@ use midflight_units::Duration;
 use super::{
     AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer, ReceiverConfig,
     RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling,
-    SenderConfig, LINUX_SLACK,
+    SenderConfig, SenderParts, LINUX_SLACK,
+};
+
+/// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
+const PLAIN: SenderParts = SenderParts {
+    congestion: AnyCongestion::Reno(Reno),
+    dupack_response: AnyDupackResponse::Immediate(Immediate),
+    loss_classifier: AnyLossClassifier::Congestion(Congestion),
+    spurious_detector: AnySpuriousDetector::None(NoDetector),
 };
 
 /// ns-2.35's Sack1 with the defaults of ns-2.29: what Daniel & Kojo 2008 ran.
@@ -32,6 +40,7 @@ pub(super) const NS2: Profile = Profile {
         receiver_window: 10_000,
         empty_acks: false,
         pacing: false,
+        ecn: false,
         recovery: RecoveryKind::Sack1,
         recovery_rules: RecoveryRules::Ns2,
         newreno_timer: PartialAckTimer::First,
@@ -40,7 +49,6 @@ pub(super) const NS2: Profile = Profile {
         count_window_updates: true,
         count_sackless_dupacks: false,
         limited_transmit: true,
-        congestion: AnyCongestion::Reno(Reno),
         ack_counting: AckCounting::PerAck,
         response_load: ResponseLoad::Window,
         hold_ssthresh_on_repeat: false,
@@ -59,10 +67,8 @@ pub(super) const NS2: Profile = Profile {
         rtt_sampling: RttSampling::OnePerWindow,
         karn_every_retransmission: false,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
-        dupack_response: AnyDupackResponse::Immediate(Immediate),
-        loss_classifier: AnyLossClassifier::Congestion(Congestion),
-        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
+    parts: PLAIN,
     receiver: ReceiverConfig {
         acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(100)),
@@ -95,6 +101,7 @@ pub(super) const RFC: Profile = Profile {
         receiver_window: 1_000_000,
         empty_acks: false,
         pacing: false,
+        ecn: false,
         recovery: RecoveryKind::Sack,
         recovery_rules: RecoveryRules::Rfc,
         newreno_timer: PartialAckTimer::First,
@@ -103,7 +110,6 @@ pub(super) const RFC: Profile = Profile {
         count_window_updates: false,
         count_sackless_dupacks: false,
         limited_transmit: true,
-        congestion: AnyCongestion::Reno(Reno),
         // RFC 3465 section 2.2 recommends 2, which makes up for delayed ACKs; RFC 5681 (2) is 1.
         ack_counting: AckCounting::AppropriateBytes { limit: 2 },
         response_load: ResponseLoad::FlightSize,
@@ -120,10 +126,8 @@ pub(super) const RFC: Profile = Profile {
         rtt_sampling: RttSampling::Timestamps,
         karn_every_retransmission: true,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
-        dupack_response: AnyDupackResponse::Immediate(Immediate),
-        loss_classifier: AnyLossClassifier::Congestion(Congestion),
-        spurious_detector: AnySpuriousDetector::None(NoDetector),
     },
+    parts: PLAIN,
     receiver: ReceiverConfig {
         acks: AckRules::Rfc,
         delayed_ack: Some(Duration::from_millis(200)),
@@ -159,7 +163,6 @@ pub(super) const LINUX: Profile = Profile {
         // TCP_INFINITE_SSTHRESH.
         initial_ssthresh: 2_147_483_647.0,
         recovery: RecoveryKind::Linux,
-        congestion: AnyCongestion::CubicLinux(CubicLinux::DEFAULT),
         response_load: ResponseLoad::Window,
         rto: RtoConfig {
             estimator: EstimatorKind::Linux,
@@ -170,6 +173,10 @@ pub(super) const LINUX: Profile = Profile {
         },
         empty_acks: true,
         ..RFC.sender
+    },
+    parts: SenderParts {
+        congestion: AnyCongestion::CubicLinux(CubicLinux::DEFAULT),
+        ..PLAIN
     },
     receiver: ReceiverConfig {
         acks: AckRules::Linux {

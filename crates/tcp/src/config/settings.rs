@@ -99,6 +99,12 @@ pub const SETTINGS: &[Knob] = &[
         summary: "segments leave at a rate: where the controller asks for it, or always, by twice the window a round trip below half the threshold and 1.2 times above, as Linux does where its qdisc is fq or a socket asks",
     },
     Knob {
+        name: "ecn",
+        default: "",
+        accepts: "on, off",
+        summary: "explicit congestion notification (RFC 3168): data may be marked instead of dropped, the receiver echoes marks, and the sender reduces as for a loss; of the recoveries linux answers them",
+    },
+    Knob {
         name: "acks",
         default: "",
         accepts: "rfc, linux",
@@ -303,7 +309,7 @@ impl Profile {
             }
             .into(),
             "newreno_deflation" => switch(tx.newreno_deflation),
-            "congestion" => tx.congestion.info().name.into(),
+            "congestion" => self.parts.congestion.info().name.into(),
             "initial_window" => match tx.initial_window {
                 InitialWindow::Segments(segments) => segments.to_string(),
                 InitialWindow::Rfc6928 => "rfc6928".into(),
@@ -322,6 +328,7 @@ impl Profile {
             "receiver_window" => tx.receiver_window.to_string(),
             "empty_acks" => switch(tx.empty_acks),
             "pacing" => if tx.pacing { "on" } else { "auto" }.into(),
+            "ecn" => switch(tx.ecn),
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
@@ -448,7 +455,7 @@ impl Profile {
             }
             "newreno_deflation" => tx.newreno_deflation = switch()?,
             "congestion" => {
-                tx.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
+                self.parts.congestion = AnyCongestion::named(value).ok_or_else(refuse)?;
             }
             "initial_window" if value == "rfc6928" => tx.initial_window = InitialWindow::Rfc6928,
             "initial_window" => {
@@ -477,6 +484,7 @@ impl Profile {
                     _ => return Err(refuse()),
                 };
             }
+            "ecn" => tx.ecn = switch()?,
             "acks" => {
                 rx.acks = match value {
                     "rfc" => AckRules::Rfc,

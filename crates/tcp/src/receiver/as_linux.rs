@@ -6,8 +6,8 @@ use midflight_units::Instant;
 use super::linux::{Data, Held, Place, Syn};
 use super::Receiver;
 use crate::segment::{
-    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, ACK_HEADER_BYTES,
-    SYN_OPTIONS,
+    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption,
+    ACK_HEADER_BYTES, SYN_OPTIONS,
 };
 use crate::sizes::segment_of;
 
@@ -81,6 +81,8 @@ impl Receiver {
             len,
             push: segment.push,
             echo_ms: segment.echo_ms,
+            ecn: segment.ecn,
+            cwr: segment.cwr,
         };
         let (first, second, is_new) = self.take_data_as_linux(now, &data)?;
         let held = self.held();
@@ -165,6 +167,8 @@ impl Receiver {
             len: block.right - block.left,
             push,
             echo_ms: 0,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
         };
         let (first, second, _) = self.take_data_as_linux(now, &data)?;
         let second = second.or_else(|| at_once.then(|| self.acknowledge_as_linux()));
@@ -185,6 +189,7 @@ impl Receiver {
         let (number, offset) = segment_of(self.next, unit);
         let mut sack = SackBlocks::default();
         let (mut window, mut stamp_ms, mut extra_bytes) = (None, 0, 0);
+        let mut echoes = false;
         if let Some(linux) = self.linux.as_deref_mut() {
             let is_syn = !linux.acks.is_established();
             for block in linux.acks.take_blocks(most) {
@@ -202,6 +207,7 @@ impl Receiver {
             }
             window = linux.acks.sent(held);
             stamp_ms = linux.acks.stamp();
+            echoes = linux.acks.echoes();
             extra_bytes = match (is_syn, sack.is_empty()) {
                 (true, _) => SYN_OPTIONS,
                 (false, true) => 0,
@@ -211,7 +217,11 @@ impl Receiver {
         self.last_ack_sent = self.next;
         let says = match window {
             None => Says::ZeroWindow,
-            Some(_) => self.window_says(),
+            // It is said again until it is answered.
+            Some(_) => match self.window_says() {
+                Says::Nothing if echoes => Says::Congested,
+                says => says,
+            },
         };
         Ack {
             ack: number,

@@ -4,6 +4,7 @@
 //! Sequence numbers count bytes, also where segments are simulated.
 
 mod blocks;
+mod space;
 
 use std::num::NonZeroU32;
 
@@ -14,7 +15,7 @@ use super::memory::{self, Unread, Waiting};
 use super::request::Request;
 use crate::answers::Answers;
 use crate::config::ReceiveBuffer;
-use crate::segment::SackBlock;
+use crate::segment::{EcnCodepoint, SackBlock};
 
 /// The most that a SYN-ACK offers (U16_MAX).
 const FIRST_WINDOW: u64 = 65_535;
@@ -25,6 +26,8 @@ const FIRST_RATIO: u64 = 128;
 const INITIAL_SEGMENTS: u64 = 10;
 const MSS_GUESS: u64 = 536;
 const MOST_QUICK: u64 = 16;
+/// After a mark.
+const MOST_QUICK_BY_MARKS: u64 = 2;
 /// SACK blocks that are remembered, and how many fit beside timestamps (TCP_NUM_SACKS, TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS: usize = 4;
 const BLOCKS_EXPECTED: usize = 2;
@@ -45,6 +48,8 @@ pub(super) struct Data {
     pub(super) len: u64,
     pub(super) push: bool,
     pub(super) echo_ms: u32,
+    pub(super) ecn: EcnCodepoint,
+    pub(super) cwr: bool,
 }
 
 /// Where the receiver stands when it is asked.
@@ -114,6 +119,9 @@ pub(super) struct LinuxAcks {
     /// Data go the other way, too, and an ACK may wait for them.
     pingpong: bool,
     last_size: u64,
+    /// Marks have been seen (TCP_ECN_SEEN), and one has not been answered (TCP_ECN_DEMAND_CWR).
+    knows_marks: bool,
+    demands_cwr: bool,
     /// The tick of the delayed ACK, if one is due.
     due: Option<u64>,
     /// The kernel's timer: for which tick, when it rings, and when it was set. It runs on when an ACK
@@ -179,6 +187,8 @@ impl LinuxAcks {
             pushed: false,
             pushed_twice: false,
             last_size: 0,
+            knows_marks: false,
+            demands_cwr: false,
             due: None,
             timer: None,
             compressed: 0,
@@ -405,6 +415,11 @@ impl LinuxAcks {
     pub(super) fn take(&mut self, now: Instant, data: &Data, place: Place, held: Held) -> bool {
         self.measure_echo(data);
         self.scheduled = true;
+        if data.cwr {
+            // tcp_ecn_accept_cwr(): its window may be very small now.
+            self.demands_cwr = false;
+            self.must = true;
+        }
         match place {
             Place::InOrder { ends_gaps } => {
                 // What an application that reads at once never leaves.
@@ -425,6 +440,7 @@ impl LinuxAcks {
             }
             Place::Beyond => self.enter_quick(),
             Place::Above { again, .. } => {
+                self.check_mark(data.ecn);
                 self.measure_mss(data);
                 self.note_block(data.block);
                 if !again {
@@ -469,7 +485,7 @@ impl LinuxAcks {
         self.measure_window(now, next);
         let tick = self.clock.count(now);
         if self.delay == 0 {
-            self.more_quick();
+            self.more_quick(MOST_QUICK);
             self.delay = self.least_delay();
         } else {
             let gap = tick.saturating_sub(self.last_data);
@@ -480,10 +496,11 @@ impl LinuxAcks {
                 let most = self.rto_ticks().min(self.most_delay());
                 self.delay = (self.delay / 2 + gap).min(most);
             } else if gap > self.rto_ticks() {
-                self.more_quick();
+                self.more_quick(MOST_QUICK);
             }
         }
         self.last_data = tick;
+        self.check_mark(data.ecn);
         if data.len >= 128 {
             self.grow_window(data.len, self.unread.size + self.waiting.size());
         }
@@ -517,17 +534,36 @@ impl LinuxAcks {
         self.pushed = true;
     }
 
-    fn more_quick(&mut self) {
+    fn more_quick(&mut self, most: u64) {
         let of_window = match self.window / (2 * self.mss.max(1)) {
             0 => 2,
             segments => segments,
         };
-        self.quick = self.quick.max(of_window.min(MOST_QUICK));
+        self.quick = self.quick.max(of_window.min(most));
+    }
+
+    /// tcp_ecn_check_ce(). A segment without ECT among others with it is probably a retransmission.
+    fn check_mark(&mut self, ecn: EcnCodepoint) {
+        let is_news = match ecn {
+            EcnCodepoint::NotCapable => self.knows_marks,
+            EcnCodepoint::Congestion => !std::mem::replace(&mut self.demands_cwr, true),
+            EcnCodepoint::Capable | EcnCodepoint::LowLatency => false,
+        };
+        self.knows_marks |= ecn != EcnCodepoint::NotCapable;
+        if is_news {
+            self.more_quick(MOST_QUICK_BY_MARKS);
+            self.delay = self.least_delay();
+        }
+    }
+
+    /// Whether ACKs have ECE.
+    pub(super) fn echoes(&self) -> bool {
+        self.demands_cwr
     }
 
     /// tcp_enter_quickack_mode().
     fn enter_quick(&mut self) {
-        self.more_quick();
+        self.more_quick(MOST_QUICK);
         self.delay = self.least_delay();
     }
 
@@ -702,62 +738,6 @@ impl LinuxAcks {
         self.delay = (2 * self.delay).min(most);
         self.refresh(now);
         true
-    }
-
-    // ---- RTTs and autotuning --------------------------------------------
-
-    /// tcp_rcv_rtt_measure_ts().
-    fn measure_echo(&mut self, data: &Data) {
-        if data.echo_ms == self.last_echo {
-            return;
-        }
-        self.last_echo = data.echo_ms;
-        let passed = u64::from(self.stamp().wrapping_sub(data.echo_ms));
-        if data.echo_ms > 0 && data.len >= self.mss && passed > 0 {
-            let sample = passed * 1000;
-            self.rtt_x8 = match self.rtt_x8 {
-                0 => 8 * sample,
-                old if 8 * sample < old => 8 * sample,
-                old => old - old / 8 + sample,
-            };
-        }
-    }
-
-    /// tcp_rcv_rtt_measure(): how long a window takes, which is never less than an RTT.
-    fn measure_window(&mut self, now: Instant, next: Seq) {
-        if let Some((since, edge)) = self.rtt_from {
-            if next < edge {
-                return;
-            }
-            let sample_x8 = 8 * micros(since, now).max(1);
-            if self.rtt_x8 == 0 || sample_x8 < self.rtt_x8 {
-                self.rtt_x8 = sample_x8;
-            }
-        }
-        self.rtt_from = Some((now, next + self.window));
-    }
-
-    /// tcp_rcv_space_adjust(): the application has read up to `first`, of what there is up to `next`. When it has read the
-    /// packets that follow, no time has passed since.
-    fn adjust_space(&mut self, now: Instant, first: Seq, next: Seq) {
-        let (since, from) = self.space_from;
-        if self.rtt_x8 == 0 || micros(since, now) < self.rtt_x8 / 8 {
-            return;
-        }
-        self.space_from = (now, first);
-        let unread = next.saturating_sub(first);
-        let copied = first.saturating_sub(from).saturating_sub(unread);
-        if copied <= self.space {
-            return;
-        }
-        let mut window = 2 * copied + 16 * self.advmss;
-        window += 2 * (window * (copied - self.space) / self.space.max(1));
-        let buffer = self.to_space(window).min(self.most_buffer);
-        if buffer > self.buffer {
-            self.buffer = buffer;
-            self.clamp = self.to_window(buffer);
-        }
-        self.space = copied;
     }
 }
 

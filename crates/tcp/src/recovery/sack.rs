@@ -686,7 +686,7 @@ mod tests {
         ) {
             let Ok(mut profile) = crate::config::profile("rfc") else { unreachable!() };
             profile.sender.dup_threshold = threshold;
-            let mut core = Core::new(&profile.sender, []);
+            let mut core = Core::new(&profile.sender, &profile.parts, []);
             let mut sack = Sack::default();
             core.set_cwnd(60.0, Author::Recovery, &mut ());
             let mut counted = 0;

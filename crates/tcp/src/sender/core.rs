@@ -7,6 +7,7 @@ mod controller;
 mod cuts;
 mod deliveries;
 mod detector;
+mod ecn;
 mod loss_state;
 mod orders;
 mod pacer;
@@ -45,9 +46,9 @@ use self::quick_start::RateRequest;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
 use self::train::ActiveTrain;
-use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig};
+use crate::config::{ResponseLoad, RestartAfterIdle, RttSampling, SenderConfig, SenderParts};
 use crate::event::{Author, Log, SenderEvent};
-use crate::segment::{Ack, Content, Segment};
+use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 use crate::sizes::Sizes;
 use crate::state::Trigger;
 
@@ -76,6 +77,8 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) loss: LossState,
     peer: Peer,
+    /// The next new segment tells of a reduction (CWR).
+    owes_cwr: bool,
     /// The train under way.
     train: Option<ActiveTrain>,
     /// When the next burst may leave, where bursts are paced.
@@ -125,15 +128,20 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+    pub(crate) fn new(
+        config: &SenderConfig,
+        parts: &SenderParts,
+        policies: impl IntoIterator<Item = Policy>,
+    ) -> Self {
         let mut core = Self {
             now: Instant::ZERO,
             books: Books::default(),
             sizes: Sizes::new(config.payload_bytes()),
-            path: Path::new(config),
+            path: Path::new(config, &parts.congestion),
             timers: Timers::default(),
             loss: LossState::default(),
             peer: Peer::default(),
+            owes_cwr: false,
             train: None,
             pacer: None,
             deliveries: None,
@@ -146,16 +154,16 @@ impl Core {
             first_timeout: None,
             window_answered: false,
             policies: policies.into_iter().collect(),
-            listens: config.loss_classifier.listens(),
-            response: config.dupack_response,
+            listens: parts.loss_classifier.listens(),
+            response: parts.dupack_response,
             reordering: None,
             patient: false,
             in_order_below: None,
             dup_threshold: config.dup_threshold,
             flight_before: None,
-            classifier: config.loss_classifier,
+            classifier: parts.loss_classifier,
             judged: None,
-            detector: config.spurious_detector,
+            detector: parts.spurious_detector,
             unneeded: None,
             probe: None,
             request: None,
@@ -612,6 +620,11 @@ impl Core {
         } else {
             self.config.segment_bytes
         };
+        let (ecn, cwr) = if self.config.ecn {
+            self.mark(seq > 0 && !retransmission)
+        } else {
+            (EcnCodepoint::NotCapable, false)
+        };
         Segment {
             seq,
             bytes,
@@ -619,6 +632,8 @@ impl Core {
             sent: self.now,
             content: Content::Data,
             push: self.peer.push,
+            ecn,
+            cwr,
             echo_ms: self.peer.stamp_ms(),
             offset: 0,
             option: None,

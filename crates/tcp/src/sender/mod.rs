@@ -8,7 +8,7 @@ use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
 pub(crate) use self::core::{Core, Inside, RecoveryRequest, SlotKind};
-use crate::config::SenderConfig;
+use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::{Recovery, Tally};
 use crate::segment::{Ack, Says, Segment};
@@ -30,10 +30,14 @@ pub struct Sender {
 
 impl Sender {
     /// A closed sender with unlimited data to send.
-    pub fn new(config: &SenderConfig, policies: impl IntoIterator<Item = Policy>) -> Self {
+    pub fn new(
+        config: &SenderConfig,
+        parts: &SenderParts,
+        policies: impl IntoIterator<Item = Policy>,
+    ) -> Self {
         Self {
             recovery: Recovery::new(config),
-            core: Core::new(config, policies),
+            core: Core::new(config, parts, policies),
         }
     }
 

@@ -49,16 +49,16 @@ impl Log for Seen {
 pub(crate) fn configured(settings: &[(&str, &str)]) -> Profile {
     let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
     for &(name, value) in settings {
-        let sender = &mut p.sender;
+        let parts = &mut p.parts;
         let known = match name {
-            "dupack" => AnyDupackResponse::named(value).map(|r| sender.dupack_response = r),
-            "loss" => AnyLossClassifier::named(value).map(|c| sender.loss_classifier = c),
-            "spurious" => AnySpuriousDetector::named(value).map(|d| sender.spurious_detector = d),
-            _ if name.starts_with("dcr_") => sender.dupack_response.set_knob(name, value).ok(),
-            _ if name.starts_with("westwood_") => sender.congestion.set_knob(name, value).ok(),
-            _ if name.starts_with("ld_") => sender.loss_classifier.set_knob(name, value).ok(),
+            "dupack" => AnyDupackResponse::named(value).map(|r| parts.dupack_response = r),
+            "loss" => AnyLossClassifier::named(value).map(|c| parts.loss_classifier = c),
+            "spurious" => AnySpuriousDetector::named(value).map(|d| parts.spurious_detector = d),
+            _ if name.starts_with("dcr_") => parts.dupack_response.set_knob(name, value).ok(),
+            _ if name.starts_with("westwood_") => parts.congestion.set_knob(name, value).ok(),
+            _ if name.starts_with("ld_") => parts.loss_classifier.set_knob(name, value).ok(),
             _ if name.starts_with("frto_") || name.starts_with("eifel_") => {
-                sender.spurious_detector.set_knob(name, value).ok()
+                parts.spurious_detector.set_knob(name, value).ok()
             }
             _ => p.set(name, value).ok(),
         };
@@ -89,7 +89,7 @@ impl Hand {
     pub(crate) fn closed(settings: &[(&str, &str)], step_ms: u64) -> Self {
         let p = configured(settings);
         let mut hand = Self {
-            sender: Sender::new(&p.sender, []),
+            sender: Sender::new(&p.sender, &p.parts, []),
             now: Instant::ZERO,
             seen: Seen::default(),
             step: Duration::from_millis(step_ms),

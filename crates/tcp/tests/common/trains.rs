@@ -96,7 +96,7 @@ pub(crate) fn estimate(train: u16, mbps: Option<u64>) -> Says {
 /// other traffic: when each segment goes, and what the policy orders.
 pub(crate) fn alone(notice: bool, policies: Vec<Policy>) -> (Vec<(Instant, Seq)>, Vec<Order>) {
     let p = configured(&[("delayed_ack", "100 ms"), ("abc_limit", "1")]);
-    let mut sender = Sender::new(&p.sender, policies);
+    let mut sender = Sender::new(&p.sender, &p.parts, policies);
     let mut receiver = Receiver::new(p.receiver);
     let mut seen = Seen::default();
     let (mut now, mut free) = (Instant::ZERO, Instant::ZERO);

@@ -11,7 +11,7 @@ use midflight_control::spurious::{AnySpuriousDetector, SPURIOUS_DETECTORS};
 use midflight_control::{LinkInfo, Notice, Order, StartNotice};
 use midflight_tcp::{
     Ack, Content, Log, Profile, Receiver, RecoveryKind, RecoveryRules, SackBlock, SackBlocks, Says,
-    Segment, Sender, SenderEvent, State, PROFILES, RECOVERIES, TRANSITIONS,
+    Segment, Sender, SenderEvent, SenderParts, State, PROFILES, RECOVERIES, TRANSITIONS,
 };
 use midflight_units::{Duration, Instant, Rate, Seq};
 use proptest::prelude::*;
@@ -154,11 +154,11 @@ pub(crate) fn combinations(
                     turn_knobs(classifier, |name, value| c.set_knob(name, value));
                     turn_knobs(detector, |name, value| d.set_knob(name, value));
                 }
-                p.sender.dupack_response = r;
-                p.sender.loss_classifier = c;
-                p.sender.spurious_detector = d;
+                p.parts.dupack_response = r;
+                p.parts.loss_classifier = c;
+                p.parts.spurious_detector = d;
                 if let Some(controller) = next.next() {
-                    p.sender.congestion = controller;
+                    p.parts.congestion = controller;
                 }
                 match p.check() {
                     Ok(()) => good.push(p),
@@ -172,14 +172,14 @@ pub(crate) fn combinations(
 
 /// Names of the parts, for a message.
 pub(crate) fn named(p: &Profile) -> String {
-    let (s, name) = (&p.sender, p.name);
-    let parts = [
-        s.congestion.info().name,
-        s.dupack_response.info().name,
-        s.loss_classifier.info().name,
-        s.spurious_detector.info().name,
+    let (parts, name) = (&p.parts, p.name);
+    let names = [
+        parts.congestion.info().name,
+        parts.dupack_response.info().name,
+        parts.loss_classifier.info().name,
+        parts.spurious_detector.info().name,
     ];
-    format!("{name} {} {}", p.get("recovery"), parts.join(" "))
+    format!("{name} {} {}", p.get("recovery"), names.join(" "))
 }
 
 /// Follows the states of a sender.
@@ -236,6 +236,8 @@ pub(crate) fn policies(at_a_rate: bool) -> Vec<Policy> {
 /// A sender under test with what must stay true of it.
 pub(crate) struct Bench {
     pub(crate) sender: Sender,
+    /// What it was made with.
+    pub(crate) parts: SenderParts,
     pub(crate) watch: Watch,
     pub(crate) sack: bool,
     pub(crate) now: Instant,
@@ -256,7 +258,7 @@ impl Bench {
     pub(crate) fn new(p: &Profile, recovery: &str, policies: Vec<Policy>) -> Self {
         let at_a_rate = policies.iter().any(goes_at_a_rate);
         let starts_over = policies.iter().any(starts_over);
-        let mut sender = Sender::new(&p.sender, policies);
+        let mut sender = Sender::new(&p.sender, &p.parts, policies);
         let mut watch = Watch {
             state: State::SlowStart,
             probed: 0,
@@ -272,6 +274,7 @@ impl Bench {
         sender.open(Instant::ZERO, &mut watch);
         let mut bench = Self {
             sender,
+            parts: p.parts,
             watch,
             sack: recovery.starts_with("sack"),
             now: Instant::ZERO,
@@ -337,7 +340,7 @@ impl Bench {
                         v.cwnd
                     );
                 } else {
-                    let limited = match (c.dupack_response, self.sender.dupacks()) {
+                    let limited = match (self.parts.dupack_response, self.sender.dupacks()) {
                         (_, 0) => 0,
                         // What duplicates have added is not in `cwnd`.
                         (_, dupacks)
@@ -554,6 +557,8 @@ impl Bench {
                 sent: Instant::ZERO,
                 content: Content::Data,
                 push: false,
+                ecn: midflight_tcp::EcnCodepoint::NotCapable,
+                cwr: false,
                 echo_ms: 0,
                 offset: 0,
                 option: None,

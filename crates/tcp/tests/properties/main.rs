@@ -95,7 +95,7 @@ fn every_controller_ends_its_flow_with_every_kind_of_recovery() {
             for recovery in recoveries() {
                 for controller in controllers(0, turned).take(CONGESTION_CONTROLLERS.len()) {
                     let mut p = configured(profile_index, recovery);
-                    p.sender.congestion = controller;
+                    p.parts.congestion = controller;
                     if p.check().is_err() {
                         continue;
                     }
@@ -164,7 +164,7 @@ proptest! {
                 .chain(each)
                 .chain([false, true].map(policies));
             for (policies, controller) in sets.zip(controllers(controller, false)) {
-                p.sender.congestion = controller;
+                p.parts.congestion = controller;
                 if p.check().is_err() {
                     continue;
                 }
@@ -216,7 +216,7 @@ proptest! {
             prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());
             // RFC 6298 (5.7) would start data afresh after lost SYNs.
             p.sender.rto_after_syn_timeout = None;
-            let mut sender = Sender::new(&p.sender, []);
+            let mut sender = Sender::new(&p.sender, &p.parts, []);
             let mut now = Instant::ZERO;
             sender.open(now, &mut ());
             let mut sent: Vec<_> =
@@ -305,7 +305,7 @@ fn what_the_properties_found_stays_mended() {
     ];
     for controller in controllers(0, false).take(CONGESTION_CONTROLLERS.len()) {
         let mut p = configured(2, "linux");
-        p.sender.congestion = controller;
+        p.parts.congestion = controller;
         if p.check().is_ok() {
             with_parts(&p, || run_steps(&p, "linux", Vec::new(), &shrunk));
         }

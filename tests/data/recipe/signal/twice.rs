@@ -21,8 +21,7 @@ impl HandoffSignal for Twice {
     fn on_attached(&mut self) -> Signal {
         Signal {
             copies: 2,
-            window: None,
-            marked: false,
+            ..Signal::default()
         }
     }
 }

@@ -143,6 +143,7 @@ impl Linux {
     pub(super) fn begin_reduction(&mut self, core: &mut Core, by: Author, log: &mut impl Log) {
         self.begin_prr(core);
         core.reduce_from_window(false, by, log);
+        core.queue_cwr();
     }
 
     /// tcp_end_cwnd_reduction().
@@ -221,6 +222,7 @@ impl Linux {
             core.control_loss(self.inside());
         }
         self.high = self.board.nxt();
+        core.queue_cwr();
         self.probe = None;
         self.frto = is_new || self.timeouts > 0;
     }
@@ -302,6 +304,7 @@ impl Linux {
             }
             if ssthresh > core.ssthresh() {
                 core.set_ssthresh(ssthresh, by, log);
+                core.withdraw_cwr();
             }
             if core.controls() {
                 core.control_undo(self.inside(), log);

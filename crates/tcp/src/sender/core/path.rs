@@ -47,13 +47,13 @@ pub(crate) struct Path {
 
 impl Path {
     /// A path of which nothing is known.
-    pub(super) fn new(config: &SenderConfig) -> Self {
+    pub(super) fn new(config: &SenderConfig, congestion: &AnyCongestion) -> Self {
         Self {
             window: WindowState::new(config.initial_ssthresh, config.receiver_window),
-            congestion: config.congestion,
-            reno: config.congestion.is_reno(),
-            controls: config.congestion.controls(),
-            paces: config.congestion.controls(),
+            congestion: *congestion,
+            reno: congestion.is_reno(),
+            controls: congestion.controls(),
+            paces: congestion.controls(),
             window_limited: true,
             slow_start_after_timeout: false,
             hold_growth: None,

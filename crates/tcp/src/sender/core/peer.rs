@@ -7,7 +7,7 @@ use midflight_units::Seq;
 
 use super::Core;
 use crate::answers::Answers;
-use crate::segment::{Ack, Content, Segment};
+use crate::segment::{Ack, Content, EcnCodepoint, Segment};
 
 /// TCP_PAWS_WINDOW.
 const PAWS_WINDOW_MS: u32 = 1;
@@ -129,6 +129,8 @@ impl Core {
             sent: self.now,
             content: Content::Acknowledgment,
             push: false,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: self.peer.stamp_ms,
             offset: 0,
             option: None,

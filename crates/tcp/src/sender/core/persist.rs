@@ -13,7 +13,7 @@ use midflight_control::Listens;
 use midflight_units::Instant;
 
 use super::Core;
-use crate::segment::{Ack, Content, Says, Segment, ACK_HEADER_BYTES};
+use crate::segment::{Ack, Content, EcnCodepoint, Says, Segment, ACK_HEADER_BYTES};
 
 impl Core {
     pub(crate) fn is_closed(&self) -> bool {
@@ -89,6 +89,8 @@ impl Core {
             sent: self.now,
             content: Content::WindowProbe,
             push: false,
+            ecn: EcnCodepoint::NotCapable,
+            cwr: false,
             echo_ms: 0,
             offset: 0,
             option: None,

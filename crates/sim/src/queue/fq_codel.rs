@@ -1,0 +1,273 @@
+//! FQ-CoDel (RFC 8290): a queue for each flow with `CoDel` over it, served in turn by bytes, new flows first.
+//!
+//! Which queue a flow has is its number, not a hash: flows share one only where there are more of them than queues (the
+//! RFC's hash lets two of ten flows share one of 1024 in 4 % of all cases). Cross traffic has a queue of its own.
+
+use std::collections::VecDeque;
+
+use midflight_units::{Duration, Instant};
+
+use super::codel::{Control, LEAST_MOST};
+use super::fifo::Fifo;
+use super::{Discipline, Effects, QueueConfig, QueueKind, QueueParameters};
+use crate::event::DropCause;
+use crate::packet::Packet;
+
+pub(super) static FQ_CODEL: QueueKind = QueueKind {
+    name: "fq-codel",
+    summary: "a queue for each flow, served in turn, with codel over each",
+    source: "RFC 8290",
+    default: QueueParameters {
+        target: Duration::from_millis(5),
+        period: Duration::from_millis(100),
+        packets: 10_240,
+        bytes: None,
+        ecn: true,
+        threshold: None,
+    },
+    period: "interval",
+    is_random: false,
+    make: |config| Box::new(FqCoDel::new(config)),
+};
+
+/// Queues (section 5.2.2), and what one may send in its turn (5.2.3: an Ethernet frame).
+const FLOWS: usize = 1024;
+const QUANTUM: i64 = 1514;
+/// Of the fattest queue half goes when all is full, and at most so many packets (section 4.1 and Linux).
+const BATCH: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+struct FlowQueue {
+    queue: Fifo,
+    control: Control,
+    /// What it may still send in its turn (section 4.2).
+    credits: i64,
+    /// It is in one of the lists.
+    is_listed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct FqCoDel {
+    of: QueueParameters,
+    /// Those that have had packets, by number; the first is of cross traffic.
+    flows: Vec<FlowQueue>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    packets: usize,
+    bytes: u64,
+    most: u32,
+}
+
+impl FqCoDel {
+    fn new(config: &QueueConfig) -> Self {
+        Self {
+            of: config.parameters,
+            flows: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            most: LEAST_MOST,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.packets > self.of.packets as usize
+            || self.of.bytes.is_some_and(|most| self.bytes > most)
+    }
+
+    /// From the head of the queue with most bytes (section 4.1).
+    fn shed(&mut self, effects: &mut Effects) {
+        let by_bytes = |&number: &usize| (self.flows[number].queue.bytes(), usize::MAX - number);
+        let Some(fattest) = (0..self.flows.len()).max_by_key(by_bytes) else {
+            return;
+        };
+        let flow = &mut self.flows[fattest];
+        let half = flow.queue.bytes() / 2;
+        let mut shed = 0;
+        for _ in 0..BATCH {
+            let Some(first) = flow.queue.pop() else { break };
+            self.packets -= 1;
+            self.bytes -= u64::from(first.packet.bytes);
+            shed += u64::from(first.packet.bytes);
+            effects.dropped.push((first.packet, DropCause::Queue));
+            if shed >= half {
+                break;
+            }
+        }
+    }
+}
+
+impl Discipline for FqCoDel {
+    /// Section 4.1.
+    fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+        let number = if packet.is_of_others() {
+            0
+        } else {
+            1 + packet.flow.index() % (FLOWS - 1)
+        };
+        if number >= self.flows.len() {
+            self.flows.resize_with(number + 1, FlowQueue::default);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        self.most = self.most.max(packet.bytes);
+        let flow = &mut self.flows[number];
+        flow.queue.push(now, packet);
+        if !flow.is_listed {
+            flow.is_listed = true;
+            flow.credits = QUANTUM;
+            self.new.push_back(number);
+        }
+        while self.is_over() {
+            self.shed(effects);
+        }
+    }
+
+    /// Section 4.2.
+    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let number = *list.front()?;
+            let flow = &mut self.flows[number];
+            if flow.credits <= 0 {
+                flow.credits += QUANTUM;
+                list.pop_front();
+                self.old.push_back(number);
+                continue;
+            }
+            let (packets, bytes) = (flow.queue.packets(), flow.queue.bytes());
+            let next = flow
+                .control
+                .dequeue(now, &mut flow.queue, self.most, &self.of, effects);
+            self.packets -= packets - flow.queue.packets();
+            self.bytes -= bytes - flow.queue.bytes();
+            let Some(next) = next else {
+                list.pop_front();
+                // A new one that is empty goes behind the old ones once, so that it cannot come first again and again.
+                if is_new && !self.old.is_empty() {
+                    self.old.push_back(number);
+                } else {
+                    flow.is_listed = false;
+                }
+                continue;
+            };
+            let mut packet = next.packet;
+            flow.credits -= i64::from(packet.bytes);
+            effects.mark_late(&self.of, next.waited(now), &mut packet);
+            return Some(packet);
+        }
+    }
+
+    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
+        let mut gone = Vec::new();
+        for flow in &mut self.flows {
+            flow.queue.take(is_gone, &mut gone);
+        }
+        self.packets -= gone.len();
+        self.bytes -= gone.iter().map(|p| u64::from(p.bytes)).sum::<u64>();
+        gone
+    }
+
+    fn load(&self) -> (usize, u64) {
+        (self.packets, self.bytes)
+    }
+
+    fn boxed(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midflight_tcp::EcnCodepoint;
+
+    use super::super::tests::{at, config, packet};
+    use super::*;
+
+    fn flows_of(queue: &mut dyn Discipline, packets: usize) -> Vec<usize> {
+        let mut effects = Effects::default();
+        let mut next = || queue.dequeue(at(100), &mut effects);
+        let flows = (0..packets).filter_map(|_| Some(next()?.flow.index()));
+        flows.collect()
+    }
+
+    /// Turns are by bytes: a quantum of 1514 lets a flow of 1500-byte packets send two in its first turn (14 bytes
+    /// of credit are left after one), and then one, two, one ... as the credit that is left decides.
+    #[test]
+    fn turns_are_by_bytes() {
+        let mut queue = config(&FQ_CODEL).make();
+        let mut effects = Effects::default();
+        for number in 0..6 {
+            for flow in 0..2 {
+                queue.enqueue(
+                    at(0),
+                    packet(flow, number, 1500, EcnCodepoint::NotCapable),
+                    &mut effects,
+                );
+            }
+        }
+        assert_eq!(
+            flows_of(&mut *queue, 12),
+            [0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+        );
+    }
+
+    /// A flow that comes anew goes before those that wait, but not twice before them.
+    #[test]
+    fn sparse_flows_go_first_once() {
+        let mut queue = config(&FQ_CODEL).make();
+        let mut effects = Effects::default();
+        let mut add = |queue: &mut dyn Discipline, flow| {
+            queue.enqueue(
+                at(0),
+                packet(flow, 0, 1500, EcnCodepoint::NotCapable),
+                &mut effects,
+            );
+        };
+        for _ in 0..6 {
+            add(&mut *queue, 0);
+        }
+        assert_eq!(flows_of(&mut *queue, 2), [0, 0]);
+        // Its credit is used up: it becomes an old flow when it is looked at next.
+        add(&mut *queue, 1);
+        assert_eq!(flows_of(&mut *queue, 1), [1]);
+        // It has had its turn as a new flow, and is old when it is found empty.
+        add(&mut *queue, 1);
+        add(&mut *queue, 2);
+        assert_eq!(flows_of(&mut *queue, 4), [1, 2, 0, 0]);
+    }
+
+    /// What is too much is taken from the fattest flow's head, half of it at most and 64 packets at most.
+    #[test]
+    fn the_fattest_flow_pays() {
+        let mut small = config(&FQ_CODEL);
+        small.parameters.packets = 10;
+        let mut queue = small.make();
+        let mut effects = Effects::default();
+        for number in 0..8 {
+            queue.enqueue(
+                at(0),
+                packet(0, number, 1500, EcnCodepoint::NotCapable),
+                &mut effects,
+            );
+        }
+        for number in 0..3 {
+            queue.enqueue(
+                at(0),
+                packet(1, number, 1500, EcnCodepoint::NotCapable),
+                &mut effects,
+            );
+        }
+        let dropped = effects.dropped.iter().map(|(packet, cause)| {
+            assert_eq!(*cause, DropCause::Queue);
+            (packet.flow.index(), packet.segment().seq)
+        });
+        assert_eq!(
+            dropped.collect::<Vec<_>>(),
+            [(0, 0), (0, 1), (0, 2), (0, 3)]
+        );
+        assert_eq!(queue.load().0, 7);
+    }
+}

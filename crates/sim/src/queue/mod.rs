@@ -1,0 +1,245 @@
+//! Managed queues: what waits before a link's transmitter is in the hands of a discipline, which may drop or
+//! mark packets early, or serve flows in turn.
+//!
+//! A link without one is drop-tail, and there a packet's departure is known when it is accepted (`link.rs`). With a
+//! discipline it is not: a packet stays in the queue until the transmitter is free, which is an event.
+//!
+//! A discipline is one file beside the others and one line in [`QUEUES`].
+
+mod codel;
+mod fifo;
+mod fq_codel;
+mod pie;
+
+use std::fmt;
+
+use midflight_tcp::EcnCodepoint;
+use midflight_units::{Duration, Instant};
+
+use crate::event::DropCause;
+use crate::packet::Packet;
+
+/// The disciplines by name.
+pub const QUEUES: &[&QueueKind] = &[&codel::CODEL, &fq_codel::FQ_CODEL, &pie::PIE];
+
+/// A discipline: its name, what it does, and how it begins.
+pub struct QueueKind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// The RFC.
+    pub source: &'static str,
+    /// What is left out is this.
+    pub default: QueueParameters,
+    /// The name of the second time: `interval`, or what it is here.
+    pub period: &'static str,
+    /// Whether it draws random numbers.
+    pub is_random: bool,
+    make: fn(&QueueConfig) -> Box<dyn Discipline>,
+}
+
+impl PartialEq for QueueKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for QueueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl QueueKind {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        QUEUES.iter().copied().find(|kind| kind.name == name)
+    }
+}
+
+/// What can be said of a discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueParameters {
+    /// Delay in the queue that it aims at.
+    pub target: Duration,
+    /// Over how long it looks at the delay, or how often it decides.
+    pub period: Duration,
+    /// Most packets that wait, the one in transmission excluded.
+    pub packets: u32,
+    /// Most bytes that wait; none for no limit.
+    pub bytes: Option<u64>,
+    /// Packets of senders that understand ECN are marked instead of dropped early.
+    pub ecn: bool,
+    /// Packets of such senders that have waited for longer are marked at once, whatever else it decides: of all of
+    /// them, or of those of L4S.
+    pub threshold: Option<(Duration, Marked)>,
+}
+
+/// Whom immediate marking is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// Packets with ECT(0) or ECT(1).
+    All,
+    /// Packets with ECT(1), which L4S senders set (RFC 9331).
+    LowLatency,
+}
+
+/// The discipline of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueConfig {
+    /// Which one.
+    pub kind: &'static QueueKind,
+    /// How it is set.
+    pub parameters: QueueParameters,
+    /// Of its random stream; see [`crate::random::seed`].
+    pub seed: u64,
+}
+
+impl QueueConfig {
+    pub(crate) fn make(&self) -> Box<dyn Discipline> {
+        (self.kind.make)(self)
+    }
+}
+
+/// What a discipline did to packets.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    /// It dropped them, and why.
+    pub(crate) dropped: Vec<(Packet, DropCause)>,
+    /// It marked them.
+    pub(crate) marked: Vec<Packet>,
+}
+
+impl Effects {
+    /// Marks a packet if its sender understands that and the discipline may; whether it did.
+    fn mark(&mut self, may: bool, packet: &mut Packet) -> bool {
+        let marks = may && packet.ecn() != EcnCodepoint::NotCapable;
+        if marks {
+            packet.set_ecn(EcnCodepoint::Congestion);
+            self.marked.push(*packet);
+        }
+        marks
+    }
+
+    /// A packet leaves that came at `since`: whether it has waited too long for immediate marking.
+    fn mark_late(&mut self, parameters: &QueueParameters, waited: Duration, packet: &mut Packet) {
+        let Some((most, whom)) = parameters.threshold else {
+            return;
+        };
+        let is_meant = match whom {
+            Marked::All => {
+                packet.ecn() == EcnCodepoint::Capable || packet.ecn() == EcnCodepoint::LowLatency
+            }
+            Marked::LowLatency => packet.ecn() == EcnCodepoint::LowLatency,
+        };
+        if is_meant && waited > most {
+            self.mark(true, packet);
+        }
+    }
+}
+
+/// What waits before a transmitter.
+pub(crate) trait Discipline: fmt::Debug + Send + Sync {
+    /// A packet comes.
+    fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects);
+
+    /// The transmitter is free: the packet that it sends.
+    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet>;
+
+    /// Takes those out of which `is_gone` says so.
+    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet>;
+
+    /// Packets and bytes that wait.
+    fn load(&self) -> (usize, u64);
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Discipline>;
+}
+
+impl Clone for Box<dyn Discipline> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{FlowId, NodeId};
+    use crate::packet::PacketOptions;
+
+    pub(super) fn packet(flow: u32, number: u64, bytes: u32, ecn: EcnCodepoint) -> Packet {
+        let segment = midflight_tcp::Segment {
+            seq: number,
+            bytes,
+            retransmission: false,
+            sent: Instant::ZERO,
+            content: midflight_tcp::Content::Data,
+            push: false,
+            ecn,
+            cwr: false,
+            echo_ms: 0,
+            offset: 0,
+            option: None,
+        };
+        Packet::data(
+            FlowId(flow),
+            NodeId(1),
+            &segment,
+            &mut PacketOptions::default(),
+        )
+    }
+
+    pub(super) fn config(kind: &'static QueueKind) -> QueueConfig {
+        QueueConfig {
+            kind,
+            parameters: kind.default,
+            seed: 1,
+        }
+    }
+
+    pub(super) fn at(us: u64) -> Instant {
+        Instant::from_nanos(1_000 * us)
+    }
+
+    /// Whatever comes goes, is dropped or waits, and a limit holds.
+    #[test]
+    fn nothing_is_lost_from_sight() {
+        for kind in QUEUES {
+            let mut config = config(kind);
+            config.parameters.packets = 50;
+            config.parameters.bytes = Some(60_000);
+            let mut queue = config.make();
+            let mut effects = Effects::default();
+            let (mut state, mut come, mut gone) = (1_u64, 0, 0);
+            for step in 0..20_000_u64 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let (now, flow) = (at(500 * step), (state >> 40) % 5);
+                // More comes than goes for a while, then less.
+                if (state >> 60) % 8 < if step % 4_000 < 2_000 { 6 } else { 2 } {
+                    let bytes = [40, 1500][(state >> 50) as usize % 2];
+                    queue.enqueue(
+                        now,
+                        packet(flow as u32, step, bytes, EcnCodepoint::NotCapable),
+                        &mut effects,
+                    );
+                    come += 1;
+                }
+                if (state >> 55) % 2 == 0 {
+                    gone += usize::from(queue.dequeue(now, &mut effects).is_some());
+                }
+                let (packets, bytes) = queue.load();
+                assert!(packets <= 50 && bytes <= 60_000, "{kind:?}");
+            }
+            let waiting = queue.load().0;
+            let dropped = effects.dropped.len();
+            assert_eq!(come, gone + dropped + waiting, "{kind:?}");
+            assert!(dropped > 0, "{kind:?}");
+            let taken = queue.take(&mut |_| true).len();
+            assert_eq!((taken, queue.load()), (waiting, (0, 0)), "{kind:?}");
+        }
+    }
+}

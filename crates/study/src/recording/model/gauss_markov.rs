@@ -1,0 +1,67 @@
+//! Gauss-Markov fading: the rate is a first-order autoregressive process, whose deviation from the mean is forgotten
+//! exponentially. `r(k+1) = m + a (r(k) - m) + s sqrt(1 - a^2) w`, with `a = exp(-step / memory)` and `w` standard normal.
+
+use midflight_control::part::Knob;
+
+use super::{push, rate, time, Drawing, Model};
+
+pub(super) const GAUSS_MARKOV: Model = Model {
+    name: "gauss-markov",
+    summary: "a rate that wanders around its mean and forgets where it was",
+    source: "a first-order autoregressive process (Liang and Haas, INFOCOM 1999, for a node's speed); the numbers are our choice",
+    knobs: &[
+        Knob {
+            name: "rate",
+            default: "30 Mbit/s",
+            accepts: "a rate",
+            summary: "mean",
+        },
+        Knob {
+            name: "deviation",
+            default: "10 Mbit/s",
+            accepts: "a rate",
+            summary: "standard deviation",
+        },
+        Knob {
+            name: "memory",
+            default: "5 s",
+            accepts: "a time of at least a step",
+            summary: "after which 1/e of a deviation is left",
+        },
+        Knob {
+            name: "step",
+            default: "100 ms",
+            accepts: "a time of at least 1 ms",
+            summary: "from one rate to the next",
+        },
+        Knob {
+            name: "least",
+            default: "1 Mbit/s",
+            accepts: "a rate",
+            summary: "the rate is never less",
+        },
+    ],
+    draw,
+};
+
+fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
+    let (mean, deviation) = (path.one("rate", rate)?, path.one("deviation", rate)?);
+    let (memory, step) = (path.one("memory", time)?, path.one("step", time)?);
+    let least = path.one("least", rate)?;
+    if step < 0.001 {
+        return Err(path.refuse("step"));
+    }
+    if memory < step {
+        return Err(path.refuse("memory"));
+    }
+    let keep = (-step / memory).exp();
+    let noise = deviation * (1.0 - keep * keep).sqrt();
+    let mut away = deviation * path.normal();
+    let steps = (path.span / step).ceil() as u64;
+    for number in 0..steps {
+        let value = (mean + away).max(least);
+        push(&mut path.recording.down.rate, number as f64 * step, value);
+        away = keep * away + noise * path.normal();
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The queue of a link as it is written: a size, or a discipline with what is said of it.
+
+use std::fmt;
+
+use midflight_sim::{Marked, QueueKind, QueueParameters, QUEUES};
+use midflight_units::{Duration, Rate};
+
+use super::written::{number_and_unit, read_bytes, read_packets, Quantity};
+
+/// Room at a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// So many times the bandwidth-delay product.
+    Bdp(f64),
+    /// Packets, the one in transmission included.
+    Packets(u32),
+    /// Bytes.
+    Bytes(u64),
+    /// What the link sends in a time.
+    Time(Duration),
+}
+
+/// Bytes of a full-sized packet.
+const PACKET_BYTES: u64 = midflight_control::DATA_BYTES;
+/// Smallest queue of a link that is measured in bandwidth-delay products (Daniel & Kojo 2008, section 4).
+const LEAST_BDP: u64 = 5;
+
+impl Room {
+    /// Most packets at a link of this rate and one-way delay, the one in transmission included.
+    fn packets(self, rate: Rate, delay: Duration) -> u32 {
+        let whole =
+            |packets: u64, least: u64| u32::try_from(packets.max(least)).unwrap_or(u32::MAX);
+        let fitting = |time: Duration| {
+            let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos());
+            let packets = bits.div_ceil(u128::from(8 * PACKET_BYTES) * 1_000_000_000);
+            u64::try_from(packets).unwrap_or(u64::MAX)
+        };
+        match self {
+            Self::Bdp(times) => {
+                let time = (delay * 2).as_nanos() as f64 * times;
+                whole(fitting(Duration::from_nanos(time as u64)), LEAST_BDP)
+            }
+            Self::Packets(packets) => packets,
+            Self::Bytes(bytes) => whole(bytes / PACKET_BYTES, 1),
+            Self::Time(time) => whole(fitting(time), 1),
+        }
+    }
+}
+
+/// The queue of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    /// Drop-tail with so much room.
+    DropTail(Room),
+    /// In the hands of a discipline.
+    Managed(ManagedQueue),
+}
+
+/// A queue with a discipline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ManagedQueue {
+    kind: &'static QueueKind,
+    parameters: QueueParameters,
+    /// In place of the limit of the parameters.
+    limit: Option<Room>,
+}
+
+impl Queue {
+    /// Most packets at a drop-tail link of this rate and one-way delay, the one in transmission included.
+    pub fn packets(self, rate: Rate, delay: Duration) -> u32 {
+        match self {
+            Self::DropTail(room) => room.packets(rate, delay),
+            Self::Managed(queue) => queue.parameters.packets,
+        }
+    }
+
+    /// The discipline at such a link, if it has one.
+    pub(crate) fn discipline(
+        self,
+        rate: Rate,
+        delay: Duration,
+    ) -> Option<(&'static QueueKind, QueueParameters)> {
+        let Self::Managed(queue) = self else {
+            return None;
+        };
+        let mut parameters = queue.parameters;
+        match queue.limit {
+            None => {}
+            // Exactly, where packets are of any size.
+            Some(Room::Bytes(bytes)) => {
+                (parameters.packets, parameters.bytes) = (u32::MAX, Some(bytes));
+            }
+            Some(room) => parameters.packets = room.packets(rate, delay),
+        }
+        Some((queue.kind, parameters))
+    }
+}
+
+impl Room {
+    fn read(text: &str) -> Option<Self> {
+        if text.trim() == "bdp" {
+            return Some(Self::Bdp(1.0));
+        }
+        let (number, unit) = number_and_unit(text)?;
+        let bdp = || (unit == "bdp" && number > 0.0 && number <= 1e6).then_some(Self::Bdp(number));
+        let packets = || read_packets(number, unit, 1e9).map(|n| Self::Packets(n as u32));
+        let bytes = || read_bytes(number, unit).map(Self::Bytes);
+        let time = || {
+            text.parse()
+                .ok()
+                .filter(|&t| t > Duration::ZERO)
+                .map(Self::Time)
+        };
+        bdp().or_else(packets).or_else(bytes).or_else(time)
+    }
+}
+
+/// The words of a text, a number and its unit as one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_number = |last: &String| last.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        match words.last_mut().filter(|last| is_number(last)) {
+            Some(number) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            None => words.push(word.into()),
+        }
+    }
+    words
+}
+
+impl ManagedQueue {
+    /// What stands behind the name of a discipline.
+    fn read(kind: &'static QueueKind, words: &[String]) -> Result<Self, String> {
+        let mut queue = Self {
+            kind,
+            parameters: kind.default,
+            limit: None,
+        };
+        let period = kind.period;
+        let expected = || {
+            format!("after \"{}\" expected \"limit 200 packets\" (or kB, a time, bdp), \"target 5 ms\", \"{period} 100 ms\", \"ecn\", \"no-ecn\", \"ce-threshold 1 ms\" or \"l4s-threshold 1 ms\"", kind.name)
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let of = &mut queue.parameters;
+            match word.as_str() {
+                "ecn" => of.ecn = true,
+                "no-ecn" => of.ecn = false,
+                "limit" => {
+                    let room = words.next().and_then(|text| Room::read(text));
+                    queue.limit = Some(room.ok_or_else(expected)?);
+                }
+                name if name == "target"
+                    || name == period
+                    || name == "ce-threshold"
+                    || name == "l4s-threshold" =>
+                {
+                    let time = words.next().and_then(|text| text.parse().ok());
+                    let time: Duration =
+                        time.filter(|&t| t > Duration::ZERO).ok_or_else(expected)?;
+                    match name {
+                        "target" => of.target = time,
+                        "ce-threshold" => of.threshold = Some((time, Marked::All)),
+                        "l4s-threshold" => of.threshold = Some((time, Marked::LowLatency)),
+                        _ => of.period = time,
+                    }
+                }
+                other => return Err(format!("\"{other}\" is not known; {}", expected())),
+            }
+        }
+        Ok(queue)
+    }
+}
+
+/// The names of disciplines, for what a text may begin with.
+struct Names;
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for kind in QUEUES {
+            write!(f, ", \"{}\"", kind.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl Quantity for Queue {
+    const NAME: &'static str = "Queue";
+    const ABOUT: &'static str = "Room at a link: \"bdp\" or \"2 bdp\" (times rate x 2 x its one-way delay, at least 5 packets), \"100 packets\", \"64 kB\", or what it sends in a time, \"50 ms\". Or a discipline, \"codel\", \"fq-codel\" or \"pie\", and what is to be other than its default: \"codel limit 200 packets target 10 ms interval 200 ms ecn\", \"pie update 30 ms\".";
+    const EXAMPLE: &'static str = "bdp";
+    const PATTERN: &'static str = r"^\s*((codel|fq-codel|pie)(\s.*)?|([0-9.]+\s*)?(bdp|packets?|segments?|[kKMG]?i?B|ns|us|ms|s|min|h))\s*$";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let words = words(text);
+        if let Some(kind) = words.first().and_then(|name| QueueKind::named(name)) {
+            let queue = ManagedQueue::read(kind, &words[1..]);
+            return queue
+                .map(Self::Managed)
+                .map_err(|why| format!("queue \"{text}\": {why}"));
+        }
+        let room = Room::read(text).map(Self::DropTail);
+        room.ok_or_else(|| {
+            format!("queue \"{text}\" is not one; expected \"bdp\", \"2 bdp\", \"100 packets\", \"64 kB\", what the link sends in a time, \"50 ms\"{Names}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn managed(text: &str) -> (&'static str, QueueParameters) {
+        let queue = Queue::read(text).unwrap_or(Queue::DropTail(Room::Packets(1)));
+        let rate = Rate::from_mbps(12);
+        let found = queue.discipline(rate, Duration::from_millis(10));
+        found.map_or(("none", QUEUES[0].default), |(kind, of)| (kind.name, of))
+    }
+
+    #[test]
+    fn what_is_said_of_a_discipline_takes_the_place_of_its_default() {
+        for kind in QUEUES {
+            assert_eq!(managed(kind.name), (kind.name, kind.default));
+        }
+        let ms = Duration::from_millis;
+        let (name, of) = managed(" fq-codel  limit 64 kB target 10ms interval 0.2 s no-ecn");
+        assert_eq!((name, of.target, of.period), ("fq-codel", ms(10), ms(200)));
+        assert_eq!(
+            (of.ecn, of.bytes, of.packets),
+            (false, Some(64_000), u32::MAX)
+        );
+        // 12 Mbit/s send a packet of 1500 bytes in a millisecond.
+        assert_eq!(managed("codel limit 50 ms").1.packets, 50);
+        assert_eq!(managed("codel limit 2 bdp").1.packets, 40);
+        let (_, of) = managed("pie update 30 ms ecn l4s-threshold 1 ms");
+        assert_eq!((of.period, of.ecn), (ms(30), true));
+        assert_eq!(of.threshold, Some((ms(1), Marked::LowLatency)));
+    }
+
+    #[test]
+    fn errors_say_what_is_accepted() {
+        let error = |text: &str| Queue::read(text).err().unwrap_or_default();
+        assert!(error("codell").contains("\"fq-codel\", \"pie\""));
+        assert!(error("codel 200 packets")
+            .contains("\"200 packets\" is not known; after \"codel\" expected \"limit"));
+        assert!(error("pie interval 10 ms").contains("\"update 100 ms\""));
+        assert!(error("codel target").contains("\"target 5 ms\""));
+    }
+}

@@ -1,0 +1,101 @@
+"""A recording of a path, or what a model has drawn: rate, delay and losses over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from midflight.plot.style import COLUMN_IN, SERIES, arrange, legend, style, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from midflight._core import Recording
+
+__all__ = ["Row", "recording_figure"]
+
+NS_PER_S = 1e9
+#: What a panel shows, with the sizes of its units, and height of one in inches.
+PANELS = (
+    ("rate", "Rate (Mbit/s)", 1e6),
+    ("delay", "Delay (ms)", 1e-3),
+    ("loss", "Losses (%)", 1e-2),
+)
+PANEL_IN, AROUND_IN = 1.15, 0.8
+#: More handovers than this would be a wall of lines.
+MOST_HANDOVERS = 60
+
+#: Of a panel: "down" or "up", what it shows, instants in nanoseconds, and values from then on.
+Row = tuple[str, str, Sequence[int], Sequence[float]]
+
+
+def recording_figure(
+    found: Recording,
+    rows: Sequence[Row],
+    outages: Sequence[tuple[int, int]],
+    *,
+    title: str | None = None,
+) -> Figure:
+    """Return panels over time: steps of each direction, outages shaded, handovers as lines.
+
+    `rows` are what `found` has of each direction; what both directions have alike is drawn once.
+    """
+    shown = [panel for panel in PANELS if any(what == panel[0] for _, what, *_ in rows)]
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(2 * COLUMN_IN, PANEL_IN * len(shown) + AROUND_IN))
+        grid = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+        span = found["span_ns"] / NS_PER_S
+        grid[0].set_xlim(0, span)
+        entries: dict[str, Any] = {}
+        for axes, (kind, label, unit) in zip(grid, shown, strict=True):
+            top = 0.0
+            for way, what, times, values in rows:
+                if what != kind:
+                    continue
+                look = SERIES[0 if way == "down" else 1]
+                seconds = [*(at / NS_PER_S for at in times), span]
+                scaled = [value / unit for value in values]
+                axes.plot(
+                    seconds,
+                    [*scaled, scaled[-1]],
+                    drawstyle="steps-post",
+                    color=look.colour,
+                    linestyle=look.line,
+                    linewidth=0.9,
+                    rasterized=len(scaled) > 5000,
+                    label=way,
+                )
+                top = max(top, *scaled)
+            axes.set_ylim(0, 1.08 * top or 1.0)
+            axes.set_ylabel(label)
+            for start, until in outages:
+                axes.axvspan(
+                    start / NS_PER_S,
+                    until / NS_PER_S,
+                    facecolor="#f2e3c8",
+                    edgecolor="#f2e3c8",
+                    zorder=0,
+                    label="outage",
+                )
+            if len(found["handovers"]) <= MOST_HANDOVERS:
+                for at, _ in found["handovers"]:
+                    axes.axvline(
+                        at / NS_PER_S,
+                        color="0.6",
+                        linewidth=0.6,
+                        linestyle=(0, (4, 2)),
+                        zorder=1,
+                        label="handover",
+                    )
+            handles, labels = axes.get_legend_handles_labels()
+            for handle, one in zip(handles, labels, strict=True):
+                entries.setdefault(one, handle)
+        grid[-1].set_xlabel("Time (s)")
+        figure.align_ylabels(grid)
+        if title:
+            figure.suptitle(wrapped(title, 7.5, (2 * COLUMN_IN - 0.6) * 72), parse_math=False)
+        legend(figure, entries, loc="outside lower center", most=6)
+        arrange(figure)
+    return figure
