@@ -10,10 +10,10 @@ folder, of which each flow is compared. What the kernel's senders sent and got i
 Prints for each family how many flows agree in every packet (kind, number, and instant to 1 us),
 which share of the packets does, and in how many cells the medians of the time, the stall and T100
 (from the handoff until 100 segments are acknowledged that were never sent before) are within 2 %;
-a cell is all instants or seeds of otherwise equal flows. Then come the flows that do not agree, with
-the first packet that differs, and whether the goal holds: 95 % of the flows exact, and the medians
-of every cell within 2 %. The exit status is 1 if fewer packets of a flow agree than `agreement.txt`
-says, which `--record` writes.
+a cell is all instants or seeds of otherwise equal flows. Then come the flows that do not agree,
+with the first packet that differs, and whether the goal holds: 95 % of the flows exact, and the
+medians of every cell within 2 %. The exit status is 1 if fewer packets of a flow agree than
+`agreement.txt` says, which `--record` writes.
 """
 
 from __future__ import annotations
@@ -314,8 +314,8 @@ def report(found: list[Compared]) -> None:
         console.print(f"medians of {': '.join(name)}: {medians(found)[name][1]}", highlight=False)
     holds = exact >= EXACT and not apart
     console.print(
-        f"{exact:.1%} of the flows are exact, the medians of {len(apart)} cells differ by more than "
-        f"2 %: the goal {'holds' if holds else 'does not hold'}",
+        f"{exact:.1%} of the flows are exact, the medians of {len(apart)} cells differ by more "
+        f"than 2 %: the goal {'holds' if holds else 'does not hold'}",
         highlight=False,
     )
 

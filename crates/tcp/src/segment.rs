@@ -205,13 +205,12 @@ impl SackBlocks {
         } else {
             first_byte(ack, unit)
         };
-        self.raw(base).map(move |block| match in_segments {
-            true => SackBlock {
-                left: first_byte(block.left, unit),
-                right: first_byte(block.right, unit),
-            },
-            false => block,
-        })
+        let in_bytes = move |block: SackBlock| SackBlock {
+            left: first_byte(block.left, unit),
+            right: first_byte(block.right, unit),
+        };
+        self.raw(base)
+            .map(move |block| if in_segments { in_bytes(block) } else { block })
     }
 
     fn raw(&self, base: Seq) -> impl Iterator<Item = SackBlock> + '_ {

@@ -334,9 +334,14 @@ impl Profile {
                 AckRules::Linux { .. } => "linux",
             }
             .into(),
-            "tcp_rmem_default" => rx.buffer().first.to_string(),
-            "tcp_rmem_max" => rx.buffer().most.to_string(),
-            "tcp_comp_sack_slack" => rx.slack().to_string(),
+            "tcp_rmem_default" | "tcp_rmem_max" | "tcp_comp_sack_slack" => match rx.acks {
+                AckRules::Linux { buffer, slack, .. } => match name {
+                    "tcp_rmem_default" => buffer.first.to_string(),
+                    "tcp_rmem_max" => buffer.most.to_string(),
+                    _ => slack.to_string(),
+                },
+                AckRules::Rfc => String::new(),
+            },
             "dup_threshold" => tx.dup_threshold.to_string(),
             "count_window_updates" => switch(tx.count_window_updates),
             "count_sackless_dupacks" => switch(tx.count_sackless_dupacks),

@@ -4,6 +4,7 @@ use midflight_units::{Instant, Seq};
 
 use super::board::Entry;
 use super::queue::{self, Head, Push};
+use super::timers::await_window;
 use super::{Ca, Linux};
 use crate::event::{Author, Log};
 use crate::sender::{Core, SlotKind};
@@ -560,7 +561,7 @@ impl Linux {
             self.validate(core, limited);
         }
         if sent == 0 && self.board.packets_out() == 0 && self.board.una > 0 {
-            self.await_window(core);
+            await_window(core);
         }
         if sent > 0 {
             if self.in_reduction() {

@@ -63,9 +63,10 @@ impl Core {
     fn numbered(&self, segment: Segment) -> Segment {
         let full = self.sizes.full();
         let (seq, offset) = segment_of(self.sizes.byte(segment.seq), full);
-        let lacks = match segment.has_data() && segment.seq > 0 {
-            true => full - self.sizes.len(segment.seq),
-            false => 0,
+        let lacks = if segment.has_data() && segment.seq > 0 {
+            full - self.sizes.len(segment.seq)
+        } else {
+            0
         };
         Segment {
             seq,
