@@ -67,6 +67,7 @@ TABLES = {
 QUANTITIES = (
     "Time",
     "Gap",
+    "Stagger",
     "Rate",
     "Queue",
     "Loss",

@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use midflight_control::signal::HandoffMark;
-use midflight_fuzz::{check, link, notice, opened, policies, profile, Watch};
+use midflight_fuzz::{check, link, notice, opened, policies, profile, WindowChecker};
 use midflight_tcp::{Ack, SackBlock, SackBlocks, Says, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
@@ -73,21 +73,21 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         match u.int_in_range(0..=9)? {
             0..=5 => {
                 let ack = ack(u, &sender, now)?;
-                sender.on_ack(now, &ack, &mut Watch);
+                sender.on_ack(now, &ack, &mut WindowChecker);
             }
             6 => {
                 if let Some((due, _)) = sender.poll_timer() {
                     now = now.max(due);
                 }
-                sender.on_timer(now, &mut Watch);
+                sender.on_timer(now, &mut WindowChecker);
             }
             7 => {
                 now += Duration::from_millis(u.int_in_range(0..=3000)?);
-                sender.on_timer(now, &mut Watch);
+                sender.on_timer(now, &mut WindowChecker);
             }
-            8 => sender.on_notice(now, &notice(u)?, &mut Watch),
+            8 => sender.on_notice(now, &notice(u)?, &mut WindowChecker),
             _ => {
-                sender.on_timer(now, &mut Watch);
+                sender.on_timer(now, &mut WindowChecker);
             }
         }
         drain(&mut sender, now);

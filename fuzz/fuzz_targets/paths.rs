@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use midflight_fuzz::{check, link, notice, opened, policies, profile, Watch};
+use midflight_fuzz::{check, link, notice, opened, policies, profile, WindowChecker};
 use midflight_tcp::{Ack, Receiver, Segment, Sender};
 use midflight_units::{Duration, Instant, Seq};
 
@@ -103,7 +103,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         now = now.max(next);
         if told.is_some_and(|at| at <= now) {
             if let Some((_, notice)) = handoff.take() {
-                sender.on_notice(now, &notice, &mut Watch);
+                sender.on_notice(now, &notice, &mut WindowChecker);
             }
         }
         if arrival.is_some_and(|due| due <= now) {
@@ -113,14 +113,14 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
                         path.send(u, now, Packet::Ack(ack))?;
                     }
                 }
-                Some((_, Packet::Ack(ack))) => sender.on_ack(now, &ack, &mut Watch),
+                Some((_, Packet::Ack(ack))) => sender.on_ack(now, &ack, &mut WindowChecker),
                 None => {}
             }
         }
         if let Some(ack) = receiver.on_timer(now) {
             path.send(u, now, Packet::Ack(ack))?;
         }
-        sender.on_timer(now, &mut Watch);
+        sender.on_timer(now, &mut WindowChecker);
         pump(u, &mut sender, &mut path, now)?;
         check(&sender, una);
     }

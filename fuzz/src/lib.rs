@@ -13,9 +13,9 @@ use midflight_units::{Duration, Instant, Rate, Seq};
 const RECOVERIES: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
 
 /// Fails on an order that could stop a flow for ever.
-pub struct Watch;
+pub struct WindowChecker;
 
-impl Log for Watch {
+impl Log for WindowChecker {
     const DETAILED: bool = true;
 
     fn record(&mut self, now: Instant, event: SenderEvent<'_>) {
@@ -38,8 +38,19 @@ pub fn profile(u: &mut Unstructured<'_>) -> Result<Option<Profile>> {
         AnyLossClassifier::named(u.choose(LOSS_CLASSIFIERS)?.name),
         AnySpuriousDetector::named(u.choose(SPURIOUS_DETECTORS)?.name),
     );
-    if let (Some(congestion), Some(dupack_response), Some(loss_classifier), Some(spurious_detector)) = parts {
-        profile.parts = SenderParts { congestion, dupack_response, loss_classifier, spurious_detector };
+    if let (
+        Some(congestion),
+        Some(dupack_response),
+        Some(loss_classifier),
+        Some(spurious_detector),
+    ) = parts
+    {
+        profile.parts = SenderParts {
+            congestion,
+            dupack_response,
+            loss_classifier,
+            spurious_detector,
+        };
     }
     Ok(profile.check().is_ok().then_some(profile))
 }
@@ -79,8 +90,8 @@ pub fn opened(profile: &Profile, policies: Vec<Policy>, end: Seq, start: LinkInf
         link: start,
         flows: 1,
     };
-    sender.on_start_notice(Instant::ZERO, &notice, &mut Watch);
-    sender.open(Instant::ZERO, &mut Watch);
+    sender.on_start_notice(Instant::ZERO, &notice, &mut WindowChecker);
+    sender.open(Instant::ZERO, &mut WindowChecker);
     sender
 }
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from midflight._core import QUIC_STACKS
 from midflight.explain.events import History, Row
-from midflight.explain.steps import OF_QUIC
+from midflight.explain.words import OF_QUIC
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup

@@ -145,6 +145,7 @@ class Handoff:
     to: str | Sequence[str]
     gap: str | None = None
     rebind: Literal["address", "port", "none"] | None = None
+    forward: bool | None = None
     notice: Notice | None = None
     signal: Signal | None = None
 

@@ -89,7 +89,7 @@ class UnmetRuns:
 
     def notes(self) -> Iterator[str]:
         """Yield notes on handoffs that no flow of a run meets, and on flows that meet none."""
-        from midflight.explain.steps import when
+        from midflight.explain.words import when
 
         first = min(self.done, default=len(self.handoffs))
         late = self.handoffs[first:]

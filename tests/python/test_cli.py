@@ -169,7 +169,8 @@ def test_list_names_every_scheme_that_handoff_takes(capsys: pytest.CaptureFixtur
     ]
     partner = {"ld-handover": "+frto"}
     # BBR goes with the recovery of Linux only.
-    schemes = [one["name"] for one in midflight.schemes() if one["name"] != "bbr-linux"]
+    bbr = {"bbr-linux", "bbr3"}
+    schemes = [one["name"] for one in midflight.schemes() if one["name"] not in bbr]
     names = [name + partner.get(name, "") for name in schemes]
     words = [word for name in names for word in ("--scheme", name)]
     assert main(["handoff", *PAIR, "--at", "8.2s", *words, *needs, "--csv", "-"]) == 0

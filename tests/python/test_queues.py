@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from midflight import Flow, Link, MidflightError, Scenario
+from midflight import Flow, Handoff, Link, MidflightError, Scenario
 from midflight.cli import main
 from midflight.sweep_results import METRICS
 
@@ -114,6 +115,48 @@ def test_the_table_shows_what_queues_did(
     assert {"drops_early", "marks"} <= set(METRICS)
 
 
+def handoffs(forward: bool, *, to: str = "lte", **queue: str) -> Scenario:
+    """Return a download that leaves one link for another and comes back, with gaps."""
+    links = {
+        name: Link(rate="20 Mbit/s", delay="15 ms", queue="100 packets", **queue)
+        for name in ("wifi", "lte")
+    }
+    moves = [
+        Handoff(at="4 s", to=to, gap="1 s", forward=forward),
+        Handoff(at="8 s", to="wifi", gap="500 ms", forward=forward),
+    ]
+    return Scenario(
+        links=links, flows={"download": Flow()}, handoffs=moves, notices=False, end="12 s"
+    )
+
+
+@pytest.mark.parametrize("to", ["lte", "wifi"])
+def test_a_station_that_forwards_loses_nothing(to: str) -> None:
+    """What it has when the node leaves, and what comes until it is back, arrives there."""
+    lost = handoffs(False, to=to).run().flows
+    kept = handoffs(True, to=to).run().flows
+    assert lost.column("drops_break")[0] > 50
+    assert kept.column("drops_break")[0] == 0
+    # Linux's timer expires in a gap of a second; what was kept shows that it need not have.
+    assert kept.column("spurious_timeouts")[0] >= 1
+    assert 1e9 < kept.column("stall_ns")[0] < lost.column("stall_ns")[0]
+    assert kept.column("goodput_bps")[0] > lost.column("goodput_bps")[0]
+
+
+def test_what_is_forwarded_is_the_same_in_a_fork() -> None:
+    """Runs that share a past, and residents of the link that is left, see what they saw."""
+    plans = [handoffs(True).but({"flows.download.scheme": one}) for one in ("sack", "enhanced")]
+    alone = [one.but({"notices": "true"}).run().digests for one in plans]
+    again = [one.but({"notices": "true"}).run().digests for one in plans]
+    assert alone == again
+    flows = {"download": Flow(), "resident": Flow(on="wifi", size="1 MB", start="3.9 s")}
+    base = Scenario(**{**vars(handoffs(True)), "flows": flows})
+    rows = base.run().flows
+    assert rows.column("finished_ns")[1] is not None
+    # A resident's packets are neither kept nor forwarded.
+    assert rows.column("finished_ns")[1] < 6e9
+
+
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
@@ -123,6 +166,10 @@ def test_the_table_shows_what_queues_did(
         (
             ['changes=[{at = "5 s", link = "cell", queue = "10 packets"}]'],
             "a queue with a discipline keeps it",
+        ),
+        (
+            ['handoffs=[{at = "5 s", to = "cell", forward = true}]'],
+            "expected a gap, or no forward",
         ),
         (["profile=rfc", "set.ecn=on"], "choose recovery linux and acks linux"),
     ],
@@ -134,3 +181,46 @@ def test_what_cannot_be_is_refused(sets: list[str], said: str) -> None:
     scenario = Scenario(links={"cell": link}, flows={"download": Flow()}, end="10 s")
     with pytest.raises(MidflightError, match=said.replace("(", r"\(")):
         scenario.but(pairs).run()
+
+
+def test_harq_delays_in_order() -> None:
+    """Retransmissions of the radio make round trips longer, and nothing overtakes."""
+
+    def of(reorder: str | None) -> tuple[dict[str, Any], list[float]]:
+        link = Link(rate="500 Mbit/s", delay="15 ms", queue="1000 packets", reorder=reorder)
+        flows = {"download": Flow(size="600 kB")}
+        scenario = Scenario(links={"cell": link}, flows=flows, end="10 s")
+        table, events = scenario.run().flows, scenario.trace()
+        kinds, values = events.column("event"), events.column("value")
+        rtts = [
+            1e3 * value for kind, value in zip(kinds, values, strict=True) if kind == "rtt_sample"
+        ]
+        return {name: table.column(name)[0] for name in table.column_names}, sorted(rtts)
+
+    plain, rtts = of(None)
+    radio, late = of("harq 20% 8ms 1ms")
+    assert radio["reordered"] == plain["reordered"] == 0
+    assert radio["drops_radio"] == 0
+    # Nothing waits in the queue; with a failure in five a row of packets has one that is late.
+    assert rtts[len(rtts) // 2] < rtts[0] + 2
+    assert late[len(late) // 2] > rtts[len(rtts) // 2] + 4
+    assert late[-1] > rtts[0] + 16
+
+
+def test_flows_open_at_random() -> None:
+    """A Poisson process by the scenario's seed: the mean gap, and another one with another seed."""
+    link = Link(rate="50 Mbit/s", delay="10 ms")
+    many = Flow(size="20 kB", count=200, stagger="poisson 100 ms")
+    scenario = Scenario(links={"cell": link}, flows={"page": many}, end="60 s")
+    opened = [int(one) for one in scenario.run().flows.column("opened_ns")]
+    gaps = [b - a for a, b in itertools.pairwise(opened)]
+    assert opened[0] == 0
+    assert sum(gaps) / len(gaps) == pytest.approx(100e6, rel=0.25)
+    # As many are shorter than the mean as an exponential distribution has, 63 %.
+    assert 0.5 < sum(gap < 100e6 for gap in gaps) / len(gaps) < 0.75
+    again = [int(one) for one in scenario.run().flows.column("opened_ns")]
+    assert again == opened
+    other = scenario.but({"seed": 2}).run().flows.column("opened_ns")
+    assert [int(one) for one in other] != opened
+    with pytest.raises(MidflightError, match="poisson 2 s"):
+        scenario.but({"flows.page.stagger": "poison 2 s"}).run()

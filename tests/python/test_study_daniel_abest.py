@@ -185,7 +185,7 @@ def test_the_path_is_the_one_that_the_rule_selects(study: Study, runs: Runs) -> 
 
 
 def test_of_equal_paths_the_shortest_is_taken_and_of_unequal_ones_the_best() -> None:
-    class Told(Runs):
+    class FixedQuartiles(Runs):
         """Quartiles of figure 6 that are within the axis for some paths."""
 
         good: set[float]
@@ -195,7 +195,7 @@ def test_of_equal_paths_the_shortest_is_taken_and_of_unequal_ones_the_best() -> 
             table = {"t_new_ns": [round(1e9 * seconds)] * 2, "flow": [0, 0], "resident": [0, 0]}
             return RunTable(readings.Columns({**table, "at_ns": [1, 2], "run": [0, 1]}))
 
-    told = Told()
+    told = FixedQuartiles()
     for good, taken in [({5.0, 20.0}, "10 ms"), ({20.0}, "40 ms"), (set(), "5.5 ms")]:
         told.good = good
         assert chosen_path(told) == taken

@@ -12,10 +12,12 @@ import numpy
 import pytest
 
 from midflight import Flow, Link, MidflightError, Scenario
+from midflight._core import read_recording
 from midflight.cli import main
 from midflight.scenario import read_plan
 
 LEOEM = Path(__file__).parents[1] / "data" / "leoem" / "sd-ny-bp-980-1120.log"
+WHOLE = LEOEM.with_name("sd-sea-bp.log.gz")
 SCENARIO = """
 profile = "rfc"
 end = "20 s"
@@ -235,3 +237,37 @@ def test_a_model_is_a_trace() -> None:
     ):
         with pytest.raises(MidflightError, match=said):
             scenario.but(sets).run()
+
+
+def test_a_whole_file_has_what_was_counted_in_it() -> None:
+    """San Diego to Seattle over bent pipes: frames, handovers, delays and blackouts."""
+    found = read_recording(str(WHOLE))
+    times, delays = found["down"]["delay_s"]
+    assert (found["span_ns"], len(times)) == (5732 * 10**9, 5713)
+    kinds = [kind for _, kind in found["handovers"]]
+    assert (kinds.count("source"), kinds.count("destination")) == (89, 137)
+    delays_ms = [round(1e3 * one, 1) for one in (min(delays), numpy.median(delays), max(delays))]
+    assert delays_ms == [6.5, 10.2, 20.4]
+    blackouts = [(until - at) / 1e6 for at, until in found["outages"]]
+    # Four times there is no path at all, for seconds; the others are of a few milliseconds.
+    short = sorted(one for one in blackouts if one < 1000)
+    assert (len(blackouts), len(short)) == (196, 192)
+    assert 1.4 < short[0] < 1.5
+    assert 15 < short[-1] < 16.1
+
+
+def test_a_blackout_alone_causes_no_timeout() -> None:
+    """Twelve handovers of a link of 150 Mbit/s: where packets wait, no timer expires.
+
+    The timer is at least 200 ms. What LeoEM's way loses, all that waits, is another matter.
+    """
+    found = read_recording(str(WHOLE))
+    gaps = [at for at, until in found["outages"] if until - at > 10**9]
+    inside = [at for at, _ in found["handovers"] if 0 < at < gaps[0]]
+    begin, last = inside[0] // 10**9 - 5, inside[11] // 10**9 + 5
+    trace = {"file": str(WHOLE), "from": f"{begin} s", "until": f"{last} s", "outage": "hold"}
+    link = Link(rate="150 Mbit/s", queue="50000 packets", trace=trace)
+    end = f"{min(last - begin, 120)} s"
+    flows = Scenario(links={"sky": link}, flows={"download": Flow()}, end=end).run().flows
+    assert flows.column("acked")[0] > 100_000
+    assert flows.column("timeouts")[0] == flows.column("drops_break")[0] == 0

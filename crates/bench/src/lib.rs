@@ -51,6 +51,20 @@ pub fn bulk_rfc<O: Observer + Default>() -> Result<World<O>, StudyError> {
     path.world("rfc", 1)
 }
 
+/// The bulk flow with the profile `linux`.
+///
+/// # Errors
+/// [`StudyError::World`].
+pub fn bulk_linux<O: Observer + Default>() -> Result<World<O>, StudyError> {
+    let path = Path {
+        rate: Rate::from_mbps(100),
+        delay: Duration::from_millis(10),
+        queue: 167,
+        schedule: None,
+    };
+    path.world("linux", 1)
+}
+
 /// One flow with the profile `rfc` over 50 ms each way: at the end of its first slow start it loses
 /// about as many packets as the queue holds.
 ///
@@ -148,7 +162,11 @@ impl Path {
         let flow_configs = vec![flow; flows as usize];
         let mut world = World::new(
             WorldConfig {
-                clock: Clock::Seconds,
+                clock: if profile.counts_picoseconds {
+                    Clock::Picoseconds
+                } else {
+                    Clock::Seconds
+                },
                 nodes: 2,
                 links: &links,
                 routes: &routes,
@@ -299,7 +317,19 @@ const CELL: &str = include_str!("cell.toml");
 /// # Errors
 /// As [`run_scenarios`].
 pub fn cells(threads: usize) -> Result<u64, StudyError> {
-    let canonical = read_scenario(CELL, Origin::Toml("cell"), &[], &[])?.canonical()?;
+    cells_of(threads, &[])
+}
+
+/// The same with the profile `rfc` or `linux`, with Reno or CUBIC.
+///
+/// # Errors
+/// As [`run_scenarios`].
+pub fn cells_with(profile: &str) -> Result<u64, StudyError> {
+    cells_of(1, &[("profile".into(), profile.into())])
+}
+
+fn cells_of(threads: usize, given: &[(String, String)]) -> Result<u64, StudyError> {
+    let canonical = read_scenario(CELL, Origin::Toml("cell"), given, &[])?.canonical()?;
     let mut plans = Vec::new();
     for scheme in ["sack", "enhanced"] {
         for at in instants() {

@@ -11,6 +11,8 @@
 
 use midflight_units::{Duration, Instant, Ring, Seq};
 
+use crate::congestion::LostSegment;
+
 /// The rate sample of an ACK (struct rate_sample). Counts are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
@@ -30,6 +32,10 @@ pub struct RateSample {
     pub interval: Option<Duration>,
     /// The application had too little to send when that segment was sent.
     pub app_limited: bool,
+    /// In flight when that segment was sent, itself included, and found to be lost since.
+    pub tx_in_flight: u64,
+    /// See there.
+    pub lost_since: u64,
     /// Round trip of the newest segment that was sent only once; none if the ACK delivers none.
     pub rtt: Option<Duration>,
 }
@@ -50,6 +56,8 @@ struct Sent {
     first_tx: Instant,
     delivered_at: Option<Instant>,
     delivered: u64,
+    in_flight: u64,
+    lost: u64,
     app_limited: bool,
     resent: bool,
     sacked: bool,
@@ -58,6 +66,8 @@ struct Sent {
 /// The newest segment of the ACK at hand.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
+    in_flight: u64,
+    lost: u64,
     prior: u64,
     prior_at: Option<Instant>,
     app_limited: bool,
@@ -74,6 +84,7 @@ pub struct Deliveries {
     /// Blocks of the last ACK: what is in them has been looked at.
     known: [(Seq, Seq); 4],
     total: u64,
+    lost: u64,
     at: Option<Instant>,
     first_tx: Instant,
     /// What will have been delivered when that of which the application had too little has been; 0 if it has
@@ -92,9 +103,9 @@ fn micros(from: Instant, to: Instant) -> u64 {
 }
 
 impl Deliveries {
-    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`
-    /// (tcp_rate_skb_sent()).
-    pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool) {
+    /// Segment `seq` is sent, for the first time or again; nothing else is in flight if `idle`, and so many segments are
+    /// with it (tcp_rate_skb_sent()).
+    pub fn sent(&mut self, seq: Seq, at: Instant, idle: bool, in_flight: u64) {
         // The SYN counts as in flight before it is sent, and is no sample.
         if idle && seq > 0 {
             self.first_tx = at;
@@ -105,6 +116,8 @@ impl Deliveries {
             first_tx: self.first_tx,
             delivered_at: self.at,
             delivered: self.total,
+            in_flight,
+            lost: self.lost,
             app_limited: self.app_limited > 0,
             resent: false,
             sacked: false,
@@ -185,6 +198,8 @@ impl Deliveries {
         if is_first || order(sent.at, seq + 1) > order(self.first_tx, self.newest.end) {
             self.first_tx = sent.at;
             self.newest = Newest {
+                in_flight: sent.in_flight,
+                lost: sent.lost,
                 prior: sent.delivered,
                 prior_at: Some(delivered_at),
                 app_limited: sent.app_limited,
@@ -192,6 +207,18 @@ impl Deliveries {
                 send_phase: micros(sent.first_tx, sent.at),
             };
         }
+    }
+
+    /// Segment `seq` is found to be lost.
+    pub fn lose(&mut self, seq: Seq) -> Option<LostSegment> {
+        self.lost += 1;
+        let sent = self.sent.get(seq.checked_sub(self.una)? as usize)?;
+        Some(LostSegment {
+            seq,
+            tx_in_flight: sent.in_flight,
+            lost_since: self.lost - sent.lost,
+            app_limited: sent.app_limited,
+        })
     }
 
     /// The sample of the ACK at hand, at which `lost` segments were found to be lost; a time below the least
@@ -217,6 +244,8 @@ impl Deliveries {
             total: self.total,
             prior: self.newest.prior,
             rtt: self.rtt,
+            tx_in_flight: self.newest.in_flight,
+            lost_since: self.lost - self.newest.lost,
             ..RateSample::default()
         };
         if let Some(prior_at) = self.newest.prior_at {
@@ -262,13 +291,13 @@ mod tests {
     /// The SYN is delivered at 40 ms; ten segments go at once, and their ACKs come 10 ms apart from 80 ms on.
     fn ten() -> Deliveries {
         let mut d = Deliveries::default();
-        d.sent(0, ms(0), true);
+        d.sent(0, ms(0), true, 1);
         d.take(1, &[], ms(40));
         let syn = d.sample(ms(40), 0, 1, Some(40_000));
         assert_eq!((syn.newly, syn.total, syn.delivered), (1, 1, None));
         d.limit_by_application(0);
         for seq in 1..11 {
-            d.sent(seq, ms(40), seq == 1);
+            d.sent(seq, ms(40), seq == 1, 1);
         }
         d
     }
@@ -282,7 +311,7 @@ mod tests {
         assert_eq!((first.newly, first.prior, first.delivered), (1, 1, Some(1)));
         assert_eq!(first.interval, Some(Duration::from_millis(40)));
         assert!(first.app_limited && !d.is_app_limited());
-        d.sent(11, ms(80), false);
+        d.sent(11, ms(80), false, 1);
         for n in 3..12 {
             d.take(n, &[], ms(80 + 10 * (n - 2)));
             d.sample(ms(80 + 10 * (n - 2)), 0, 10, Some(40_000));
@@ -308,7 +337,7 @@ mod tests {
         );
         d.take(1, &[(3, 6)], ms(80));
         assert_eq!(d.sample(ms(80), 2, 8, Some(40_000)).newly, 1);
-        d.sent(1, ms(80), false);
+        d.sent(1, ms(80), false, 1);
         d.take(6, &[], ms(120));
         let sample = d.sample(ms(120), 0, 7, Some(40_000));
         assert_eq!((sample.newly, sample.total), (2, 6));
@@ -321,15 +350,15 @@ mod tests {
     #[test]
     fn acks_that_come_together_do_not_make_a_rate() {
         let mut d = Deliveries::default();
-        d.sent(0, ms(0), true);
+        d.sent(0, ms(0), true, 1);
         d.take(1, &[], ms(10));
         d.sample(ms(10), 0, 1, Some(10_000));
         for n in 0..10 {
-            d.sent(n + 1, ms(100 + 10 * n), n == 0);
+            d.sent(n + 1, ms(100 + 10 * n), n == 0, 1);
         }
         d.take(2, &[], ms(200));
         d.sample(ms(200), 0, 10, Some(10_000));
-        d.sent(11, ms(200), false);
+        d.sent(11, ms(200), false, 1);
         d.take(11, &[], ms(201));
         d.sample(ms(201), 0, 10, Some(10_000));
         d.take(12, &[], ms(210));

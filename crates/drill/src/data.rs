@@ -6,7 +6,7 @@ use midflight_units::Instant;
 use super::call::{argument, Reply, Returned};
 use super::runner::Runner;
 use super::script::Call;
-use super::sockets::{limit, Ready, Watch};
+use super::sockets::{limit, EpollEntry, Ready};
 use super::value::Value;
 use super::DrillError;
 
@@ -366,7 +366,7 @@ impl Runner<'_> {
         };
         let at = watched.iter().position(|watch| watch.fd == fd);
         let (asked, edges, once) = asked.unwrap_or_default();
-        let watch = Watch {
+        let watch = EpollEntry {
             fd,
             asked,
             edges,

@@ -17,7 +17,7 @@ pub(super) struct Sockets {
     pub(super) set: Settings,
     /// Values that were set and have no effect, by option.
     pub(super) kept: BTreeMap<String, i64>,
-    pub(super) epolls: BTreeMap<i64, Vec<Watch>>,
+    pub(super) epolls: BTreeMap<i64, Vec<EpollEntry>>,
     pub(super) uncopied: Uncopied,
     /// The application reads no more, writes no more.
     pub(super) read_shut: bool,
@@ -178,7 +178,7 @@ impl Ready {
 
 /// A socket in a set of `epoll`.
 #[derive(Clone, Debug)]
-pub(super) struct Watch {
+pub(super) struct EpollEntry {
     pub(super) fd: i64,
     pub(super) asked: Ready,
     pub(super) edges: bool,
@@ -189,7 +189,7 @@ pub(super) struct Watch {
     pub(super) spent: bool,
 }
 
-impl Watch {
+impl EpollEntry {
     /// Something happens at the socket.
     pub(super) fn wake(&mut self, by: Ready) {
         self.woken |= !self.spent && !by.of(self.asked).is_none();
@@ -246,7 +246,7 @@ mod tests {
             let mut all = vec!["EPOLLOUT"];
             all.extend(extra);
             let (asked, edges, once) = names(&all).unwrap_or_default();
-            let mut watch = Watch {
+            let mut watch = EpollEntry {
                 fd: 4,
                 asked,
                 edges,

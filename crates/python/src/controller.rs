@@ -6,8 +6,9 @@ use midflight_study::StudyError;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::policy::{window, PythonPolicy, View};
+use crate::policy::{window, PythonPolicy};
 use crate::refuse;
+use crate::view::View;
 
 /// What a congestion controller decides: windows in segments, a pacing rate in segments/s.
 ///

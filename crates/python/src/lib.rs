@@ -14,6 +14,7 @@ mod scenario;
 mod setup;
 mod startup;
 mod table;
+mod view;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -683,9 +684,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<scenario::Plan>()?;
     m.add_class::<setup::Setup>()?;
     m.add_class::<events::Events>()?;
-    m.add_class::<policy::View>()?;
-    m.add_class::<policy::LinkInfo>()?;
-    m.add_class::<policy::Notice>()?;
+    m.add_class::<view::View>()?;
+    m.add_class::<view::LinkInfo>()?;
+    m.add_class::<view::Notice>()?;
     m.add_class::<policy::Order>()?;
     m.add_class::<controller::Control>()?;
     m.add_function(wrap_pyfunction!(scenario::run_plans, m)?)?;

@@ -3,7 +3,7 @@
 use midflight_study::scenario::{
     read_scenario_with, run_some, scenario_schema, Origin, ScenarioRun, PRESETS,
 };
-use midflight_study::{Execution, FlowOutcome, FlowRow, Phase};
+use midflight_study::{Execution, FlowOutcome, FlowRow, PhaseOutcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -175,7 +175,7 @@ pub(crate) fn run_plans(
 /// The tables of flows and of phases of the runs of each scenario.
 pub(crate) fn tables(told: &FlowInfos<'_>, cells: &[Vec<ScenarioRun>]) -> PyResult<(Table, Table)> {
     let mut flows: Vec<Row<&FlowOutcome>> = Vec::new();
-    let mut phases: Vec<Row<(usize, &Phase)>> = Vec::new();
+    let mut phases: Vec<Row<(usize, &PhaseOutcome)>> = Vec::new();
     for (cell, runs) in cells.iter().enumerate() {
         for run in runs {
             for (flow, of) in run.flows.iter().enumerate() {
@@ -259,14 +259,14 @@ fn flow_table(told: &FlowInfos<'_>, rows: &[Row<'_, &FlowOutcome>]) -> PyResult<
     t.build()
 }
 
-fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &Phase)>]) -> PyResult<Table> {
+fn phase_table(told: &FlowInfos<'_>, rows: &[Row<'_, (usize, &PhaseOutcome)>]) -> PyResult<Table> {
     let mut t = Table::builder();
     t.int("cell", integers(rows, |r| r.cell as u64));
     t.int("run", integers(rows, |r| r.run.run));
-    let name = |r: &Row<'_, (usize, &Phase)>| told[r.cell][r.flow].name.into();
+    let name = |r: &Row<'_, (usize, &PhaseOutcome)>| told[r.cell][r.flow].name.into();
     t.text("flow", rows.iter().map(name).collect());
     t.int("phase", integers(rows, |r| r.of.0 as u64));
-    let kind = |r: &Row<'_, (usize, &Phase)>| r.of.1.kind.name().into();
+    let kind = |r: &Row<'_, (usize, &PhaseOutcome)>| r.of.1.kind.name().into();
     t.text("kind", rows.iter().map(kind).collect());
     t.text("link", rows.iter().map(|r| r.of.1.link.clone()).collect());
     t.int("from_ns", integers(rows, |r| r.of.1.counts.from.as_nanos()));

@@ -143,9 +143,9 @@ impl TimeProvider for NoCalendar {
 
 /// Tells the secrets, for captures.
 #[derive(Debug)]
-struct Telling;
+struct SecretLog;
 
-impl KeyLog for Telling {
+impl KeyLog for SecretLog {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let mut line = label.to_string();
         for bytes in [client_random, secret] {
@@ -181,7 +181,7 @@ pub(crate) fn configs() -> Result<(ClientConfig, ServerConfig), Error> {
         .with_no_client_auth();
     client.alpn_protocols = vec![PROTOCOL.into()];
     client.resumption = Resumption::disabled();
-    client.key_log = Arc::new(Telling);
+    client.key_log = Arc::new(SecretLog);
     let server = ServerConfig::builder_with_details(provider, today);
     let certificate = CertificateDer::from(CERTIFICATE);
     let key = PrivatePkcs8KeyDer::from(KEY);

@@ -52,6 +52,24 @@ pub enum Action {
         /// The node.
         node: NodeId,
     },
+    /// A node leaves the link, which keeps for it what has not reached the far end, and what is handed to the
+    /// link for it from now on, as far as the link's limit goes. What others have on the link moves up.
+    Detain {
+        /// The link, which was declared to pause.
+        link: LinkId,
+        /// The node.
+        node: NodeId,
+    },
+    /// What a link has detained for a node goes to another link, in its order, and so does what is handed to the
+    /// link for it from now on. To the link itself: it is sent there, and nothing is detained any more.
+    Forward {
+        /// The link.
+        link: LinkId,
+        /// The node.
+        node: NodeId,
+        /// Where it goes, which was declared to pause.
+        to: LinkId,
+    },
     /// From now on the link holds what has not reached its far end and what is
     /// handed to it. Of the latter it accepts, with what waited for its
     /// transmission, as many packets as its limit says. A transmission that

@@ -69,7 +69,20 @@ pub enum Reordering {
         /// How much later it arrives.
         delay: Duration,
     },
+    /// A cellular radio: a transmission fails, and again, and each one more takes its time (HARQ); what comes behind
+    /// waits, as the layer above delivers in order (RLC, 3GPP TS 38.322 section 5.2).
+    Harq {
+        /// That a transmission fails, from 0 to less than 1.
+        probability: f64,
+        /// How long each one more takes.
+        delay: Duration,
+        /// Packets are delivered at multiples of this; zero for at any time.
+        slot: Duration,
+    },
 }
+
+/// Most transmissions of a packet beside the first; then it gets through.
+const MOST_AGAIN: u64 = 8;
 
 /// What happens to a packet of a certain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +163,8 @@ impl Impairments {
         }
         if let Some(
             Reordering::Swap { probability, .. }
-            | Reordering::LinkRetransmission { probability, .. },
+            | Reordering::LinkRetransmission { probability, .. }
+            | Reordering::Harq { probability, .. },
         ) = self.reordering
         {
             if !is_probability(probability) {
@@ -215,6 +229,8 @@ pub(crate) struct Impairing {
     done: usize,
     /// Number of the packet that was last at the far end.
     number: u64,
+    /// When the last packet was delivered in order.
+    in_order: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -330,7 +346,8 @@ impl Impairing {
         });
         let reordering = impairments.reordering.map(|reordering| {
             let (Reordering::Swap { probability, .. }
-            | Reordering::LinkRetransmission { probability, .. }) = reordering;
+            | Reordering::LinkRetransmission { probability, .. }
+            | Reordering::Harq { probability, .. }) = reordering;
             let stream = own_stream(seed, REORDERING);
             (reordering, Chance::new(probability), stream)
         });
@@ -340,6 +357,7 @@ impl Impairing {
             script: impairments.script.as_slice().into(),
             done: 0,
             number: 0,
+            in_order: Instant::ZERO,
         })
     }
 
@@ -348,10 +366,25 @@ impl Impairing {
         self.number += 1;
         // All draws first: what is said of one packet shifts nothing for the next.
         let lost = self.loss.as_mut().is_some_and(|loss| loss.draw(now));
-        let reordered = self
-            .reordering
-            .as_mut()
-            .and_then(|(what, chance, stream)| chance.draw(stream).then_some(*what));
+        let harq = match &mut self.reordering {
+            Some((
+                Reordering::Harq {
+                    probability,
+                    delay,
+                    slot,
+                },
+                _,
+                stream,
+            )) => {
+                let again = transmissions(*probability, stream.next_f64());
+                Some((*delay * again, *slot))
+            }
+            _ => None,
+        };
+        let reordered = match &mut self.reordering {
+            Some((what, chance, stream)) if harq.is_none() => chance.draw(stream).then_some(*what),
+            _ => None,
+        };
         if let Some(&(number, scripted)) = self.script.get(self.done) {
             if number == self.number {
                 self.done += 1;
@@ -365,9 +398,37 @@ impl Impairing {
             _ if lost => Fate::Lost,
             Some(Reordering::LinkRetransmission { delay, .. }) => Fate::Late(delay),
             Some(Reordering::Swap { hold, .. }) => Fate::Swapped(hold),
-            None => Fate::OnTime,
+            Some(Reordering::Harq { .. }) | None => match harq {
+                Some((delay, slot)) => self.deliver_in_order(now, delay, slot),
+                None => Fate::OnTime,
+            },
         }
     }
+
+    /// A packet is there so much after `now`, and is delivered at the end of its slot behind those before it.
+    fn deliver_in_order(&mut self, now: Instant, delay: Duration, slot: Duration) -> Fate {
+        let mut ready = (now + delay).as_nanos();
+        if slot > Duration::ZERO {
+            ready = ready.next_multiple_of(slot.as_nanos());
+        }
+        // A nanosecond apart, which no rounding takes away.
+        let least = self.in_order.as_nanos() + 1;
+        self.in_order = Instant::from_nanos(ready.max(least));
+        match self.in_order.since(now) {
+            Duration::ZERO => Fate::OnTime,
+            wait => Fate::Late(wait),
+        }
+    }
+}
+
+/// Transmissions beside the first, each of which has failed with this probability, by one uniform draw.
+fn transmissions(probability: f64, drawn: f64) -> u64 {
+    let (mut again, mut fails) = (0, probability);
+    while drawn < fails && again < MOST_AGAIN {
+        again += 1;
+        fails *= probability;
+    }
+    again
 }
 
 #[cfg(test)]
@@ -578,6 +639,58 @@ mod tests {
         let late = [1, 3, 20, 25, 37, 40, 43, 56, 57, 59];
         assert_eq!(numbers(Fate::Lost), lost);
         assert_eq!(numbers(Fate::Late(delay)), late);
+    }
+
+    /// By hand: with slots of 5 ms and 8 ms for each transmission more, in order.
+    #[test]
+    fn harq_delays_and_keeps_the_order() {
+        assert_eq!(
+            [0.6, 0.4, 0.1, 0.0].map(|u| transmissions(0.5, u)),
+            [0, 1, 3, 8]
+        );
+        let ms = Duration::from_millis;
+        let at = |ms: u64| Instant::from_nanos(1_000_000 * ms);
+        let harq = |probability, slot| Impairments {
+            reordering: Some(Reordering::Harq {
+                probability,
+                delay: ms(8),
+                slot,
+            }),
+            seed: 1,
+            ..Impairments::default()
+        };
+        // Nothing fails: only slots delay.
+        let mut slots = impairing(&harq(0.0, ms(5)));
+        assert_eq!(slots.fate(at(5)), Fate::OnTime);
+        assert_eq!(slots.fate(at(6)), Fate::Late(ms(4)));
+        assert_eq!(
+            slots.fate(at(7)),
+            Fate::Late(ms(3) + Duration::from_nanos(1))
+        );
+        // A tenth fails; whatever does, arrivals ascend, and the mean number of transmissions is 1 / 0.9.
+        let mut radio = impairing(&harq(0.1, Duration::ZERO));
+        let (mut last, mut apart) = (Instant::ZERO, 0);
+        for second in 1..=20_000 {
+            let now = at(1_000 * second);
+            let late = match radio.fate(now) {
+                Fate::Late(wait) => wait,
+                _ => Duration::ZERO,
+            };
+            assert!(now + late > last);
+            last = now + late;
+            apart += late.as_nanos() / 8_000_000;
+        }
+        let mean = apart as f64 / 20_000.0;
+        assert!((mean - 1.0 / 9.0).abs() < 0.01, "{mean}");
+        // Packets close behind a late one wait for it.
+        let mut close = impairing(&harq(0.5, Duration::ZERO));
+        let arrivals: Vec<Instant> = (0..200)
+            .map(|i| match close.fate(at(i)) {
+                Fate::Late(wait) => at(i) + wait,
+                _ => at(i),
+            })
+            .collect();
+        assert!(arrivals.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use educe::Educe;
 use midflight_units::Instant;
 
+use crate::config::NodeId;
 use crate::impairment::Impairing;
-use crate::link::{LinkConfig, LinkCounts, LinkSetting};
+use crate::link::{LinkConfig, LinkCounts, LinkId, LinkSetting};
 use crate::moment::FineTime;
 use crate::packet::Packet;
 use crate::queue::{Discipline, QueueConfig};
@@ -25,6 +26,16 @@ pub(crate) enum Entry {
     Held,
     /// A discipline takes it.
     Managed,
+    /// It is for a node that has left the link, and goes on to this one.
+    Forwarded(LinkId),
+}
+
+/// A node that has left a link which keeps or forwards what is for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Absent {
+    pub(crate) node: NodeId,
+    pub(crate) kept: Vec<Packet>,
+    pub(crate) forward: Option<LinkId>,
 }
 
 #[derive(Educe, Debug)]
@@ -56,6 +67,8 @@ pub(crate) struct Special {
     pub(crate) counts: LinkCounts,
     /// The discipline that takes what waits.
     pub(crate) queue: Option<Box<dyn Discipline>>,
+    /// Nodes that have left it, each with what is kept for it, or with where that goes.
+    pub(crate) absent: Vec<Absent>,
     /// The packet that it sends next is sent right behind the one before.
     pub(crate) follows: bool,
     /// Longest random processing time in seconds, and where it is drawn from.
@@ -80,6 +93,7 @@ impl Special {
             drops: config.drops(),
             hook,
             counts: LinkCounts::default(),
+            absent: Vec::new(),
             follows: false,
             queue: config.queue.as_ref().map(QueueConfig::make),
             overhead: config.overhead.map(|overhead| {
@@ -99,6 +113,7 @@ impl Special {
             || self.overhead.is_some()
             || self.hook.is_some()
             || self.queue.is_some()
+            || !self.absent.is_empty()
             || self.paused
             || self.holds_back.is_some()
     }

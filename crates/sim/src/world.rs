@@ -1,5 +1,6 @@
 //! The event loop.
 
+mod build;
 mod cross;
 mod flows;
 mod hooks;
@@ -22,14 +23,12 @@ pub use self::flows::judge_timeouts;
 use self::flows::{Flow, SenderLog};
 use self::hooks::Hooked;
 use self::stacks::StackFlow;
-use self::timers::Timer;
 use crate::agenda::{Agenda, Key, Source};
 use crate::announcement::{Announcement, Announcements, What};
-use crate::chain::{chains, NextHop};
-use crate::config::{Action, FlowId, NodeId, WorldConfig, WorldError};
+use crate::chain::NextHop;
+use crate::config::{Action, FlowId, NodeId, WorldError};
 use crate::event::{DropCause, Event, Observer};
-use crate::hook::Hook;
-use crate::link::{Link, LinkConfig, LinkCounts, LinkId, LinkState, Transit};
+use crate::link::{Link, LinkCounts, LinkId, LinkState, Transit};
 use crate::moment::{Clock, FineTime, Moment, Scheduled};
 use crate::packet::{Packet, PacketOptions};
 use crate::special::Entry;
@@ -132,152 +131,6 @@ const ANNOUNCED: usize = 1;
 const FIRST_SELDOM_AWAITED: usize = 2;
 
 impl<O: Observer> World<O> {
-    /// A world in which nothing has happened yet. During the run only the routes of
-    /// [`WorldConfig::alternatives`] may be set.
-    ///
-    /// # Errors
-    /// [`WorldError::TooManyLinks`] and [`WorldError::Impairments`].
-    pub fn new(config: WorldConfig, observer: O) -> Result<Self, WorldError> {
-        let WorldConfig {
-            nodes,
-            links,
-            routes,
-            alternatives,
-            flows,
-            stacks,
-            hooks,
-            clock,
-        } = config;
-        if links.len() > usize::from(u16::MAX) {
-            return Err(WorldError::TooManyLinks);
-        }
-        for link in links {
-            let problem = link.is_special().then(|| link.problem());
-            if let Some(problem) = problem.flatten() {
-                let link = link.name.to_string();
-                return Err(WorldError::Impairments { link, problem });
-            }
-        }
-        let mut links = Cow::Borrowed(links);
-        for i in 0..links.len() {
-            if observer.taps(LinkId(i as u16)) {
-                links.to_mut()[i].tapped = true;
-            }
-        }
-        let has_routers = hooks
-            .iter()
-            .any(|(_, hook)| matches!(hook, Hook::QuickStart(_)));
-        let hook_of = |i: usize, link: &LinkConfig| {
-            let looks =
-                |(node, hook): &(NodeId, Hook)| *node == link.from && hook.sees(LinkId(i as u16));
-            hooks.iter().position(looks).map(|number| number as u16)
-        };
-        let hook_of: Vec<Option<u16>> = links
-            .iter()
-            .enumerate()
-            .map(|(i, l)| hook_of(i, l))
-            .collect();
-        let in_order =
-            |hook: &Option<u16>| hook.is_some_and(|n| hooks[usize::from(n)].1.is_in_order());
-        let in_order: Vec<bool> = hook_of.iter().map(in_order).collect();
-        let of_stacks = stacks.iter().flat_map(|stack| {
-            let [client, server] = stack.nodes;
-            let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
-            std::iter::once((client, server)).chain(others)
-        });
-        let ends = flows.iter().map(|flow| (flow.from, flow.to));
-        let ends: Vec<_> = ends.chain(of_stacks).collect();
-        let chained = chains(&links, &in_order, routes, alternatives, &ends);
-        let cross = cross::sources(&links);
-        let managed = queues::managed(&links);
-        let names = links.iter().map(|link| link.name.clone()).collect();
-        let links = links.iter().zip(&hook_of);
-        let mut links: Vec<Link> = links
-            .map(|(link, hook)| Link::new(link, *hook, clock))
-            .collect();
-        let (mut awaited, mut awaited_special) = (Vec::new(), Vec::new());
-        let mut seldom_awaited = Vec::new();
-        for (i, (link, (onward, to_be_clear))) in links.iter_mut().zip(chained).enumerate() {
-            link.number = i as u16;
-            link.onward = onward;
-            link.to_be_clear = to_be_clear;
-            match link.onward {
-                NextHop::Chained(_) => {}
-                NextHop::Event if awaited.len() + awaited_special.len() < MOST_BUSY => {
-                    if link.impaired {
-                        awaited_special.push(i);
-                    } else {
-                        link.source = Source::Busy(awaited.len());
-                        awaited.push(i);
-                    }
-                }
-                NextHop::Event | NextHop::Routed => {
-                    link.source = Source::Other(FIRST_SELDOM_AWAITED + seldom_awaited.len());
-                    seldom_awaited.push(i);
-                }
-            }
-        }
-        let busy = awaited.len() + awaited_special.len();
-        for (&i, source) in awaited_special.iter().zip(awaited.len()..) {
-            links[i].source = Source::Busy(source);
-        }
-        let first_timer = FIRST_SELDOM_AWAITED + seldom_awaited.len();
-        let timers = 2 * (flows.len() + stacks.len());
-        let mut world = Self {
-            clock,
-            moment: Moment::ZERO,
-            scheduled: Scheduled::START,
-            nodes,
-            names,
-            agenda: Agenda::new(
-                busy,
-                first_timer + timers + cross.len() + hooks.len() + managed.len(),
-            ),
-            links,
-            awaited,
-            awaited_special,
-            seldom_awaited,
-            awaiting_route: 0,
-            options: PacketOptions::new(has_routers),
-            announcements: Announcements::default(),
-            alternatives: alternatives.to_vec(),
-            routes: vec![None; nodes * nodes],
-            flows: flows
-                .into_iter()
-                .enumerate()
-                .map(|(number, f)| Flow {
-                    sender: Sender::new(&f.sender.of_flow(number), f.parts, f.policies),
-                    receiver: Receiver::new(*f.receiver),
-                    from: f.from,
-                    to: f.to,
-                    timers: [Timer::OFF; 2],
-                    open_timeouts: Vec::new(),
-                })
-                .collect(),
-            stacks: stacks.into_iter().map(StackFlow::new).collect(),
-            cross,
-            managed,
-            hooks: hooks
-                .into_iter()
-                .map(|(node, hook)| Hooked { node, hook })
-                .collect(),
-            emitting: None,
-            promised: Instant::ZERO,
-            routes_hold_until: FineTime::ZERO,
-            timeline: Timeline::default(),
-            observer,
-            error: None,
-        };
-        for &(node, to, link) in routes {
-            world.set_route(node, to, link, false);
-        }
-        world.begin_cross_traffic();
-        for number in 0..world.hooks.len() {
-            world.sync_hook(number as u16);
-        }
-        Ok(world)
-    }
-
     /// Number of the link at `index` in the order given to [`Self::new`].
     pub fn link_id(index: u16) -> LinkId {
         LinkId(index)
@@ -314,7 +167,12 @@ impl<O: Observer> World<O> {
                 let link = self.link_name(link).into();
                 return Err(WorldError::UnreturnableLink { link });
             }
-            Action::Pause(link) => {
+            Action::Forward { link, to, .. } => {
+                for link in [link, to] {
+                    self.links[link.index()].check_resume(None, self.link_name(link))?;
+                }
+            }
+            Action::Pause(link) | Action::Detain { link, .. } => {
                 self.links[link.index()].check_resume(None, self.link_name(link))?;
             }
             Action::Resume { link, setting } => {
@@ -622,6 +480,8 @@ impl<O: Observer> World<O> {
             }
             Action::Up(link) => self.links[link.index()].bring_up(),
             Action::Purge { link, node } => self.purge(link, node),
+            Action::Detain { link, node } => self.detain(link, node),
+            Action::Forward { link, node, to } => self.forward_kept(link, node, to),
             Action::Pause(link) => self.pause(link),
             Action::Resume { link, setting } => self.resume(link, setting),
             Action::Change { link, setting } => self.change(link, setting),
@@ -729,6 +589,10 @@ impl<O: Observer> World<O> {
                     Entry::Full => break DropCause::Queue,
                     Entry::Held => return,
                     Entry::Managed => return self.enqueue(link, packet),
+                    Entry::Forwarded(to) => {
+                        link = to;
+                        continue;
+                    }
                 }
             }
             let Some(passage) = l.offer(enter, scheduled, packet.bytes) else {

@@ -9,7 +9,7 @@ use midflight_units::{Duration, Instant, Rate};
 
 /// Segments per second that a link carries, and what the sender takes it for
 /// after three minutes with a window that keeps a queue and loses nothing.
-fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -> (f64, f64) {
+fn estimate(congestion: &AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -> (f64, f64) {
     let rate = Rate::from_bps(kbps * 1000).unwrap_or_else(|| unreachable!());
     let link = |name, from, to| {
         let ends = (NodeId(from), NodeId(to));
@@ -19,7 +19,7 @@ fn estimate(congestion: AnyCongestion, profile: &Profile, kbps: u64, ms: u64) ->
     let carried = rate.as_bps() as f64 / f64::from(8 * sender.segment_bytes);
     sender.receiver_window = (1.5 * carried * ms as f64 * 2e-3) as u64 + 8;
     let parts = SenderParts {
-        congestion,
+        congestion: *congestion,
         ..profile.parts
     };
     // The setting above holds the flow steady, and no window that the receiver tells.
@@ -75,7 +75,7 @@ fn a_steady_flow_estimates_the_rate_of_its_bottleneck() {
         estimated += 1;
         for profile in PROFILES {
             for (kbps, ms) in [(200, 300), (800, 30), (6400, 9), (54_000, 20)] {
-                let (carried, found) = estimate(controller, profile, kbps, ms);
+                let (carried, found) = estimate(&controller, profile, kbps, ms);
                 let error = (found / carried - 1.0).abs();
                 assert!(
                     error < 0.03,

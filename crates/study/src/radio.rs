@@ -25,7 +25,7 @@ pub struct Radio {
 /// How losses are written.
 const LOSSES: &str = "\"uniform 0.5%\", \"burst 0.5% 3\" (chance of a burst, packets in it) or \"gilbert 1s 0.1% 100ms 10% 50%\" (good state: time of at least 10 us and losses; bad state: the same; chance to change after that time)";
 /// How reordering is written.
-const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time) or \"linkrtx 5% 100ms\" (sent again by the link layer: so much later)";
+const REORDERINGS: &str = "\"swap 5%\", \"swap 5% 1s\" (at most so long behind its time), \"linkrtx 5% 100ms\" (sent again by the link layer: so much later), \"harq 10% 8ms\" (each transmission fails so often, one more takes so long, and what comes behind waits) or \"harq 10% 8ms 1ms\" (the same in slots)";
 /// How cross traffic is written.
 const CROSSINGS: &str = "\"none\", \"cbr 2 Mbit/s\", \"poisson 2 Mbit/s\", \"on-off 8 Mbit/s 100ms 300ms\" (rate of a burst, mean length of a burst and of the silence) or \"pareto 8 Mbit/s 100ms 300ms 1.5\" (the same with a shape from 1.05 to 100), each with a packet size behind it, \"200 B\", where that is not 1500 B";
 /// Size of a packet of cross traffic unless that is said, and the largest.
@@ -115,6 +115,13 @@ pub fn read_reordering(text: &str) -> Result<Reordering, StudyError> {
     let words = words(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let swap = |p, hold| probability(p).map(|probability| Reordering::Swap { probability, hold });
+    let harq = |p, delay, slot: &str| {
+        Some(Reordering::Harq {
+            probability: probability(p).filter(|p| *p < 1.0)?,
+            delay: time(delay)?,
+            slot: slot.parse().ok()?,
+        })
+    };
     let model = match words[..] {
         ["swap", p] => swap(p, HOLD),
         ["swap", p, hold] => time(hold).and_then(|hold| swap(p, hold)),
@@ -124,6 +131,8 @@ pub fn read_reordering(text: &str) -> Result<Reordering, StudyError> {
                 delay,
             })
         }),
+        ["harq", p, delay] => harq(p, delay, "0 s"),
+        ["harq", p, delay, slot] => harq(p, delay, slot),
         _ => None,
     };
     model.ok_or_else(|| refuse("reordering model", text, REORDERINGS))
@@ -212,6 +221,15 @@ mod tests {
             })
         );
         assert!(read_reordering("swap 5%").is_ok());
+        assert_eq!(
+            read_reordering("harq 10% 8 ms 1 ms").ok(),
+            Some(Reordering::Harq {
+                probability: 0.1,
+                delay: Duration::from_millis(8),
+                slot: Duration::from_millis(1),
+            })
+        );
+        assert!(read_reordering("harq 100% 8ms").is_err());
         for text in [
             "",
             "uniform",

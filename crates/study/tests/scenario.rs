@@ -328,7 +328,7 @@ fn a_link_changes_its_rate() {
     let [before, after] = &run.flows[0].phases[..] else {
         panic!("{:?}", run.flows[0].phases);
     };
-    let rate = |p: &midflight_study::Phase| {
+    let rate = |p: &midflight_study::PhaseOutcome| {
         let seconds = p.counts.until.since(p.counts.from).as_secs_f64();
         p.counts.acked as f64 * 12_000.0 / seconds
     };

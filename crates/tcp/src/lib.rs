@@ -48,9 +48,9 @@ mod sizes;
 mod state;
 
 pub use config::{
-    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer,
-    ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttSampling,
-    SenderConfig, SenderParts, LINUX_SLACK, PROFILES, SETTINGS,
+    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules,
+    ReceiveBuffer, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd,
+    RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK, PROFILES, SETTINGS,
 };
 pub use event::{Author, Log, SenderEvent, Wake};
 pub use receiver::Receiver;

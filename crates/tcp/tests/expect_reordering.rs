@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{before, Hand};
+use common::{before, DrivenSender};
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice, Order};
 use midflight_units::{Duration, Instant, Rate, Seq};
@@ -13,7 +13,7 @@ const WITH_SACK: [&str; 2] = ["sack1", "sack"];
 
 /// cwnd = ssthresh = 12, segments 1 to 12 outstanding, SRTT 100 ms, deviation 50
 /// ms; then 20 ms pass, and ACKs come every `step_ms`.
-fn start(recovery: &str, rule: &str, step_ms: u64, settings: &[(&str, &str)]) -> Hand {
+fn start(recovery: &str, rule: &str, step_ms: u64, settings: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("recovery", recovery),
         ("initial_window", "12"),
@@ -21,7 +21,7 @@ fn start(recovery: &str, rule: &str, step_ms: u64, settings: &[(&str, &str)]) ->
         ("rtt_sampling", "one-per-window"),
     ];
     all.extend(settings);
-    let mut s = Hand::closed(&all, 100);
+    let mut s = DrivenSender::closed(&all, 100);
     let mut policy = Policy::named("reordering").unwrap_or_else(|| panic!("registered"));
     assert_eq!(policy.set_knob("reordering_rule", rule), Ok(()));
     s.sender.watch_retransmissions();
@@ -43,7 +43,7 @@ fn link(kbps: u64, ms: u64) -> LinkInfo {
 /// A busy link: 12 outstanding take 180 ms. Segments that can overtake the last
 /// one: gap = 90 + 15 - 1 - 0.2 = 103.8 ms at 800 kbit/s, 6.9 packets; 7 and one.
 /// The new link's BDP is 54 Mbit/s x 2.2 ms, 10 packets.
-fn from_a_busy_link(s: &mut Hand) -> Vec<Seq> {
+fn from_a_busy_link(s: &mut DrivenSender) -> Vec<Seq> {
     let notice = Notice {
         old: link(800, 90),
         new: link(54_000, 1),
@@ -55,7 +55,7 @@ fn from_a_busy_link(s: &mut Hand) -> Vec<Seq> {
 
 /// A link with pauses: 12 outstanding take 22.5 ms. The last ACK is due 100 + 50 -
 /// (45 - 1) = 106 ms from now.
-fn from_a_link_with_pauses(s: &mut Hand) -> Instant {
+fn from_a_link_with_pauses(s: &mut DrivenSender) -> Instant {
     let notice = Notice {
         old: link(6400, 45),
         new: link(6400, 1),
@@ -67,7 +67,7 @@ fn from_a_link_with_pauses(s: &mut Hand) -> Instant {
 }
 
 /// The `d`th duplicate for segment 1: 2 to `d` + 1 have arrived.
-fn duplicate(s: &mut Hand, d: u64) -> Vec<Seq> {
+fn duplicate(s: &mut DrivenSender, d: u64) -> Vec<Seq> {
     s.sack(1, &[(2, d + 2)])
 }
 
@@ -306,7 +306,7 @@ fn what_was_sent_just_before_the_notice_tells_nothing() {
 
 /// A fast retransmit of 1 by the eighth duplicate, which its original explains;
 /// the report comes with the retransmission.
-fn falsely_retransmitted(recovery: &str) -> Hand {
+fn falsely_retransmitted(recovery: &str) -> DrivenSender {
     let mut s = start(recovery, "derived", 1, &[]);
     let _ = from_a_busy_link(&mut s);
     for d in 1..=8 {

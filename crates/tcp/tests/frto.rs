@@ -4,14 +4,14 @@
 
 mod common;
 
-use common::Hand;
+use common::DrivenSender;
 use midflight_control::Order;
 use midflight_tcp::{State, Trigger};
 use midflight_units::{Duration, Seq};
 
 /// cwnd = 6, ssthresh = 5, segments 4 to 9 outstanding: the start of the
 /// scenarios of RFC 4138 appendix A. The timer is at its minimum of a second.
-fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
+fn start(recovery: &str, settings: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("recovery", recovery),
         ("initial_window", "6"),
@@ -23,7 +23,7 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
         all.push(("spurious", "frto"));
     }
     all.extend(settings);
-    let mut s = Hand::open(&all, 10);
+    let mut s = DrivenSender::open(&all, 10);
     for n in 2..=4 {
         assert_eq!(s.ack(n), [n + 5]);
     }
@@ -34,7 +34,7 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
 const BASIC: (&str, &str) = ("frto_version", "basic");
 
 /// Steps 1 to 4 of each scenario.
-fn until_6(s: &mut Hand) {
+fn until_6(s: &mut DrivenSender) {
     assert_eq!(s.ack(5), [10]);
     assert_eq!(s.window(), (6, 5, 6));
     assert_eq!(s.ack(6), [11]);
@@ -42,7 +42,7 @@ fn until_6(s: &mut Hand) {
 }
 
 /// Segments 6 to 11 are outstanding and the timer expires.
-fn timed_out(recovery: &str, settings: &[(&str, &str)]) -> Hand {
+fn timed_out(recovery: &str, settings: &[(&str, &str)]) -> DrivenSender {
     let mut s = start(recovery, settings);
     until_6(&mut s);
     assert_eq!(s.timeout(), [6]);
@@ -223,7 +223,7 @@ fn step_1_starts_over_for_the_same_segment() {
 fn a_timeout_of_the_syn_is_none_of_its_business() {
     for spurious in ["none", "frto", "frto-2003", "dsack-undo"] {
         let settings = [("spurious", spurious), ("rtt_sampling", "one-per-window")];
-        let mut s = Hand::closed(&settings, 10);
+        let mut s = DrivenSender::closed(&settings, 10);
         assert_eq!(s.send(), [0]);
         assert_eq!(s.timeout(), [0], "{spurious}");
         assert_eq!(s.ack(1), (1..=10).collect::<Vec<_>>(), "{spurious}");

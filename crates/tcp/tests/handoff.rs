@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::Hand;
+use common::DrivenSender;
 use midflight_control::policy::Policy;
 use midflight_control::signal::{AnyHandoffSignal, HandoffMark};
 use midflight_control::Order;
@@ -18,7 +18,7 @@ const BY_NUMBER: [&str; 3] = ["tahoe", "reno", "newreno"];
 
 /// cwnd 8, ssthresh 4; segments 1 to 8 are outstanding, the SYN took 100 ms,
 /// ACKs come every 10 ms.
-fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
+fn start(recovery: &str, settings: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("recovery", recovery),
         ("initial_window", "8"),
@@ -26,14 +26,14 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
         ("limited_transmit", "off"),
     ];
     all.extend(settings);
-    let mut s = Hand::open(&all, 100);
+    let mut s = DrivenSender::open(&all, 100);
     assert_eq!(s.window(), (8, 4, 8));
     s.step = Duration::from_millis(10);
     s
 }
 
 /// The same with the sender's half of EHN.
-fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> Hand {
+fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     let mut s = start(recovery, &[]);
     let mut policy = Policy::named("ehn-restore").unwrap_or_else(|| panic!("registered"));
     for (name, value) in knobs {
@@ -44,7 +44,7 @@ fn heeding(recovery: &str, knobs: &[(&str, &str)]) -> Hand {
 }
 
 /// An ACK that says something arrives: what is sent.
-fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
+fn say(s: &mut DrivenSender, ack: Seq, says: Says) -> Vec<Seq> {
     s.now += s.step;
     let ack = Ack {
         ack,
@@ -62,7 +62,7 @@ fn say(s: &mut Hand, ack: Seq, says: Says) -> Vec<Seq> {
 }
 
 /// An ACK with the mark of this handoff arrives, which left the node 5 ms ago.
-fn mark(s: &mut Hand, ack: Seq, number: u32) -> Vec<Seq> {
+fn mark(s: &mut DrivenSender, ack: Seq, number: u32) -> Vec<Seq> {
     let sent = common::before(s.now + s.step, 5);
     say(s, ack, Says::Moved(HandoffMark { number, sent }))
 }
@@ -141,7 +141,7 @@ fn a_probe_after_the_handshake_is_no_syn() {
 #[test]
 fn the_ack_of_the_syn_may_close_the_window() {
     for recovery in ALL {
-        let mut s = Hand::closed(&[("recovery", recovery)], 100);
+        let mut s = DrivenSender::closed(&[("recovery", recovery)], 100);
         assert_eq!(s.send(), [0]);
         assert_eq!(say(&mut s, 1, Says::ZeroWindow), [], "{recovery}");
         assert!(s.sender.is_window_closed());

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{configured, Hand};
+use common::{configured, DrivenSender};
 use midflight_control::part::PartInfo;
 use midflight_control::policy::{ForeignPolicy, HandoffPolicy, Policy};
 use midflight_control::{
@@ -49,8 +49,8 @@ impl ForeignPolicy for Paces {
     }
 }
 
-fn told(recovery: &str, pacing: Pacing) -> Hand {
-    let mut hand = Hand::closed(&[("recovery", recovery)], 100);
+fn told(recovery: &str, pacing: Pacing) -> DrivenSender {
+    let mut hand = DrivenSender::closed(&[("recovery", recovery)], 100);
     let p = configured(&[("recovery", recovery)]);
     let policy = midflight_control::policy::Foreign::new(&Paces(pacing));
     hand.sender = Sender::new(&p.sender, &p.parts, [Policy::Foreign(policy)]);
@@ -71,7 +71,7 @@ fn told(recovery: &str, pacing: Pacing) -> Hand {
 }
 
 /// All that is sent from now on without a further ACK and before `until`: milliseconds from now and number.
-fn sent(hand: &mut Hand, until_ms: u64) -> Vec<(f64, Seq)> {
+fn sent(hand: &mut DrivenSender, until_ms: u64) -> Vec<(f64, Seq)> {
     let from = hand.now;
     let mut all = Vec::new();
     loop {
@@ -133,7 +133,7 @@ fn a_window_is_spread_over_a_round_trip_and_no_longer() {
 fn a_setting_paces_at_twice_the_window_in_slow_start() {
     for recovery in RECOVERIES {
         let name = recovery.name;
-        let mut hand = Hand::open(&[("pacing", "on"), ("recovery", name)], 100);
+        let mut hand = DrivenSender::open(&[("pacing", "on"), ("recovery", name)], 100);
         assert_eq!(hand.sender.view().snd_nxt, 11, "{name}: unpaced");
         let more = hand.ack(3);
         assert!(
@@ -151,7 +151,7 @@ fn a_setting_paces_at_twice_the_window_in_slow_start() {
 
 #[test]
 fn who_does_not_listen_has_no_rate_sample() {
-    let hand = Hand::open(&[], 100);
+    let hand = DrivenSender::open(&[], 100);
     assert_eq!(hand.sender.view().rate, None::<RateSample>);
     assert_eq!(hand.sender.view().paced_until, None);
 }

@@ -4,12 +4,12 @@
 mod common;
 
 use common::trains::{alone, estimate, knobbed, next_departure, say, sent, told, ALL, LTE};
-use common::Hand;
+use common::DrivenSender;
 use midflight_control::Notice;
 use midflight_units::{Duration, Instant, Seq};
 
 /// RAPID with whole chirps of four segments of 8000 bits, each gap half the one before, from 1 Mbit/s on.
-fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> Hand {
+fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("rapid_segments", "4"),
         ("rapid_spread", "2"),
@@ -24,7 +24,11 @@ fn rapid(recovery: &str, knobs: &[(&str, &str)]) -> Hand {
 }
 
 /// Departures up to some time, in microseconds since the first ACK, with the place in a chirp.
-fn departures(hand: &mut Hand, from: Instant, until_us: u64) -> Vec<(u64, Option<(u16, u16)>)> {
+fn departures(
+    hand: &mut DrivenSender,
+    from: Instant,
+    until_us: u64,
+) -> Vec<(u64, Option<(u16, u16)>)> {
     let until = from + Duration::from_micros(until_us);
     let mut all = Vec::new();
     while hand.due() <= until {

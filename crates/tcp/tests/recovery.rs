@@ -6,7 +6,7 @@ use midflight_tcp::{profile, Ack, Author, Receiver, Segment, Sender, SenderEvent
 use midflight_units::{Duration, Instant, Seq};
 
 /// What happened to a sender with a window of 20 segments, all in flight.
-struct Course {
+struct Transfer {
     /// Segments in the order of sending, with whether each was a retransmission.
     sent: Vec<(Seq, bool)>,
     /// Duplicate ACKs that had come when each was sent.
@@ -20,7 +20,7 @@ struct Course {
     authors: Vec<Author>,
 }
 
-impl Course {
+impl Transfer {
     fn retransmissions(&self) -> Vec<Seq> {
         self.sent
             .iter()
@@ -32,7 +32,7 @@ impl Course {
 
 /// Segments 1 to 20 go at once; `lost` are lost the first time. The path takes
 /// 100 ms and keeps order; each segment is acknowledged as it comes.
-fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
+fn run(recovery: &str, lost: &[Seq], until: Seq) -> Transfer {
     let mut p = profile("rfc").unwrap_or_else(|e| panic!("{e}"));
     for (name, value) in [
         ("recovery", recovery),
@@ -45,7 +45,7 @@ fn run(recovery: &str, lost: &[Seq], until: Seq) -> Course {
     }
     let mut sender = Sender::new(&p.sender, &p.parts, []);
     let mut receiver = Receiver::new(p.receiver);
-    let mut course = Course {
+    let mut course = Transfer {
         sent: Vec::new(),
         after_ack: Vec::new(),
         timeouts: 0,

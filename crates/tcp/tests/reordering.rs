@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{before, Hand};
+use common::{before, DrivenSender};
 use midflight_control::loss::LossCause;
 use midflight_tcp::State;
 use midflight_units::{Duration, Instant, Seq};
@@ -13,7 +13,7 @@ const WITH_SACK: [&str; 2] = ["sack1", "sack"];
 const FAST: [&str; 4] = ["reno", "newreno", "sack1", "sack"];
 
 /// cwnd = ssthresh = 12, segments 1 to 12 outstanding, SRTT 100 ms; ACKs come every 10 ms.
-fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
+fn start(recovery: &str, settings: &[(&str, &str)]) -> DrivenSender {
     let mut all = vec![
         ("recovery", recovery),
         ("initial_window", "12"),
@@ -21,7 +21,7 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
         ("rtt_sampling", "one-per-window"),
     ];
     all.extend(settings);
-    let mut s = Hand::closed(&all, 100);
+    let mut s = DrivenSender::closed(&all, 100);
     assert_eq!(s.send(), [0]);
     assert_eq!(s.ack(1).len(), 12);
     s.step = Duration::from_millis(10);
@@ -29,7 +29,7 @@ fn start(recovery: &str, settings: &[(&str, &str)]) -> Hand {
 }
 
 /// The `d`th duplicate for segment 1: 2 to `d` + 1 have arrived.
-fn duplicate(s: &mut Hand, d: u64) -> Vec<Seq> {
+fn duplicate(s: &mut DrivenSender, d: u64) -> Vec<Seq> {
     s.sack(1, &[(2, d + 2)])
 }
 
@@ -363,7 +363,11 @@ fn dcr_without_new_data_waits_all_the_same() {
 
 /// A sender that has measured `rtts` of that many milliseconds, a window at a
 /// time, with twelve segments in flight; the first of them, and cwnd.
-fn measured(recovery: &str, rtts: &[(u64, u64)], settings: &[(&str, &str)]) -> (Hand, Seq, f64) {
+fn measured(
+    recovery: &str,
+    rtts: &[(u64, u64)],
+    settings: &[(&str, &str)],
+) -> (DrivenSender, Seq, f64) {
     let mut all = vec![("loss", "ld"), ("receiver_window", "12")];
     all.extend(settings);
     let mut s = start(recovery, &all);
@@ -430,7 +434,7 @@ fn ld_keeps_the_window_for_the_radio_and_halves_it_for_congestion() {
 #[test]
 fn a_late_block_makes_sack1_resend_what_was_acknowledged() {
     let settings = [("recovery", "sack1"), ("initial_window", "20")];
-    let mut hand = Hand::open(&settings, 100);
+    let mut hand = DrivenSender::open(&settings, 100);
     for right in 3..=5 {
         hand.sack(1, &[(2, right)]);
     }

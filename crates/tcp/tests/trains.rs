@@ -7,7 +7,7 @@ mod common;
 use common::trains::{
     alone, chirping, estimate, knobbed, next_departure, say, sent, told, ALL, LTE,
 };
-use common::{configured, Hand};
+use common::{configured, DrivenSender};
 use midflight_control::quick_start::{Nonce, RateCode, Request};
 use midflight_control::{Measure, Notice, Order, Spacing, Train, ACK_BYTES};
 use midflight_tcp::{Ack, Content, Receiver, Says, Segment, SegmentOption, TrainMark};
@@ -224,7 +224,7 @@ fn a_train_waits_until_the_window_has_room_for_all_of_it() {
             ("initial_window", "12"),
             ("initial_ssthresh", "2"),
         ];
-        let mut hand = Hand::open(&settings, 100);
+        let mut hand = DrivenSender::open(&settings, 100);
         hand.sender.set_policies([knobbed("abest", &[])]);
         hand.step = Duration::from_millis(5);
         let notice = Notice {
@@ -245,7 +245,7 @@ fn a_train_waits_until_the_window_has_room_for_all_of_it() {
 #[test]
 fn no_train_begins_in_a_recovery() {
     for recovery in ALL {
-        let mut hand = Hand::open(&[("recovery", recovery), ("initial_window", "8")], 100);
+        let mut hand = DrivenSender::open(&[("recovery", recovery), ("initial_window", "8")], 100);
         hand.sender.set_policies([knobbed("abest", &[])]);
         let _ = hand.timeout();
         let notice = Notice {
@@ -380,7 +380,7 @@ fn nothing_is_withheld_after_a_train_and_a_chirp_waits_for_room_for_itself_only(
             ("initial_ssthresh", "100"),
             ("abc_limit", "1"),
         ];
-        let mut hand = Hand::open(&settings, 100);
+        let mut hand = DrivenSender::open(&settings, 100);
         hand.sender.set_policies([knobbed("abest", &[])]);
         hand.step = Duration::from_millis(5);
         let notice = Notice {

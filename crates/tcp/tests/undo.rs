@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{before, Hand};
+use common::{before, DrivenSender};
 use midflight_units::{Duration, Instant, Seq};
 
 const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
@@ -12,7 +12,7 @@ const WITH_SACK: [&str; 2] = ["sack1", "sack"];
 
 /// cwnd = ssthresh = 12, segments 1 to 12 outstanding since the instant that is
 /// returned; ACKs come every 10 ms.
-fn start(recovery: &str, spurious: &str, settings: &[(&str, &str)]) -> (Hand, Instant) {
+fn start(recovery: &str, spurious: &str, settings: &[(&str, &str)]) -> (DrivenSender, Instant) {
     let mut all = vec![
         ("recovery", recovery),
         ("initial_window", "12"),
@@ -20,7 +20,7 @@ fn start(recovery: &str, spurious: &str, settings: &[(&str, &str)]) -> (Hand, In
         ("spurious", spurious),
     ];
     all.extend(settings);
-    let mut s = Hand::closed(&all, 100);
+    let mut s = DrivenSender::closed(&all, 100);
     assert_eq!(s.send(), [0]);
     assert_eq!(s.echo(1, Instant::ZERO).len(), 12);
     let sent = s.now;
@@ -29,7 +29,7 @@ fn start(recovery: &str, spurious: &str, settings: &[(&str, &str)]) -> (Hand, In
 }
 
 /// Three duplicates for segment 1: fast retransmit.
-fn retransmitted(s: &mut Hand) {
+fn retransmitted(s: &mut DrivenSender) {
     for d in 1..=3 {
         let _ = s.sack(1, &[(2, d + 2)]);
     }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{before, Hand};
+use common::{before, DrivenSender};
 use midflight_control::policy::Policy;
 use midflight_control::{LinkInfo, Notice};
 use midflight_units::{Duration, Rate, Seq};
@@ -13,8 +13,8 @@ use midflight_units::{Duration, Rate, Seq};
 /// `each` segments: a window of ten that has grown in congestion avoidance
 /// since. `each` segments in 100 ms are 10 `each` segments a second, and `acks`
 /// are enough for the estimate to be as good as that.
-fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> Hand {
-    let mut hand = Hand::closed(
+fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> DrivenSender {
+    let mut hand = DrivenSender::closed(
         &[
             ("congestion", congestion),
             ("recovery", recovery),
@@ -30,7 +30,7 @@ fn steady(congestion: &str, recovery: &str, each: u64, acks: u64) -> Hand {
 }
 
 /// So many ACKs, 100 ms apart, of `each` segments.
-fn run_in(hand: &mut Hand, each: u64, acks: u64) {
+fn run_in(hand: &mut DrivenSender, each: u64, acks: u64) {
     hand.step = Duration::from_millis(100);
     for i in 1..=acks {
         let echo = before(hand.now + hand.step, 500);
@@ -39,14 +39,14 @@ fn run_in(hand: &mut Hand, each: u64, acks: u64) {
 }
 
 /// So many duplicate ACKs, 100 ms apart; the first segment is missing.
-fn duplicates(hand: &mut Hand, count: u64) {
+fn duplicates(hand: &mut DrivenSender, count: u64) {
     let una = hand.sender.view().snd_una;
     for i in 1..=count {
         hand.sack(una, &[(una + 1, una + 1 + i)]);
     }
 }
 
-fn una(hand: &Hand) -> Seq {
+fn una(hand: &DrivenSender) -> Seq {
     hand.sender.view().snd_una
 }
 
@@ -176,7 +176,7 @@ fn reno_has_no_estimate_and_halves() {
 #[test]
 fn without_an_estimate_the_threshold_is_two_segments() {
     for congestion in ["westwood", "westwood-plus"] {
-        let mut hand = Hand::closed(&[("congestion", congestion)], 100);
+        let mut hand = DrivenSender::closed(&[("congestion", congestion)], 100);
         hand.send();
         hand.timeout();
         let v = hand.sender.view();
@@ -189,7 +189,7 @@ fn without_an_estimate_the_threshold_is_two_segments() {
 #[test]
 fn a_timeout_lets_westwood_plus_forget_the_least_rtt() {
     let mut hand = steady("westwood-plus", "reno", 4, 300);
-    let next = |hand: &mut Hand, rtt: u64| {
+    let next = |hand: &mut DrivenSender, rtt: u64| {
         let (ack, echo) = (una(hand) + 4, before(hand.now + hand.step, rtt));
         hand.echo(ack, echo)
     };
@@ -224,7 +224,7 @@ fn with_nothing_in_flight_an_ack_delivers_nothing() {
 /// and no threshold is in the way. Westwood's cut was to 14.
 #[test]
 fn an_order_lifts_the_limit_on_the_window_after_recovery() {
-    let mut hand = Hand::closed(
+    let mut hand = DrivenSender::closed(
         &[
             ("congestion", "westwood"),
             ("recovery", "reno"),

@@ -129,7 +129,7 @@ def text(found: Comparison) -> str:
 
 def divergence_lines(divergence: Divergence) -> list[str]:
     from midflight.explain import neighbour_lines
-    from midflight.explain.steps import clock
+    from midflight.explain.words import clock
 
     lines = [
         f"The runs of {divergence.flow} part at {clock(divergence.time_ns)}, after "
@@ -147,7 +147,7 @@ def divergence_lines(divergence: Divergence) -> list[str]:
 def side_lines(name: str, side: Side) -> list[str]:
     """Return what one of the runs does."""
     from midflight.explain import neighbour_lines
-    from midflight.explain.steps import clock, order_text
+    from midflight.explain.words import clock, order_text
 
     if side.event is None:
         return [f"{name} has no more events."]

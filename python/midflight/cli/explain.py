@@ -152,7 +152,7 @@ def answer(
     from midflight.explain import ALIASES, STALL, explain_stall
     from midflight.explain import explain as tell
     from midflight.explain.events import listed
-    from midflight.explain.steps import when
+    from midflight.explain.words import when
 
     at, at_ns, what = question.at, question.at_ns, question.what
     name = "event" if what is None else ALIASES.get(what, what)
@@ -202,7 +202,7 @@ def print_list(
 ) -> None:
     """Print the events of a kind, and how to have one of them explained."""
     from midflight.explain import neighbour_lines
-    from midflight.explain.steps import clock
+    from midflight.explain.words import clock
 
     found, digest = of_run
     if as_json:
@@ -242,7 +242,7 @@ def read_run(text: str) -> int:
 def text(found: Explanation) -> str:
     """Return an explanation as numbered lines with what happened around them."""
     from midflight.explain import neighbour_lines
-    from midflight.explain.steps import clock
+    from midflight.explain.words import clock
 
     times = [clock(step.time_ns) for step in found.steps]
     width = max(map(len, times))

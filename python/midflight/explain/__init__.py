@@ -16,16 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midflight.explain.events import Copy, History, Row, Stall, setup_of, widening
-from midflight.explain.steps import (
-    MOST_COPIES,
-    Sentence,
-    Steps,
-    Where,
-    clock,
-    number,
-    row_text,
-    when,
-)
+from midflight.explain.steps import MOST_COPIES, Sentence, Steps, Where
+from midflight.explain.words import clock, number, row_text, when
 
 if TYPE_CHECKING:
     from midflight._core import Plan, Setup

@@ -7,30 +7,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midflight._core import QUIC_STACKS
 from midflight.explain.events import SENT, ZERO, Copy, History, Row
+from midflight.explain.words import (
+    OF_QUIC,
+    link_text,
+    number,
+    order_text,
+    ordinal,
+    path_change_text,
+    row_text,
+    seconds_text,
+    when,
+)
 
 if TYPE_CHECKING:
     from midflight._core import PathChange
 
-__all__ = [
-    "MOST_COPIES",
-    "OF_QUIC",
-    "Sentence",
-    "Steps",
-    "Where",
-    "clock",
-    "number",
-    "order_text",
-    "row_text",
-    "when",
-]
+__all__ = ["MOST_COPIES", "Sentence", "Steps", "Where"]
 
 #: When, what, and the row that it is about.
 Sentence: TypeAlias = tuple[int, str, int | None]
 #: What to tell of next: a row as a cause, or what an ACK that repeats a number lacks.
 Where: TypeAlias = tuple[str, int]
-Told: TypeAlias = tuple[list[Sentence], Where | None]
+Explained: TypeAlias = tuple[list[Sentence], Where | None]
 
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 #: Transmissions of a segment whose fate is told at most.
 MOST_COPIES = 3
 #: Orders by what they do: start the timer again, send segments again, let others go.
@@ -65,94 +64,6 @@ WAKES = {
 }
 
 
-def clock(time_ns: int) -> str:
-    """Return an instant in seconds, to the microsecond."""
-    whole, micro = divmod((time_ns + 500) // 1000, 1_000_000)
-    return f"{whole}.{micro:06d} s"
-
-
-def when(time_ns: int) -> str:
-    """The same without needless digits, for sentences."""
-    return clock(time_ns).removesuffix(" s").rstrip("0").rstrip(".") + " s"
-
-
-def number(value: float) -> str:
-    """Return a window or a time without needless digits."""
-    return f"{value:.6g}"
-
-
-def seconds_text(time_ns: int) -> str:
-    """Return a time in seconds without needless digits."""
-    return f"{number(time_ns / 1e9)} s"
-
-
-def ordinal(n: int) -> str:
-    if n <= len(ORDINALS):
-        return ORDINALS[n - 1]
-    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n}{ending}"
-
-
-def order_text(row: Row) -> str:
-    """Return an order as who asked for what, and why."""
-    # An event of that name has its order.
-    assert row.ordered is not None
-    _, what, reason = row.ordered
-    return f"{row.by} ordered to {what}, because {reason}"
-
-
-def row_text(row: Row) -> str:
-    """Return an event as in a trace."""
-    if row.event in ("break", "make", "notice", "recovery_exit", "spurious", "state", "order"):
-        return f"{row.event} {row.detail}".rstrip()
-    value = number(row.value) if row.value != int(row.value) else str(int(row.value))
-    return f"{row.event} {value} {row.detail}".rstrip()
-
-
-def link_text(name: str) -> str:
-    """Return the name of a link, set apart from the words of a sentence."""
-    return f"`{name}`"
-
-
-def occasion_text(one: PathChange) -> str:
-    """Return what began with a handoff or a change."""
-    until = when(one["make_ns"])
-    here, there = link_text(one["from_link"]), link_text(one["to_link"])
-    if one["kind"] == "change":
-        if one["breaks"]:
-            return f"{here} stood still from then on until {until}"
-        return f"the parameters of {here} changed"
-    if here == there:
-        return f"the mobile node lost {here}, which was back at {until}"
-    if one["breaks"]:
-        return f"the handoff from {here} to {there} began; there was no link until {until}"
-    return f"the handoff from {here} to {there}, without a gap"
-
-
-#: What happens to a connection over QUIC: what of it, and what of its value and its detail.
-OF_QUIC = (
-    ("established", "the handshake was complete"),
-    ("migrates", "the client had another address and told the server by sending from there"),
-    ("migrated", "the server found that the client had another address"),
-    ("path_challenge", "a challenge went over the path, to validate it (RFC 9000 section 8.2)"),
-    ("path_validated", "the challenge was answered: the path is validated"),
-    ("path_failed", "no challenge was answered in time: the path is given up"),
-    (
-        "amplification_limit",
-        "there was more to send than three times what had come from an address that is not "
-        "validated (RFC 9000 section 8.1)",
-    ),
-    ("lost", "the stack took {value} packets for lost"),
-    ("needless", "{value} packets arrived whose data had been sent again"),
-    (
-        "persistent_congestion",
-        "everything sent over three probe timeouts was lost, so the window began anew "
-        "(RFC 9002 section 7.6)",
-    ),
-    ("closed", "the connection was over: {detail}"),
-)
-
-
 class Steps:
     """The steps of a chain, one at a time."""
 
@@ -167,7 +78,7 @@ class Steps:
         #: The handoffs and changes that were told in full, by when they began.
         self.named: set[int] = set()
 
-    def of(self, where: Where, *, first: bool) -> Told:
+    def of(self, where: Where, *, first: bool) -> Explained:
         """Return the sentences of a step, and what to tell of next."""
         kind, index = where
         row = self.history.row(index)
@@ -193,7 +104,7 @@ class Steps:
 
     # ---- the event that is explained -----------------------------------
 
-    def target(self, row: Row) -> Told:
+    def target(self, row: Row) -> Explained:
         """Tell of the event itself; what follows are causes."""
         outside = {
             "rcv": self.arrival,
@@ -215,7 +126,7 @@ class Steps:
             return self.wake(row, first=True)
         if row.event in ("migrates", "migrated"):
             past = [one for one in self.history.path_changes if one["make_ns"] <= row.time_ns]
-            moved = [(one["at_ns"], occasion_text(one), self.mark(one)) for one in past[-1:]]
+            moved = [(one["at_ns"], path_change_text(one), self.mark(one)) for one in past[-1:]]
             return [(row.time_ns, self.what(row), row.index), *moved], None
         where = self.head(row)
         if row.event == "rto" and where is not None:
@@ -419,7 +330,7 @@ class Steps:
         repeats = row.number + 1 == sender_before.una < sender_before.max and not closed
         return repeats or self.history.counted(row.index) is not None
 
-    def ack(self, row: Row) -> Told:
+    def ack(self, row: Row) -> Explained:
         text = f"because ACK {row.number} arrived{self.ack_kind(row)}"
         return [(row.time_ns, text, row.index)], self.before_ack(row)
 
@@ -427,7 +338,7 @@ class Steps:
         sent = self.history.ack_sending(row)
         return None if sent is None else ("row", sent.index)
 
-    def ack_sent(self, row: Row) -> Told:
+    def ack_sent(self, row: Row) -> Explained:
         """Tell which segment caused an ACK, and of its way."""
         history = self.history
         ack = f"ACK {row.number}"
@@ -451,7 +362,7 @@ class Steps:
         """Tell why a mobile node sent an ACK of its own accord."""
         text = f"the mobile node sent ACK {row.number} as a signal"
         for one in self.history.path_changes:
-            began = (one["at_ns"], occasion_text(one), self.mark(one))
+            began = (one["at_ns"], path_change_text(one), self.mark(one))
             if one["make_ns"] == row.time_ns:
                 return [
                     (row.time_ns, f"{text}: it was on {link_text(one['to_link'])} now", row.index),
@@ -470,7 +381,7 @@ class Steps:
         row = self.history.sending(seq, sent_ns)
         return None if row is None else ("row", row.index)
 
-    def missing(self, row: Row) -> Told:
+    def missing(self, row: Row) -> Explained:
         """Tell what became of the segment that an ACK left out, or which one came twice."""
         history = self.history
         first = history.has_arrived(-1 if row.segment is None else row.segment, row.time_ns)
@@ -480,7 +391,7 @@ class Steps:
             return [sentence], self.sending(row.segment, row.sent_ns)
         return list(self.fate(row.number + 1, row.time_ns, f"ACK {row.number} left")), None
 
-    def sent(self, row: Row, *, first: bool = False) -> Told:
+    def sent(self, row: Row, *, first: bool = False) -> Explained:
         """Tell why a segment was sent."""
         history = self.history
         again = "again" if row.event == "rexmit" else "for the first time"
@@ -520,7 +431,7 @@ class Steps:
             return f", after the timeout at {after}"
         return ""
 
-    def notice(self, row: Row, *, first: bool = False) -> Told:
+    def notice(self, row: Row, *, first: bool = False) -> Explained:
         told = [one for one in self.history.path_changes if one["told_ns"] == row.time_ns]
         if not told:
             text = "a notice of the link came"
@@ -539,7 +450,7 @@ class Steps:
         text = text if first else f"because at that instant {text}"
         return [
             (row.time_ns, text, row.index),
-            (one["at_ns"], occasion_text(one), self.mark(one)),
+            (one["at_ns"], path_change_text(one), self.mark(one)),
         ], None
 
     def mark(self, one: PathChange) -> int | None:
@@ -549,15 +460,15 @@ class Steps:
         here = [index for index, at, name in marks if (at, name) == (one["at_ns"], event)]
         return here[-1] if here else None
 
-    def at_occasion(self, row: Row) -> Told:
+    def at_occasion(self, row: Row) -> Explained:
         """Tell of the handoff or change that begins or ends there."""
         key = "at_ns" if row.event == "break" else "make_ns"
         for one in self.history.path_changes:
             if one["at_ns" if key == "at_ns" else "make_ns"] == row.time_ns:
                 if row.event == "break" or not one["breaks"]:
-                    return [(row.time_ns, occasion_text(one), row.index)], None
+                    return [(row.time_ns, path_change_text(one), row.index)], None
                 text = f"{link_text(one['to_link'])} was in use from then on"
-                began = (one["at_ns"], occasion_text(one), self.mark(one))
+                began = (one["at_ns"], path_change_text(one), self.mark(one))
                 return [(row.time_ns, text, row.index), began], None
         return [(row.time_ns, row.event, row.index)], None
 
@@ -574,7 +485,7 @@ class Steps:
             row.detail, " (nothing acknowledged it until the end of the run)"
         )
 
-    def wake(self, row: Row, *, first: bool = False) -> Told:
+    def wake(self, row: Row, *, first: bool = False) -> Explained:
         history = self.history
         since = row.since_ns or 0
         if row.detail != "retransmission":
@@ -776,7 +687,7 @@ class Steps:
         if one["at_ns"] in self.named:
             return f"the {one['kind']} of {link_text(one['from_link'])} began"
         self.named.add(one["at_ns"])
-        return occasion_text(one)
+        return path_change_text(one)
 
     def why_down(self, lost: Row) -> Iterator[Sentence]:
         """Yield the handoff or outage that a loss is due to, if the link was down."""
@@ -790,9 +701,9 @@ class Steps:
         ]
         if began:
             self.named.add(began[-1]["at_ns"])
-            yield began[-1]["at_ns"], occasion_text(began[-1]), self.mark(began[-1])
+            yield began[-1]["at_ns"], path_change_text(began[-1]), self.mark(began[-1])
 
-    def lost(self, row: Row) -> Told:
+    def lost(self, row: Row) -> Explained:
         """Tell of a loss."""
         what = "segment" if row.lost is not None and row.lost[0] == "data" else "ACK"
         text = f"{what} {row.number} was {self.loss_text(row)}"
@@ -801,6 +712,6 @@ class Steps:
         where = self.sending(row.number, row.sent_ns) if what == "segment" else self.before_ack(row)
         return [(row.time_ns, text, row.index)], where
 
-    def arrival(self, row: Row) -> Told:
+    def arrival(self, row: Row) -> Explained:
         text = f"segment {row.number} arrived{self.over(row)}, sent at {when(row.sent_ns or 0)}"
         return [(row.time_ns, text, row.index)], self.sending(row.number, row.sent_ns)

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use midflight_bench::{
-    bottleneck, bulk_rfc, cells, changing, grid, handoff, loss_burst, run, run_plan, scheduled,
-    ten_hours,
+    bottleneck, bulk_linux, bulk_rfc, cells, cells_with, changing, grid, handoff, loss_burst, run,
+    run_plan, scheduled, ten_hours,
 };
 use midflight_sim::{Digest, LinkSchedule};
 use midflight_study::StudyError;
@@ -18,12 +18,13 @@ type Workload = (&'static str, &'static str, fn() -> Result<u64, StudyError>);
 static TEN_HOURS: LazyLock<LinkSchedule> =
     LazyLock::new(|| ten_hours().unwrap_or_else(|e| unreachable!("{e}")));
 
-const WORKLOADS: [Workload; 17] = [
+const WORKLOADS: [Workload; 20] = [
     ("bulk", "packets", || run(bottleneck::<Digest>(1)?, 60)),
     ("bulk-undigested", "packets", || {
         run(bottleneck::<()>(1)?, 60)
     }),
     ("bulk-rfc", "packets", || run(bulk_rfc::<Digest>()?, 60)),
+    ("bulk-linux", "packets", || run(bulk_linux::<Digest>()?, 60)),
     ("bulk-scheduled", "packets", || {
         run(scheduled::<Digest>(&TEN_HOURS)?, 60)
     }),
@@ -42,6 +43,8 @@ const WORKLOADS: [Workload; 17] = [
         Ok(8000)
     }),
     ("cell", "runs", || cells(1)),
+    ("cell-rfc", "runs", || cells_with("rfc")),
+    ("cell-linux", "runs", || cells_with("linux")),
     ("handoff", "packets", || run(handoff::<Digest>("sack")?, 30)),
     ("flows-10", "packets", || run(bottleneck::<Digest>(10)?, 60)),
     ("flows-100", "packets", || {

@@ -20,6 +20,7 @@
 
 use midflight_units::Instant;
 
+use super::draws::Draws;
 use super::linux::control::{LossPhase, Standing, Steer};
 use super::{Congestion, Window};
 use crate::delivery::RateSample;
@@ -112,10 +113,9 @@ struct Aggregation {
 /// Where the phases of ProbeBW come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Phases {
-    seed: u64,
+    draws: Draws,
     /// Base 8, the first in the lowest digits, each with its place plus one; nothing where they are drawn.
     given: u64,
-    drawn: u64,
 }
 
 impl Phases {
@@ -126,15 +126,7 @@ impl Phases {
         if given > 0 {
             return given - 1;
         }
-        self.drawn += 1;
-        // splitmix64 (Steele, Lea and Flood 2014).
-        let mut z = self
-            .seed
-            .wrapping_add(self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * u128::from(RANDOM_PHASES)) >> 64) as u64
+        self.draws.below(RANDOM_PHASES)
     }
 }
 
@@ -175,9 +167,8 @@ impl BbrLinux {
     /// Without any knowledge of a path.
     pub const DEFAULT: Self = Self {
         phases: Phases {
-            seed: 0,
+            draws: Draws::NEW,
             given: 0,
-            drawn: 0,
         },
         mode: Mode::Startup,
         min_rtt: u32::MAX as u64,
@@ -783,7 +774,7 @@ impl Congestion for BbrLinux {
     }
 
     fn seed(&mut self, seed: u64) {
-        self.phases.seed = seed;
+        self.phases.draws.seed(seed);
     }
 
     /// Where no recovery leaves the window to it: that of Reno.

@@ -257,6 +257,10 @@ impl Congestion for CubicLinux {
         self.last_max = window.cwnd as u64;
     }
 
+    fn leave_slow_start(&mut self) {
+        self.hystart = false;
+    }
+
     /// cubictcp_cwnd_event(): the time in which nothing was sent is none of the epoch's.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let tick = self.clock.count(now);

@@ -4,10 +4,13 @@
 //! arithmetic on `(cwnd, ssthresh)` in segments, and for some an estimate of
 //! the path. It never sends, and recovery decides when it is asked.
 
+mod bbr3;
 mod bbr_linux;
 mod cubic;
 mod cubic_linux;
+mod draws;
 mod foreign;
+mod hystart_plus;
 mod linux;
 mod reno;
 mod reno_linux;
@@ -16,11 +19,13 @@ mod westwood_plus;
 
 use midflight_units::{Duration, Instant, Seq};
 
+pub use bbr3::Bbr3;
 pub use bbr_linux::BbrLinux;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use foreign::{Control, ForeignCongestion};
-pub use linux::control::{LossPhase, Standing, Steer};
+pub use hystart_plus::HyStartPlus;
+pub use linux::control::{LossPhase, LostSegment, Standing, Steer};
 pub use reno::Reno;
 pub use reno_linux::RenoLinux;
 pub use westwood::Westwood;
@@ -125,6 +130,9 @@ pub trait Congestion {
     /// not apply to it.
     fn on_window_order(&mut self, _window: Window) {}
 
+    /// Another part decides when slow start ends ([`HyStartPlus`]).
+    fn leave_slow_start(&mut self) {}
+
     /// The estimate of the bandwidth in segments per second, if it makes one.
     fn bandwidth(&self, _now: Instant) -> Option<f64> {
         None
@@ -159,6 +167,14 @@ pub trait Congestion {
     /// The retransmission timer has expired, and the segments in flight count as lost.
     fn on_loss_state(&mut self, _at: &Standing) {}
 
+    /// Whether it is told of each segment that is found to be lost.
+    fn hears_losses(&self) -> bool {
+        false
+    }
+
+    /// A segment is found to be lost; nobody has acted on it yet.
+    fn on_lost(&mut self, _window: Window, _lost: &LostSegment, _at: &Standing) {}
+
     /// A recovery or a timeout has proved to be unneeded.
     fn on_undo(&mut self, _at: &Standing) {}
 
@@ -192,6 +208,7 @@ registry! {
     CubicLinux: CubicLinux,
     RenoLinux: RenoLinux,
     BbrLinux: BbrLinux,
+    Bbr3: Bbr3,
 }
 
 impl AnyCongestion {

@@ -65,7 +65,7 @@ const LEAST_SSTHRESH: f64 = 2.0;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum AbestState {
     /// Nothing to measure.
     Idle,
     /// The SYN is not yet acknowledged.
@@ -81,7 +81,7 @@ enum Phase {
 /// State and knobs.
 #[derive(Clone, Copy, Debug)]
 pub struct Abest {
-    phase: Phase,
+    phase: AbestState,
     link: LinkInfo,
     flows: u64,
     /// One past what was sent before the notice.
@@ -111,7 +111,7 @@ impl Default for Abest {
         let rate = Rate::from_mbps(1);
         let delay = Duration::ZERO;
         Self {
-            phase: Phase::Idle,
+            phase: AbestState::Idle,
             link: LinkInfo { rate, delay },
             flows: 1,
             since: 0,
@@ -200,25 +200,25 @@ fn scaled(rate: Rate, by: u64, share: u64) -> Rate {
 }
 
 impl Abest {
-    fn begin(&mut self, link: LinkInfo, flows: u32, since: Seq, phase: Phase) {
+    fn begin(&mut self, link: LinkInfo, flows: u32, since: Seq, phase: AbestState) {
         self.link = link;
         self.flows = u64::from(flows.max(1));
         self.since = since;
-        self.starting = matches!(phase, Phase::Opening);
+        self.starting = matches!(phase, AbestState::Opening);
         self.phase = phase;
     }
 
     fn is_measuring(&self) -> bool {
-        matches!(self.phase, Phase::Capacity | Phase::Cycle { .. })
+        matches!(self.phase, AbestState::Capacity | AbestState::Cycle { .. })
     }
 
     /// The first unacknowledged segment is taken for lost, and the train is over.
     fn train_lost(&mut self, view: &SenderView) {
         if self.is_measuring() {
             self.phase = if view.snd_una < self.since {
-                Phase::Waiting
+                AbestState::Waiting
             } else {
-                Phase::Idle
+                AbestState::Idle
             };
         }
     }
@@ -271,10 +271,10 @@ impl Abest {
         }
         let count = pairs.min(view.unsent);
         if count < 2 {
-            self.phase = Phase::Idle;
+            self.phase = AbestState::Idle;
             return Orders::none();
         }
-        self.phase = Phase::Capacity;
+        self.phase = AbestState::Capacity;
         let order = self.order(count, Spacing::BackToBack);
         let why = format!("{}: what is the capacity of the path?", self.holds());
         Orders::none().with(order, why)
@@ -302,7 +302,7 @@ impl Abest {
             return self.release(orders, rate, view);
         }
         let low = low.min(high);
-        self.phase = Phase::Cycle { number, low, high };
+        self.phase = AbestState::Cycle { number, low, high };
         let spacing = Spacing::Chirp {
             low,
             high,
@@ -315,7 +315,7 @@ impl Abest {
 
     /// The end: sending takes its usual course, after what was withheld if anything was.
     fn release(&mut self, mut orders: Orders, rate: Rate, view: &SenderView) -> Orders {
-        self.phase = Phase::Idle;
+        self.phase = AbestState::Idle;
         let room = (view.cwnd as u64).saturating_sub(view.flight_size());
         let room = room.min(view.unsent);
         if self.withholds && self.paced && room > 1 {
@@ -379,10 +379,10 @@ impl Abest {
     /// What follows an ACK in the present phase.
     fn go_on(&mut self, view: &SenderView) -> Orders {
         match self.phase {
-            Phase::Idle => {}
-            Phase::Opening if view.snd_una == 0 => {}
-            Phase::Opening => {
-                self.phase = Phase::Waiting;
+            AbestState::Idle => {}
+            AbestState::Opening if view.snd_una == 0 => {}
+            AbestState::Opening => {
+                self.phase = AbestState::Waiting;
                 let pairs = self.pairs();
                 // After a lost SYN the window is smaller, and stays so.
                 if view.cwnd < view.initial_window {
@@ -390,7 +390,7 @@ impl Abest {
                 }
                 let why = self.holds();
                 if pairs <= 1 {
-                    self.phase = Phase::Idle;
+                    self.phase = AbestState::Idle;
                     return Orders::none().with(Order::SetCwnd(1.0), why);
                 }
                 let cwnd = pairs as f64;
@@ -401,12 +401,12 @@ impl Abest {
                 }
                 return orders;
             }
-            Phase::Waiting if self.pairs() <= 1 => self.phase = Phase::Idle,
-            Phase::Waiting => return self.measure_capacity(view),
-            Phase::Capacity | Phase::Cycle { .. } => {
+            AbestState::Waiting if self.pairs() <= 1 => self.phase = AbestState::Idle,
+            AbestState::Waiting => return self.measure_capacity(view),
+            AbestState::Capacity | AbestState::Cycle { .. } => {
                 if view.train != Some(self.train) {
                     // It was lost, or its report was.
-                    self.phase = Phase::Idle;
+                    self.phase = AbestState::Idle;
                 }
             }
         }
@@ -416,21 +416,21 @@ impl Abest {
 
 impl HandoffPolicy for Abest {
     fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
-        self.begin(notice.new, notice.flows, view.snd_max, Phase::Waiting);
+        self.begin(notice.new, notice.flows, view.snd_max, AbestState::Waiting);
         if self.pairs() <= 1 {
-            self.phase = Phase::Idle;
+            self.phase = AbestState::Idle;
             return Orders::none();
         }
         self.measure_capacity(view)
     }
 
     fn on_start(&mut self, notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.begin(notice.link, notice.flows, 0, Phase::Opening);
+        self.begin(notice.link, notice.flows, 0, AbestState::Opening);
         Orders::none()
     }
 
     fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(!matches!(self.phase, Phase::Idle))
+        Listens::START | Listens::ACKS.when(!matches!(self.phase, AbestState::Idle))
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
@@ -441,12 +441,12 @@ impl HandoffPolicy for Abest {
         if report.estimate.train != self.train || !self.is_measuring() {
             return Orders::none();
         }
-        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+        let phase = std::mem::replace(&mut self.phase, AbestState::Idle);
         let (Some(rate), Some(rtt)) = (report.estimate.rate, report.rtt) else {
             return Orders::none();
         };
         match phase {
-            Phase::Cycle { number, low, high } => {
+            AbestState::Cycle { number, low, high } => {
                 self.cycle_over((number, low, high), rate, rtt, view)
             }
             _ => self.capacity_found(rate, rtt, view),

@@ -14,7 +14,7 @@ use crate::{Notice, Order, Orders, SenderView};
 
 /// A window that was reduced.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Reduction {
     /// SND.UNA then.
     una: Seq,
     cwnd: f64,
@@ -24,7 +24,7 @@ struct Before {
 /// The last reduction, and what was in flight at the notice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CwndRestore {
-    before: Option<Before>,
+    before: Option<Reduction>,
     edge: Option<Seq>,
 }
 
@@ -63,7 +63,7 @@ impl HandoffPolicy for CwndRestore {
             } else {
                 before.cwnd
             };
-            self.before = Some(Before {
+            self.before = Some(Reduction {
                 una,
                 cwnd: cwnd.max(1.0),
                 ssthresh: before.ssthresh,
@@ -89,7 +89,7 @@ impl HandoffPolicy for CwndRestore {
             return Orders::none().with(Order::KeepWindow, why);
         }
         if self.before.is_none_or(|first| first.una != view.snd_una) {
-            self.before = Some(Before {
+            self.before = Some(Reduction {
                 una: view.snd_una,
                 cwnd: view.cwnd.max(1.0),
                 ssthresh: view.ssthresh,

@@ -68,7 +68,7 @@ const LEAST_SSTHRESH: f64 = 2.0;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum RapidState {
     /// Nobody has told it to start.
     Idle,
     /// The SYN is not yet acknowledged.
@@ -101,7 +101,7 @@ enum AtNotice {
 /// State and knobs.
 #[derive(Clone, Debug)]
 pub struct Rapid {
-    phase: Phase,
+    phase: RapidState,
     /// R, in bit/s.
     rate: f64,
     /// Segments of a chirp at present.
@@ -129,7 +129,7 @@ pub struct Rapid {
 impl Default for Rapid {
     fn default() -> Self {
         Self {
-            phase: Phase::Idle,
+            phase: RapidState::Idle,
             rate: 0.0,
             size: FIRST,
             jumps: false,
@@ -257,11 +257,11 @@ fn rate(bps: f64) -> Rate {
 
 impl Rapid {
     fn is_running(&self) -> bool {
-        self.phase == Phase::Running
+        self.phase == RapidState::Running
     }
 
     fn start_up(&mut self) {
-        self.phase = Phase::Running;
+        self.phase = RapidState::Running;
         self.size = FIRST;
         self.jumps = true;
         self.rate = self.initial.as_bps() as f64;
@@ -397,12 +397,12 @@ impl HandoffPolicy for Rapid {
     }
 
     fn on_start(&mut self, _notice: &StartNotice, _view: &SenderView) -> Orders {
-        self.phase = Phase::Opening;
+        self.phase = RapidState::Opening;
         Orders::none()
     }
 
     fn listens(&self) -> Listens {
-        Listens::START | Listens::ACKS.when(self.phase != Phase::Idle)
+        Listens::START | Listens::ACKS.when(self.phase != RapidState::Idle)
     }
 
     fn on_ack(&mut self, _ack: &AckNews, view: &SenderView) -> Orders {
@@ -413,7 +413,7 @@ impl HandoffPolicy for Rapid {
             if view.unsent == 0 {
                 return Orders::none();
             }
-            if self.phase == Phase::Opening {
+            if self.phase == RapidState::Opening {
                 self.start_up();
             }
             return self.begin(view);

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::ack::testing::duplicate;
     use crate::policy::testing::{notice, view};
-    use crate::spurious::Before;
+    use crate::spurious::PriorState;
 
     fn expected(orders: &Orders) -> Option<Reordering> {
         orders.iter().find_map(|(order, _)| match order {
@@ -404,7 +404,7 @@ mod tests {
             ..view(40, 1000)
         };
         Unneeded {
-            before: Before::of(&sender),
+            before: PriorState::of(&sender),
             timeout,
         }
     }

@@ -12,7 +12,7 @@
 
 use midflight_units::Seq;
 
-use super::{Before, SpuriousDetector};
+use super::{PriorState, SpuriousDetector};
 use crate::part::{Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
@@ -21,7 +21,7 @@ const MOST_RUNS: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Episode {
-    before: Before,
+    before: PriorState,
     /// Runs of segments resent once, ascending; unused ones are empty.
     resent: [(Seq, Seq); MOST_RUNS],
     runs: usize,
@@ -37,7 +37,7 @@ struct Episode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unneeded {
     /// The sender before it.
-    pub before: Before,
+    pub before: PriorState,
     /// The timer has expired in it, or began it.
     pub timeout: bool,
 }
@@ -107,7 +107,7 @@ impl UnneededTracker {
         }
         self.edge = before.snd_max;
         self.episode = Some(Episode {
-            before: Before::of(before),
+            before: PriorState::of(before),
             resent: [(0, 0); MOST_RUNS],
             runs: 0,
             total: 0,

@@ -10,7 +10,7 @@
 
 use midflight_units::{Instant, Seq};
 
-use super::{Before, SpuriousDetector};
+use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
@@ -19,7 +19,7 @@ use crate::{AckNews, Listens, Order, Orders, SenderView};
 pub struct Eifel {
     fast_retransmits: bool,
     /// RetransmitTS, the state before, and whether a timeout began it.
-    episode: Option<(Instant, Before, bool)>,
+    episode: Option<(Instant, PriorState, bool)>,
     /// One past the highest segment sent when the recovery began: until it is
     /// acknowledged no new episode starts.
     edge: Seq,
@@ -63,7 +63,7 @@ impl Eifel {
     fn begin(&mut self, before: &SenderView, timeout: bool) {
         // RFC 3522 section 3.2: not again before the recovery is over.
         if before.snd_una >= self.edge {
-            self.episode = Some((before.now, Before::of(before), timeout));
+            self.episode = Some((before.now, PriorState::of(before), timeout));
             self.edge = before.snd_max;
         } else {
             // The first retransmission counts, and a timeout of it makes it one.

@@ -15,7 +15,7 @@
 
 use midflight_units::Seq;
 
-use super::{Before, SpuriousDetector};
+use super::{PriorState, SpuriousDetector};
 use crate::part::{choose, Knob, KnobError, Part, PartInfo};
 use crate::{AckNews, Listens, Order, Orders, SenderView};
 
@@ -34,9 +34,9 @@ enum Response {
 enum Step {
     Idle,
     /// Step 2 of RFC 5682.
-    First(Before),
+    First(PriorState),
     /// Step 3; up to here had been sent when the first ACK came.
-    Second(Before),
+    Second(PriorState),
 }
 
 /// State and knobs of F-RTO: the standard's, or that of 2003.
@@ -154,7 +154,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             .with(Order::GoBack, why)
     }
 
-    fn on_first(&mut self, before: Before, ack: &AckNews, view: &SenderView) -> Orders {
+    fn on_first(&mut self, before: PriorState, ack: &AckNews, view: &SenderView) -> Orders {
         self.recover = view.snd_max;
         if ack.duplicate {
             if self.uses_sack(view) {
@@ -183,7 +183,7 @@ impl<const STANDARD: bool> Frto<STANDARD> {
             .with(Order::Probe(2), why)
     }
 
-    fn on_second(&mut self, before: Before, ack: &AckNews, view: &SenderView) -> Orders {
+    fn on_second(&mut self, before: PriorState, ack: &AckNews, view: &SenderView) -> Orders {
         let genuine = if self.uses_sack(view) {
             let beyond = ack.ack > self.recover || ack.blocks.iter().any(|b| b.1 > self.recover);
             let news = self.news_below_recover(ack.blocks);
@@ -225,7 +225,7 @@ impl<const STANDARD: bool> SpuriousDetector for Frto<STANDARD> {
                     self.recover = before.snd_max;
                     return Orders::none();
                 }
-                Before::of(before)
+                PriorState::of(before)
             }
         };
         self.step = Step::First(saved);

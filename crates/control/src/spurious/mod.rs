@@ -66,7 +66,7 @@ registry! {
 
 /// What a sender was before a loss recovery that may prove unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Before {
+pub struct PriorState {
     /// When it began.
     pub at: Instant,
     /// Congestion window, in segments.
@@ -80,7 +80,7 @@ pub struct Before {
     rttvar: Option<Duration>,
 }
 
-impl Before {
+impl PriorState {
     pub(crate) fn of(view: &SenderView) -> Self {
         Self {
             at: view.now,

@@ -202,9 +202,6 @@ impl Link {
                 !is_gone
             });
         }
-        if let Some(queue) = self.discipline() {
-            gone.extend(queue.take(&mut is_gone));
-        }
         if self.passes_on() {
             // A chain is not kept here, and what awaits its event has been sent.
             let on_the_way = self.unsent(0);
@@ -243,6 +240,10 @@ impl Link {
         #[cfg(debug_assertions)]
         {
             self.newest_entry = self.newest_entry.min(now);
+        }
+        // Behind what was on its way.
+        if let Some(queue) = self.discipline() {
+            gone.extend(queue.take(&mut is_gone));
         }
         self.hold_back_behind_the_rest();
         self.follow_the_last();

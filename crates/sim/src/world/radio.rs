@@ -163,6 +163,29 @@ impl<O: Observer> World<O> {
 
     /// A node leaves a link: what it has there, and what is there for it, is lost.
     pub(super) fn purge(&mut self, link: LinkId, node: NodeId) {
+        for packet in self.take_off(link, node) {
+            self.lose(packet, link, DropCause::Break);
+        }
+        self.serve(link, false);
+    }
+
+    /// A node leaves a link: what is there for it is kept.
+    pub(super) fn detain(&mut self, link: LinkId, node: NodeId) {
+        let packets = self.take_off(link, node);
+        self.links[link.index()].detain(node, packets);
+        self.serve(link, false);
+    }
+
+    /// What a link keeps for a node goes to another one, or to itself where the node is back.
+    pub(super) fn forward_kept(&mut self, link: LinkId, node: NodeId, to: LinkId) {
+        let onward = Some(to).filter(|to| *to != link);
+        for packet in self.links[link.index()].forward(node, onward) {
+            self.pass(to, packet);
+        }
+    }
+
+    /// Takes off a link what a node has there, and what is there for it, in the order of its arrival.
+    fn take_off(&mut self, link: LinkId, node: NodeId) -> Vec<Packet> {
         let of_stacks = self.stacks.iter().map(|stack| stack.nodes);
         let of_flows = self.flows.iter().map(|flow| [flow.from, flow.to]);
         let nodes = of_flows.chain(of_stacks);
@@ -187,10 +210,7 @@ impl<O: Observer> World<O> {
         lost.extend(gone);
         self.sync_link(link.index());
         self.sync_announcements();
-        for packet in lost {
-            self.lose(packet, link, DropCause::Break);
-        }
-        self.serve(link, false);
+        lost
     }
 
     /// A paused link sends what it holds.

@@ -73,6 +73,8 @@ fn is_of_links(action: &Action) -> bool {
             | Action::Down(_)
             | Action::Up(_)
             | Action::Purge { .. }
+            | Action::Detain { .. }
+            | Action::Forward { .. }
             | Action::Pause(_)
             | Action::Resume { .. }
             | Action::Change { .. }

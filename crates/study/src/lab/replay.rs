@@ -15,7 +15,7 @@ use midflight_units::{Duration, Instant, Seq};
 use midflight_wire::Header;
 
 use super::record::{records, KernelState, Record, RecordEvent};
-use super::sender::{Twin, FIRST_PORT};
+use super::sender::{ReplayedSender, FIRST_PORT};
 use super::LabError;
 use crate::measure::{FlowOutcome, Measure, Phases};
 use crate::run::Measuring;
@@ -234,13 +234,13 @@ fn micros(of: u32) -> Duration {
 }
 
 /// Tells an observer what the sender of a flow tells.
-struct Telling<'a, O> {
+struct EventForwarder<'a, O> {
     observer: &'a mut O,
     flow: usize,
     open_timeouts: &'a mut Vec<(Instant, Seq)>,
 }
 
-impl<O: Observer> Log for Telling<'_, O> {
+impl<O: Observer> Log for EventForwarder<'_, O> {
     const DETAILED: bool = O::DETAILED;
 
     fn record(&mut self, now: Instant, event: SenderEvent<'_>) {
@@ -258,7 +258,7 @@ struct Replay<'a, 'o, O> {
     observer: &'o mut O,
     connections: Vec<Connection>,
     /// Senders of ours.
-    twins: BTreeMap<usize, Twin<'a>>,
+    twins: BTreeMap<usize, ReplayedSender<'a>>,
     underway: BTreeMap<u32, Underway<'a>>,
 }
 
@@ -268,12 +268,12 @@ impl<'a, O: Replayed> Replay<'a, '_, O> {
         &mut self,
         flow: usize,
         offset: usize,
-        does: impl FnOnce(&mut Twin<'a>, &mut Telling<'_, O>) -> Result<(), String>,
+        does: impl FnOnce(&mut ReplayedSender<'a>, &mut EventForwarder<'_, O>) -> Result<(), String>,
     ) -> Result<(), LabError> {
         let Some(twin) = self.twins.get_mut(&flow) else {
             return Ok(());
         };
-        let log = &mut Telling {
+        let log = &mut EventForwarder {
             observer: self.observer,
             flow,
             open_timeouts: &mut self.connections[flow].open_timeouts,
@@ -583,7 +583,7 @@ fn replay<O: Replayed>(
         observer,
         connections: setup.flows.iter().map(|f| connection(f.end)).collect(),
         twins: (recorded.turns.iter())
-            .map(|(&flow, turns)| Ok((flow, Twin::new(setup, flow, turns)?)))
+            .map(|(&flow, turns)| Ok((flow, ReplayedSender::new(setup, flow, turns)?)))
             .collect::<Result<_, LabError>>()?,
         underway: BTreeMap::new(),
     };
@@ -696,7 +696,7 @@ pub(crate) fn replay_sender(
     let Some(turns) = recorded.turns.get(&flow) else {
         return Ok(None);
     };
-    let mut twin = Twin::new(setup, flow, turns)?;
+    let mut twin = ReplayedSender::new(setup, flow, turns)?;
     let mut underway = BTreeMap::new();
     for record in records(&recorded.packets).take_while(|r| r.as_ref().is_ok_and(|r| r.at < at)) {
         let record = record?;

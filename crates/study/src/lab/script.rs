@@ -182,6 +182,10 @@ fn check_link(link: &LinkConfig) -> Result<(), LabError> {
             let what = format!("the reordering by swap of link \"{name}\"");
             return Err(refused(what, "packets that the link layer sends again"));
         }
+        if matches!(impairments.reordering, Some(Reordering::Harq { .. })) {
+            let what = format!("the delivery in order (harq) of link \"{name}\"");
+            return Err(refused(what, "packets that the link layer sends again"));
+        }
         if !impairments.script.is_empty() {
             let what = format!("losses of link \"{name}\" by the packet's number");
             return Err(refused(what, "random losses"));
@@ -378,6 +382,9 @@ impl<'a> Script<'a> {
             Action::Up(link) => self.act(at, format!("up {}", link.index())),
             Action::Purge { link, node } => {
                 self.act(at, format!("purge {} {}", link.index(), node.0));
+            }
+            Action::Detain { .. } | Action::Forward { .. } => {
+                return Err(refused("a handoff that forwards", "forward = false"));
             }
             Action::Pause(link) => {
                 self.links[link.index()].is_paused = true;

@@ -2,7 +2,7 @@
 //!
 //! It is driven twice. In the guest it waits for datagrams and instants ([`drive`]) and keeps when it did
 //! something; what it did it does again, told what arrived at the same instants, when the record of the
-//! guest is replayed ([`Twin`]). So the guest hands nothing over but instants, and the events of the
+//! guest is replayed ([`ReplayedSender`]). So the guest hands nothing over but instants, and the events of the
 //! sender are those of a simulated one.
 
 use std::collections::VecDeque;
@@ -77,7 +77,7 @@ pub(super) fn check(flow: &FlowSetup) -> Result<(), LabError> {
 
 /// What a sender is told of a handoff, and when.
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum SenderNotice {
     Start(StartNotice),
     Notice(Notice),
 }
@@ -89,7 +89,7 @@ pub struct OurSender {
     config: Config,
     remote: SocketAddrV4,
     opens: Instant,
-    told: VecDeque<(Instant, Told)>,
+    told: VecDeque<(Instant, SenderNotice)>,
     endpoint: Option<Endpoint>,
     /// How many full segments there are to send, if there is an end, and how many bytes are written.
     segments: Option<u64>,
@@ -123,9 +123,11 @@ impl OurSender {
         let id = flow_id(number as u32);
         let told = |&(at, step): &(Instant, Step)| match step {
             Step::Act(Action::NotifyStart(of, notice)) if of == id => {
-                Some((at, Told::Start(notice)))
+                Some((at, SenderNotice::Start(notice)))
             }
-            Step::Act(Action::Notify(of, notice)) if of == id => Some((at, Told::Notice(notice))),
+            Step::Act(Action::Notify(of, notice)) if of == id => {
+                Some((at, SenderNotice::Notice(notice)))
+            }
             _ => None,
         };
         Ok(Self {
@@ -166,8 +168,12 @@ impl OurSender {
         while let Some((_, told)) = self.told.front().copied().filter(|(at, _)| *at <= now) {
             self.told.pop_front();
             match (told, &mut self.endpoint) {
-                (Told::Start(notice), None) => self.config.settings.start_notice = Some(notice),
-                (Told::Notice(notice), Some(end)) => end.logged(log).on_notice(now, &notice),
+                (SenderNotice::Start(notice), None) => {
+                    self.config.settings.start_notice = Some(notice);
+                }
+                (SenderNotice::Notice(notice), Some(end)) => {
+                    end.logged(log).on_notice(now, &notice);
+                }
                 _ => {}
             }
         }
@@ -303,7 +309,7 @@ fn turn_of(word: [u8; 8]) -> (Instant, bool) {
 
 /// A sender that does again what it did in a guest, as the guest's record is replayed.
 #[derive(Debug)]
-pub(super) struct Twin<'a> {
+pub(super) struct ReplayedSender<'a> {
     sender: OurSender,
     turns: std::iter::Peekable<std::slice::ChunksExact<'a, u8>>,
     /// Datagrams that were delivered and not yet read, as far as the record has them.
@@ -312,7 +318,7 @@ pub(super) struct Twin<'a> {
     sent: VecDeque<Vec<u8>>,
 }
 
-impl<'a> Twin<'a> {
+impl<'a> ReplayedSender<'a> {
     pub(super) fn new(setup: &Setup, flow: usize, turns: &'a [u8]) -> Result<Self, LabError> {
         Ok(Self {
             sender: OurSender::new(setup, flow)?,

@@ -17,7 +17,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Where in its life the sender is when the handoff starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum SenderPhase {
     /// Slow start, nothing lost.
     SlowStart,
     /// Slow start, and a loss that the sender does not know of yet.
@@ -30,7 +30,7 @@ pub enum Phase {
     CongestionAvoidance,
 }
 
-impl Phase {
+impl SenderPhase {
     /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ pub struct HandoffRow {
     /// Back-off factor at the handoff.
     pub backoff: u32,
     /// Phase at the handoff.
-    pub phase: Option<Phase>,
+    pub phase: Option<SenderPhase>,
     /// Segments newly acknowledged in the window from the handoff on; none without a window.
     pub acked_window: Option<u64>,
     /// Digest of the run.
@@ -314,18 +314,18 @@ impl HandoffMetrics {
         };
         let view = sender.view();
         let phase = if view.in_rto_recovery {
-            Phase::RtoRecovery
+            SenderPhase::RtoRecovery
         } else if view.in_fast_recovery {
-            Phase::FastRecovery
+            SenderPhase::FastRecovery
         } else if view.cwnd < view.ssthresh {
             let lost = self.highest_dropped.is_some_and(|seq| seq >= view.snd_una);
             if lost {
-                Phase::Overshoot
+                SenderPhase::Overshoot
             } else {
-                Phase::SlowStart
+                SenderPhase::SlowStart
             }
         } else {
-            Phase::CongestionAvoidance
+            SenderPhase::CongestionAvoidance
         };
         self.backoff = sender.backoff();
         let row = HandoffRow {

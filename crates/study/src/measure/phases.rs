@@ -10,7 +10,7 @@ use crate::setup::{FlowSetup, Mark, PhaseStart, Setup};
 
 /// What is measured of a flow from one handoff or change to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Phase {
+pub struct PhaseOutcome {
     /// Counts, with start and end of the phase.
     pub counts: FlowRow,
     /// What it begins with.
@@ -38,7 +38,7 @@ pub struct FlowOutcome {
     /// When that began.
     pub stalled_at: Instant,
     /// From the start of the run to the first handoff or change, and so on.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseOutcome>,
 }
 
 impl FlowOutcome {
@@ -375,13 +375,14 @@ impl Measure for Phases {
             }
             let rows = flow.metrics.take_rows();
             let phases = rows.into_iter().zip(&flow.phases).zip(begun());
-            let phase = |((counts, &(first_new, all_new)), mark): ((FlowRow, _), &Mark)| Phase {
-                kind: mark.kind,
-                link: name(of.stays.unwrap_or(mark.place)),
-                counts,
-                first_new,
-                all_new,
-            };
+            let phase =
+                |((counts, &(first_new, all_new)), mark): ((FlowRow, _), &Mark)| PhaseOutcome {
+                    kind: mark.kind,
+                    link: name(of.stays.unwrap_or(mark.place)),
+                    counts,
+                    first_new,
+                    all_new,
+                };
             FlowOutcome {
                 opened: flow.opened,
                 finished: flow.finished,

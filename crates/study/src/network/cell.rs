@@ -98,6 +98,8 @@ pub(crate) struct PossibleActions {
     pub(crate) breaks: bool,
     pub(crate) returns: bool,
     pub(crate) changes: bool,
+    /// What its station keeps for a node that leaves is forwarded, or comes to it from another one.
+    pub(crate) forwards: bool,
     pub(crate) is_entered: bool,
 }
 
@@ -375,7 +377,10 @@ impl<'a> Cell<'a> {
         });
         let way = of(&settings[0]);
         let PossibleActions {
-            breaks, changes, ..
+            breaks,
+            changes,
+            forwards,
+            ..
         } = self.may_happen[link];
         LinkConfig {
             may_break: up && breaks && !self.spares_uplink,
@@ -389,7 +394,7 @@ impl<'a> Cell<'a> {
                 },
             }),
             settings: later.collect(),
-            may_pause: changes,
+            may_pause: changes || forwards && !up,
             queue: way.queue.map(|(kind, parameters)| QueueConfig {
                 kind,
                 parameters,

@@ -26,6 +26,8 @@ pub(super) fn what_may_happen(
         all[step.to].returns |= all[step.to].breaks || step.to == step.from;
         all[step.to].is_entered |= step.to != step.from;
         all[step.from].breaks |= step.gap.is_some();
+        all[step.from].forwards |= step.forward;
+        all[step.to].forwards |= step.forward;
     }
     for change in changes {
         all[change.link].changes = true;
@@ -330,9 +332,13 @@ impl Plan {
             // The node's own queue goes with its interface, and so does what is on the air. What the
             // base station has for the node is lost when it finds nobody.
             let [to_interface, up, _] = map.up(step.from);
+            let node = map.mobile();
             for link in [to_interface, up] {
-                let node = map.mobile();
                 timeline.act(step.at, Action::Purge { link, node });
+            }
+            if step.forward {
+                let [link, _] = map.access(step.from);
+                timeline.act(step.at, Action::Detain { link, node });
             }
         }
         let make = step.make();
@@ -347,6 +353,7 @@ impl Plan {
                 timeline.act(make, Action::Route { node, to, link });
             }
         }
+        self.forward(timeline, step, make);
         self.readdress(timeline, number);
         let signalled = |flow| is_heard(step.signal_lost, "signal", flow);
         self.arrive(timeline, make, signalled, |flow, flow_number| {
@@ -356,6 +363,21 @@ impl Plan {
                 is_heard(lost, "notice", flow_number)
             })
         });
+    }
+
+    /// What the station that was left has kept goes to the one that the node comes to; where that has kept something
+    /// itself, the node is back.
+    fn forward(&self, timeline: &mut Timeline, step: &PlannedHandoff, make: Instant) {
+        let map = self.map();
+        let (node, [to, _]) = (map.mobile(), map.access(step.to));
+        let mut lead = |link| timeline.act(make, Action::Forward { link, node, to });
+        if self.may_happen[step.to].forwards {
+            lead(to);
+        }
+        if step.forward && step.from != step.to {
+            let [from, _] = map.access(step.from);
+            lead(from);
+        }
     }
 
     fn change(&self, timeline: &mut Timeline, run: u64, number: usize, change: &Change) {

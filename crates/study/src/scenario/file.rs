@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::Queue;
 use super::trace::TraceFile;
-use super::written::{Cross, Gap, Instants, Names, Share, Size, Value, Written};
+use super::written::{Cross, Gap, Instants, Names, Share, Size, Stagger, Value, Written};
 
 /// Flows of a mobile node that moves between access links, and of its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -286,9 +286,9 @@ pub struct FlowFile {
     #[serde(default = "default::one")]
     #[schemars(range(min = 1, max = 1000))]
     pub count: u32,
-    /// Each of them opens so much after the one before.
-    #[serde(default = "default::zero")]
-    pub stagger: Written<Duration>,
+    /// Each of them opens so much after the one before: always the same, or at random by the scenario's seed.
+    #[serde(default = "default::together")]
+    pub stagger: Written<Stagger>,
     /// The link of another node that stays there: cross traffic. Without it the flow is the
     /// mobile node's and moves along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -317,6 +317,10 @@ pub struct HandoffFile {
     /// left out and the link is another, otherwise "none".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebind: Option<Rebind>,
+    /// In a gap the base station that is left keeps what it has for the node and what comes for it, as far as its queue
+    /// goes, and forwards it to the next one (X2); without that it is lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forward: bool,
     /// What senders are told.
     #[serde(default)]
     pub notice: NoticeFile,
@@ -435,7 +439,7 @@ pub struct SweepFile {
 /// What is left out.
 mod default {
     use super::super::queue::Room;
-    use super::{Duration, Queue, Rate, Share, Size, Written};
+    use super::{Duration, Queue, Rate, Share, Size, Stagger, Written};
     use crate::scenario::written::Quantity;
 
     /// A default, which a test reads.
@@ -473,6 +477,10 @@ mod default {
 
     pub(super) fn yes() -> bool {
         true
+    }
+
+    pub(super) fn together() -> Written<Stagger> {
+        written("0 s", Stagger::Even(Duration::ZERO))
     }
 
     pub(super) fn zero() -> Written<Duration> {

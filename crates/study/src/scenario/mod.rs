@@ -26,4 +26,6 @@ pub use presets::{Preset, PRESETS};
 pub use queue::{ManagedQueue, Queue, Room};
 pub use read::{read_scenario, read_scenario_with, scenario_schema, Origin};
 pub use trace::{ColumnFile, Files, Kept, NoFiles, TraceFile};
-pub use written::{in_column_unit, Gap, Instants, Names, Quantity, Share, Size, Value, Written};
+pub use written::{
+    in_column_unit, Gap, Instants, Names, Quantity, Share, Size, Stagger, Value, Written,
+};

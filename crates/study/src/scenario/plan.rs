@@ -17,7 +17,7 @@ use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
 use super::trace::Files;
-use super::written::Size;
+use super::written::{Size, Stagger};
 use crate::error::{nearest, StudyError};
 use crate::foreign::{add_policies, known_part};
 use crate::network::cell::{link_names, Access, PossibleActions};
@@ -94,6 +94,8 @@ pub(super) struct PlannedHandoff {
     pub(super) to: usize,
     pub(super) gap: Option<Duration>,
     pub(super) rebind: Rebind,
+    /// What the station that is left has for the node goes to the next one.
+    pub(super) forward: bool,
     pub(super) telling: Option<EventDescription>,
     /// How often the node does not foresee it, and how often its signal is lost.
     pub(super) missed: f64,
@@ -398,9 +400,17 @@ impl Plan {
                 Some(quic) => Arc::from(quic.name()),
                 None => Arc::from(flow.scheme.as_str()),
             };
+            let mut arrivals = random::stream(file.seed, 0, name, "arrivals");
+            let mut next = Instant::ZERO + flow.start.value;
             for number in 0..flow.count {
-                let opens =
-                    Instant::ZERO + flow.start.value + flow.stagger.value * u64::from(number);
+                let opens = next;
+                next += match flow.stagger.value {
+                    Stagger::Even(time) => time,
+                    Stagger::Poisson(mean) => {
+                        let share = -(1.0 - arrivals.next_f64()).ln();
+                        Duration::from_nanos((share * mean.as_nanos() as f64) as u64)
+                    }
+                };
                 if opens >= Instant::ZERO + file.end.value {
                     let why = format!("the flow would open at {opens}, but the run ends at {}; expected an earlier start, or a later end", file.end);
                     return problem(format!("{key}.start"), why);
@@ -500,6 +510,15 @@ impl Plan {
                 to.push(find(&key("to"), name, "link", known.clone())?);
             }
             let gap = handoff.gap.as_ref().and_then(|gap| gap.value.0);
+            if handoff.forward && gap.is_none() {
+                let why = "without a gap what is on the old link arrives over it; expected a gap, or no forward";
+                return problem(key("forward"), why);
+            }
+            let is_quic = |flow: &FlowFile| flow.stack == Stack::Quinn && flow.on.is_none();
+            if handoff.forward && file.flows.values().any(is_quic) {
+                let why = "a flow over QUIC has another address on the new link, to which nothing is forwarded; expected flows over TCP, or no forward";
+                return problem(key("forward"), why);
+            }
             for (i, &at) in handoff.at.value.0.iter().enumerate() {
                 let target = to[i % to.len()];
                 if target == on && gap.is_none() {
@@ -520,6 +539,7 @@ impl Plan {
                         None if target == on => Rebind::None,
                         None => Rebind::Address,
                     },
+                    forward: handoff.forward,
                     telling: telling(&handoff.notice, file.notices),
                     missed: handoff.signal.missed.value.0,
                     signal_lost: handoff.signal.lost.value.0,

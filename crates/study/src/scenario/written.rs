@@ -142,6 +142,41 @@ impl Quantity for Gap {
     }
 }
 
+/// The time from one flow to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stagger {
+    /// Always this.
+    Even(Duration),
+    /// Exponential with this mean: they open at random, as a Poisson process.
+    Poisson(Duration),
+}
+
+impl Quantity for Stagger {
+    const NAME: &'static str = "Stagger";
+    const ABOUT: &'static str =
+        "A time, or \"poisson 2 s\": at random, with exponential times of that mean between.";
+    const EXAMPLE: &'static str = "500 ms";
+    const PATTERN: &'static str = concat!(
+        r"^\s*(poisson\s+)?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(",
+        "ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h",
+        r")\s*$"
+    );
+
+    fn read(text: &str) -> Result<Self, String> {
+        let (random, time) = match text.trim().strip_prefix("poisson ") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let time = Duration::read(time)
+            .map_err(|e| format!("{e}, or \"poisson 2 s\" for times at random"))?;
+        Ok(if random {
+            Self::Poisson(time)
+        } else {
+            Self::Even(time)
+        })
+    }
+}
+
 impl Quantity for Rate {
     const NAME: &'static str = "Rate";
     const ABOUT: &'static str = "A rate: a number and bit/s, kbit/s, Mbit/s or Gbit/s.";
@@ -285,9 +320,9 @@ impl Quantity for LossModel {
 
 impl Quantity for Reordering {
     const NAME: &'static str = "Reordering";
-    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later) or \"linkrtx 5% 100ms\" (sent again by the link layer, so much later).";
+    const ABOUT: &'static str = "Packets that a link delivers late: \"swap 5%\" (with the next one), \"swap 5% 1s\" (the same, at most so much later), \"linkrtx 5% 100ms\" (sent again by the link layer, so much later, while others overtake it), or in order as over a cellular radio: \"harq 10% 8ms\" (each transmission fails so often, and one more takes so long; what comes behind waits) and \"harq 10% 8ms 1ms\" (the same, delivered at the ends of slots).";
     const EXAMPLE: &'static str = "linkrtx 5% 100ms";
-    const PATTERN: &'static str = r"^\s*(swap|linkrtx)\s";
+    const PATTERN: &'static str = r"^\s*(swap|linkrtx|harq)\s";
 
     fn read(text: &str) -> Result<Self, String> {
         read_reordering(text).map_err(|e| e.to_string())

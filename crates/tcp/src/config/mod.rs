@@ -32,6 +32,25 @@ pub enum RestartAfterIdle {
     Halving,
 }
 
+/// What ends slow start besides a loss and the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStart {
+    /// What the congestion controller has for it, such as CUBIC's HyStart in Linux.
+    Controller,
+    /// HyStart++ (RFC 9406) in its place, with every controller that leaves its growth to slow start.
+    HyStartPlus,
+}
+
+/// Whose proportional rate reduction the recovery of Linux has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrrRules {
+    /// That of the kernel, by the window before.
+    #[default]
+    Linux,
+    /// RFC 9937, by what was in flight.
+    Rfc9937,
+}
+
 /// The window after the SYN is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
@@ -158,6 +177,10 @@ pub struct SenderConfig {
     pub rto_after_syn_timeout: Option<Duration>,
     /// What an idle time longer than the RTO does to the window.
     pub restart_after_idle: RestartAfterIdle,
+    /// How the recovery of Linux reduces the window.
+    pub prr: PrrRules,
+    /// What ends slow start.
+    pub slow_start: SlowStart,
     /// Slow-start threshold at the start, in segments.
     pub initial_ssthresh: f64,
     /// Receiver's window, in segments, where the receiver does not tell it.

@@ -11,9 +11,9 @@ use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::Duration;
 
 use super::{
-    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, ReceiveBuffer, ReceiverConfig,
-    RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd, RttSampling,
-    SenderConfig, SenderParts, LINUX_SLACK,
+    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules, ReceiveBuffer,
+    ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd,
+    RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
 };
 
 /// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
@@ -36,6 +36,8 @@ pub(super) const NS2: Profile = Profile {
         syn_timeouts_for_small_window: 1,
         rto_after_syn_timeout: None,
         restart_after_idle: RestartAfterIdle::Off,
+        prr: PrrRules::Linux,
+        slow_start: SlowStart::Controller,
         initial_ssthresh: 10_000.0,
         receiver_window: 10_000,
         empty_acks: false,
@@ -97,6 +99,8 @@ pub(super) const RFC: Profile = Profile {
         rto_after_syn_timeout: Some(Duration::from_secs(3)),
         restart_after_idle: RestartAfterIdle::On,
         // RFC 5681 section 3.1: arbitrarily high.
+        prr: PrrRules::Linux,
+        slow_start: SlowStart::Controller,
         initial_ssthresh: 1_000_000.0,
         receiver_window: 1_000_000,
         empty_acks: false,

@@ -7,8 +7,8 @@ use midflight_control::rtt::EstimatorKind;
 use midflight_units::Duration;
 
 use super::{
-    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, RecoveryKind, RecoveryRules,
-    RestartAfterIdle, RtoRecoveryEnd, RttSampling,
+    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules, RecoveryKind,
+    RecoveryRules, RestartAfterIdle, RtoRecoveryEnd, RttSampling, SlowStart,
 };
 use crate::recovery::RECOVERIES;
 
@@ -67,6 +67,18 @@ pub const SETTINGS: &[Knob] = &[
         default: "",
         accepts: "on, off, halving",
         summary: "after an idle time longer than the RTO the window is at most the initial one (RFC 5681, 4.1); halving takes half of it for each RTO, as Linux does",
+    },
+    Knob {
+        name: "prr",
+        default: "",
+        accepts: "linux, rfc9937",
+        summary: "proportional rate reduction of the recovery linux: the kernel's, which counts from the window, or RFC 9937's, which counts from what was in flight",
+    },
+    Knob {
+        name: "slow_start",
+        default: "",
+        accepts: "controller, hystart++",
+        summary: "what ends slow start besides losses and the threshold: what the congestion controller has for it, or HyStart++ (RFC 9406) in its place",
     },
     Knob {
         name: "abc_limit",
@@ -320,6 +332,16 @@ impl Profile {
                 RestartAfterIdle::Halving => "halving",
             }
             .into(),
+            "prr" => match tx.prr {
+                PrrRules::Linux => "linux",
+                PrrRules::Rfc9937 => "rfc9937",
+            }
+            .into(),
+            "slow_start" => match tx.slow_start {
+                SlowStart::Controller => "controller",
+                SlowStart::HyStartPlus => "hystart++",
+            }
+            .into(),
             "abc_limit" => match tx.ack_counting {
                 AckCounting::PerAck => "off".into(),
                 AckCounting::AppropriateBytes { limit } => limit.to_string(),
@@ -473,6 +495,17 @@ impl Profile {
                     "halving" => RestartAfterIdle::Halving,
                     _ => return Err(refuse()),
                 };
+            }
+            "prr" => {
+                let choices = [("linux", PrrRules::Linux), ("rfc9937", PrrRules::Rfc9937)];
+                tx.prr = chosen(&choices, value).ok_or_else(refuse)?;
+            }
+            "slow_start" => {
+                let choices = [
+                    ("controller", SlowStart::Controller),
+                    ("hystart++", SlowStart::HyStartPlus),
+                ];
+                tx.slow_start = chosen(&choices, value).ok_or_else(refuse)?;
             }
             "abc_limit" if value == "off" => tx.ack_counting = AckCounting::PerAck,
             "abc_limit" => {

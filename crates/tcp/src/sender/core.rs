@@ -257,6 +257,12 @@ impl Core {
                 1 => Author::Handshake,
                 _ => Author::Controller,
             };
+            let (mut segments, mut counting) = (segments, counting);
+            if self.path.hystart.is_some() {
+                let is_first = self.ssthresh() >= self.config.initial_ssthresh;
+                let is_paced = self.is_paced();
+                (segments, counting) = self.path.counted(segments, counting, is_first, is_paced);
+            }
             let (reno, controller) = (self.path.reno, &mut self.path.congestion);
             self.path.window.grow(by, self.now, log, |window| {
                 if reno {

@@ -293,8 +293,8 @@ impl Sender {
 
     /// Tells what has changed by `trigger`.
     #[cold]
-    fn tell_changes<L: Log>(&mut self, before: &Before, trigger: Trigger, log: &mut L) {
-        let now = Before::of(&self.core);
+    fn tell_changes<L: Log>(&mut self, before: &Snapshot, trigger: Trigger, log: &mut L) {
+        let now = Snapshot::of(&self.core);
         self.tell_transition(before.state, trigger, log);
         let mut tell = |event| log.record(self.core.now, event);
         if now.duplicates != before.duplicates {
@@ -386,14 +386,14 @@ fn tell_wake<L: Log>(now: Instant, by: Wake, set: Option<Instant>, log: &mut L) 
 
 /// What a log that wants to know is told of when it changes.
 #[derive(Clone, Copy)]
-struct Before {
+struct Snapshot {
     state: State,
     duplicates: u32,
     srtt: Option<Duration>,
     rto: Duration,
 }
 
-impl Before {
+impl Snapshot {
     fn of(core: &Core) -> Self {
         Self {
             state: core.state(),
@@ -406,12 +406,12 @@ impl Before {
 
 /// The same before something happens, for such a log.
 #[derive(Clone, Copy)]
-struct States(Option<Before>);
+struct States(Option<Snapshot>);
 
 impl States {
     #[inline(always)]
     fn before<L: Log>(sender: &Sender) -> Self {
-        Self(L::DETAILED.then(|| Before::of(&sender.core)))
+        Self(L::DETAILED.then(|| Snapshot::of(&sender.core)))
     }
 
     /// Tells what has changed; `trigger` is what happened.

@@ -68,7 +68,7 @@ pub(crate) fn configured(settings: &[(&str, &str)]) -> Profile {
     p
 }
 
-pub(crate) struct Hand {
+pub(crate) struct DrivenSender {
     pub(crate) sender: Sender,
     pub(crate) now: Instant,
     pub(crate) seen: Seen,
@@ -76,7 +76,7 @@ pub(crate) struct Hand {
     pub(crate) step: Duration,
 }
 
-impl Hand {
+impl DrivenSender {
     /// A sender whose SYN is acknowledged after a step; its first window is in flight.
     pub(crate) fn open(settings: &[(&str, &str)], step_ms: u64) -> Self {
         let mut hand = Self::closed(settings, step_ms);

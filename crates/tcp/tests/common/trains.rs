@@ -7,7 +7,7 @@ use midflight_control::{LinkInfo, Order, StartNotice};
 use midflight_tcp::{Ack, Receiver, SackBlocks, Says, Segment, Sender};
 use midflight_units::{Duration, Instant, Rate, Seq};
 
-use super::{configured, Hand, Seen};
+use super::{configured, DrivenSender, Seen};
 
 pub(crate) const ALL: [&str; 5] = ["tahoe", "reno", "newreno", "sack1", "sack"];
 
@@ -25,10 +25,10 @@ pub(crate) const LTE: LinkInfo = LinkInfo {
 };
 
 /// A sender that has sent its SYN and been told of its link before.
-pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> Hand {
+pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) -> DrivenSender {
     let mut all = vec![("recovery", recovery), ("segment_bytes", "1000")];
     all.extend(settings);
-    let mut hand = Hand::closed(&all, 100);
+    let mut hand = DrivenSender::closed(&all, 100);
     hand.sender.set_policies([policy]);
     let notice = StartNotice {
         link: LTE,
@@ -41,7 +41,7 @@ pub(crate) fn told(recovery: &str, settings: &[(&str, &str)], policy: Policy) ->
 }
 
 /// Five segments of 8000 bits from 1 to 8 Mbit/s: gaps of 8, 4, 2 and 1 ms.
-pub(crate) fn chirping(recovery: &str) -> Hand {
+pub(crate) fn chirping(recovery: &str) -> DrivenSender {
     let knobs = [
         ("probe_segments", "5"),
         ("probe_low", "1 Mbit/s"),
@@ -54,7 +54,7 @@ pub(crate) fn chirping(recovery: &str) -> Hand {
 pub(crate) type Placed = (Seq, Option<(u16, u16)>);
 
 /// What goes now, with its place in a train.
-pub(crate) fn sent(hand: &mut Hand) -> Vec<Placed> {
+pub(crate) fn sent(hand: &mut DrivenSender) -> Vec<Placed> {
     let now = hand.now;
     let next = || hand.sender.poll_transmit(now);
     let place = |s: Segment| (s.seq, s.train().map(|m| (m.index, m.segments)));
@@ -62,7 +62,7 @@ pub(crate) fn sent(hand: &mut Hand) -> Vec<Placed> {
 }
 
 /// The timer is called when it is due: the milliseconds since `from`, and what goes.
-pub(crate) fn next_departure(hand: &mut Hand, from: Instant) -> (f64, Vec<Placed>) {
+pub(crate) fn next_departure(hand: &mut DrivenSender, from: Instant) -> (f64, Vec<Placed>) {
     hand.now = hand.due();
     assert!(
         !hand.sender.on_timer(hand.now, &mut hand.seen),
@@ -71,7 +71,7 @@ pub(crate) fn next_departure(hand: &mut Hand, from: Instant) -> (f64, Vec<Placed
     (hand.now.since(from).as_secs_f64() * 1e3, sent(hand))
 }
 
-pub(crate) fn say(hand: &mut Hand, ack: Seq, says: Says) {
+pub(crate) fn say(hand: &mut DrivenSender, ack: Seq, says: Says) {
     hand.now += hand.step;
     let ack = Ack {
         ack,

@@ -183,7 +183,7 @@ pub(crate) fn named(p: &Profile) -> String {
 }
 
 /// Follows the states of a sender.
-pub(crate) struct Watch {
+pub(crate) struct StateChecker {
     pub(crate) state: State,
     /// New segments since the last order to probe.
     pub(crate) probed: u32,
@@ -191,7 +191,7 @@ pub(crate) struct Watch {
     pub(crate) duplicates: u32,
 }
 
-impl Log for Watch {
+impl Log for StateChecker {
     const DETAILED: bool = true;
 
     fn record(&mut self, _now: Instant, event: SenderEvent<'_>) {
@@ -238,7 +238,7 @@ pub(crate) struct Bench {
     pub(crate) sender: Sender,
     /// What it was made with.
     pub(crate) parts: SenderParts,
-    pub(crate) watch: Watch,
+    pub(crate) watch: StateChecker,
     pub(crate) sack: bool,
     pub(crate) now: Instant,
     pub(crate) una: Seq,
@@ -259,7 +259,7 @@ impl Bench {
         let at_a_rate = policies.iter().any(goes_at_a_rate);
         let starts_over = policies.iter().any(starts_over);
         let mut sender = Sender::new(&p.sender, &p.parts, policies);
-        let mut watch = Watch {
+        let mut watch = StateChecker {
             state: State::SlowStart,
             probed: 0,
             rto: None,

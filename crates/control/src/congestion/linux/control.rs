@@ -1,7 +1,7 @@
 //! What a controller is told, and answers, that sets the window and the rate of sending by itself (cong_control()
 //! of Linux), as BBR does. No recovery reduces the window for it.
 
-use midflight_units::Instant;
+use midflight_units::{Instant, Seq};
 
 use crate::jiffies::Jiffies;
 
@@ -40,6 +40,8 @@ pub struct Standing {
     pub lost: u64,
     /// The application has too little to send.
     pub app_limited: bool,
+    /// The window has been in full use (tcp_is_cwnd_limited()).
+    pub window_limited: bool,
     /// Smoothed round-trip time in microseconds, if there has been a sample.
     pub srtt: Option<u64>,
     /// The least round-trip time that the recovery knows, in microseconds; `u32::MAX` for none.
@@ -48,6 +50,19 @@ pub struct Standing {
     pub mss: u64,
     /// When the next burst may leave.
     pub departure: Instant,
+}
+
+/// A segment that is found to be lost. Counts are in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its number.
+    pub seq: Seq,
+    /// In flight when it was sent, itself included.
+    pub tx_in_flight: u64,
+    /// Lost since then, itself included.
+    pub lost_since: u64,
+    /// The application had too little to send then.
+    pub app_limited: bool,
 }
 
 /// What such a controller answers.

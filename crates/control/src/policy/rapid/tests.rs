@@ -26,7 +26,7 @@ fn knobbed(knobs: &[(&str, &str)]) -> Rapid {
 /// At this rate, past its start-up.
 fn steady(mbps: f64, knobs: &[(&str, &str)]) -> Rapid {
     Rapid {
-        phase: Phase::Running,
+        phase: RapidState::Running,
         rate: mbps * 1e6,
         size: knobbed(knobs).segments,
         ..knobbed(knobs)

@@ -67,6 +67,9 @@ pub(super) struct Board {
     pub(super) retrans_out: u64,
     /// Marked lost so far.
     pub(super) lost_ever: u64,
+    /// Somebody wants to know what is marked lost, and what that is.
+    pub(super) tells_lost: bool,
+    pub(super) marked: Vec<Seq>,
     /// No segment below this is lost and not sent again.
     hint: Seq,
     /// One past the highest segment SACKed.
@@ -84,6 +87,8 @@ impl Default for Board {
             lost_out: 0,
             retrans_out: 0,
             lost_ever: 0,
+            tells_lost: false,
+            marked: Vec::new(),
             hint: 0,
             fack: 0,
         }
@@ -232,6 +237,9 @@ impl Board {
             self.lost_out += 1;
         }
         self.lost_ever += 1;
+        if self.tells_lost {
+            self.marked.push(seq);
+        }
         self.hint = self.hint.min(seq);
         true
     }

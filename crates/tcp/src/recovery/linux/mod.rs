@@ -103,6 +103,8 @@ pub(crate) struct Linux {
     probe: Option<Probe>,
     /// Segments acknowledged or SACKed.
     delivered: u64,
+    /// The same before the ACK at hand, or before the timer at hand.
+    delivered_before: u64,
     /// Duplicates that DSACKs have told of, and all retransmissions.
     dsacked: u64,
     resent: u64,
@@ -137,6 +139,7 @@ impl Linux {
             in_flight: self.board.in_flight(),
             lost: self.board.lost_ever,
             min_rtt: self.min_rtt(),
+            window_limited: self.usage.is_limited(),
         }
     }
 
@@ -163,6 +166,15 @@ impl Linux {
         let extent = (fack - low).min(MOST_REORDERING);
         self.more_reordering = self.more_reordering.max(extent.saturating_sub(REORDERING));
         self.reordering_seen = true;
+    }
+
+    /// Tells the controller what is newly marked lost, if it wants to know.
+    fn tell_losses(&mut self, core: &mut Core) {
+        if !self.board.marked.is_empty() {
+            for seq in std::mem::take(&mut self.board.marked) {
+                core.control_lost(seq, self.inside());
+            }
+        }
     }
 
     fn in_reduction(&self) -> bool {
@@ -210,6 +222,7 @@ impl RecoveryPart for Linux {
 impl LossRecovery for Linux {
     fn on_ack(&mut self, core: &mut Core, ack: &Ack, log: &mut impl Log) {
         self.sending.begin_turn();
+        self.delivered_before = self.delivered;
         self.shrink_unused(core, log);
         self.take_ack(core, ack, log);
         self.show(core);
@@ -224,6 +237,7 @@ impl LossRecovery for Linux {
 
     fn on_slot(&mut self, core: &mut Core, kind: SlotKind, log: &mut impl Log) {
         self.sending.begin_turn();
+        self.delivered_before = self.delivered;
         self.shrink_unused(core, log);
         match kind {
             SlotKind::Reordering => self.reordering_timeout(core, log),
@@ -288,9 +302,9 @@ impl LossRecovery for Linux {
         })
     }
 
-    fn on_request(&mut self, _core: &Core, request: RecoveryRequest) {
+    fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
         match request {
-            RecoveryRequest::Again => {}
+            RecoveryRequest::Again => self.board.tells_lost = core.hears_losses(),
             RecoveryRequest::Forget | RecoveryRequest::Count => self.forget(),
             RecoveryRequest::Rewind => self.rewind(),
         }

@@ -1,10 +1,18 @@
-//! The window of a recovery (tcp_init_cwnd_reduction(), tcp_cwnd_reduction()): proportional rate
-//! reduction as in RFC 6937, from the window and not from what was in flight.
+//! The window of a recovery: proportional rate reduction, as the kernel has it (tcp_init_cwnd_reduction(),
+//! tcp_cwnd_reduction()), or as RFC 9937 section 6.
+//!
+//! They differ in two things. The kernel counts in proportion to the window before the recovery, the RFC to RecoverFS,
+//! what was in flight; they are the same where the window was in full use. And as long as nothing has been sent,
+//! the kernel lets a segment go with every ACK, the RFC where none would go otherwise.
+
+use crate::config::PrrRules;
 
 /// Counts since the recovery began, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    pub(super) prior_cwnd: u64,
+    /// What the share is of: the window before, or RecoverFS.
+    prior: u64,
+    rules: PrrRules,
     delivered: u64,
     pub(super) out: u64,
 }
@@ -19,22 +27,28 @@ pub(super) struct Delivery {
 }
 
 impl Prr {
-    pub(super) fn begin(cwnd: u64) -> Self {
+    /// One with this window before, or this many in flight without those that had been SACKed before the ACK at hand.
+    pub(super) fn begin(rules: PrrRules, cwnd: u64, recover_fs: u64) -> Self {
+        let prior = match rules {
+            PrrRules::Linux => cwnd,
+            PrrRules::Rfc9937 => recover_fs,
+        };
         Self {
-            prior_cwnd: cwnd,
+            prior,
+            rules,
             ..Self::default()
         }
     }
 
     /// The window, if it changes.
     pub(super) fn window(&mut self, ssthresh: u64, in_flight: u64, ack: Delivery) -> Option<u64> {
-        if ack.delivered == 0 || self.prior_cwnd == 0 {
+        if ack.delivered == 0 || self.prior == 0 {
             return None;
         }
         self.delivered += ack.delivered;
         let (delivered, out) = (self.delivered as i64, self.out as i64);
         let mut more = if in_flight > ssthresh {
-            let share = (ssthresh * self.delivered).div_ceil(self.prior_cwnd);
+            let share = (ssthresh * self.delivered).div_ceil(self.prior);
             share as i64 - out
         } else {
             let mut more = (delivered - out).max(ack.delivered as i64);
@@ -43,7 +57,13 @@ impl Prr {
             more.min((ssthresh - in_flight) as i64)
         };
         // The first retransmission always goes.
-        more = more.max(i64::from(self.out == 0));
+        let is_forced = match self.rules {
+            PrrRules::Linux => true,
+            PrrRules::Rfc9937 => more == 0,
+        };
+        if is_forced {
+            more = more.max(i64::from(self.out == 0));
+        }
         Some(in_flight.saturating_add_signed(more))
     }
 }
@@ -56,7 +76,7 @@ mod tests {
     /// ACKs that SACK the others is 20 19 18 18 17 17 ... with a threshold of 10.
     #[test]
     fn half_of_what_arrives_is_sent_in_a_recovery_of_one_loss() {
-        let mut prr = Prr::begin(20);
+        let mut prr = Prr::begin(PrrRules::Linux, 20, 0);
         // The third SACK enters recovery: 20 - 3 - 1 lost in flight.
         let mut in_flight = 16;
         let mut sent = Vec::new();
@@ -82,7 +102,7 @@ mod tests {
     #[test]
     fn below_the_threshold_it_is_slow_start_unless_more_is_lost() {
         for (newly_lost, cwnd) in [(0, 7), (1, 6)] {
-            let mut prr = Prr::begin(20);
+            let mut prr = Prr::begin(PrrRules::Linux, 20, 0);
             prr.out = 5;
             let ack = Delivery {
                 delivered: 2,
@@ -90,6 +110,44 @@ mod tests {
                 advanced: true,
             };
             assert_eq!(prr.window(10, 4, ack), Some(cwnd));
+        }
+    }
+
+    /// The figure of RFC 9937 section 8: 20 segments of which the first is lost, from the third SACK on up to where what is
+    /// in flight has come down to the threshold. Two new ones have gone with the first two SACKs, so that RecoverFS is
+    /// 22 - 3 + 1.
+    #[test]
+    fn the_window_of_the_rfc_is_that_of_its_figure() {
+        let mut prr = Prr::begin(PrrRules::Rfc9937, 20, 20);
+        let mut in_flight = 18;
+        for expected in [
+            19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11,
+        ] {
+            let ack = Delivery {
+                delivered: 1,
+                newly_lost: 0,
+                advanced: false,
+            };
+            let cwnd = prr.window(10, in_flight, ack);
+            assert_eq!(cwnd, Some(expected));
+            prr.out += expected - in_flight;
+            in_flight = expected - 1;
+        }
+        assert_eq!(in_flight, 10);
+    }
+
+    /// A window of 40 of which 20 were in flight: the kernel lets a quarter of what arrives go, the RFC a half.
+    #[test]
+    fn they_differ_where_the_window_was_not_used() {
+        for (rules, cwnd) in [(PrrRules::Linux, 17), (PrrRules::Rfc9937, 18)] {
+            let mut prr = Prr::begin(rules, 40, 20);
+            prr.out = 0;
+            let ack = Delivery {
+                delivered: 4,
+                newly_lost: 0,
+                advanced: false,
+            };
+            assert_eq!(prr.window(10, 16, ack), Some(cwnd), "{rules:?}");
         }
     }
 }

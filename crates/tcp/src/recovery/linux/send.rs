@@ -98,6 +98,12 @@ pub(super) struct Usage {
     shrunk: Option<(u64, f64)>,
 }
 
+impl Usage {
+    pub(super) fn is_limited(&self) -> bool {
+        self.limited
+    }
+}
+
 impl Linux {
     /// The next segment, and the books of it.
     pub(super) fn choose(&mut self, core: &mut Core) -> Option<Seq> {

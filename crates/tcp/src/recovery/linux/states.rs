@@ -101,6 +101,7 @@ impl Linux {
             set_reordering_timer(core, left);
             news.set_timer = false;
         }
+        self.tell_losses(core);
         news.lost_again |= self.board.retrans_out < resent;
     }
 
@@ -136,7 +137,9 @@ impl Linux {
         self.high = self.board.nxt();
         self.probe = None;
         self.undo.cwnd = core.cwnd() as u64;
-        self.prr = Prr::begin(self.undo.cwnd);
+        let newly = self.delivered - self.delivered_before;
+        let recover_fs = self.board.packets_out() - self.board.sacked_out + newly;
+        self.prr = Prr::begin(core.config.prr, self.undo.cwnd, recover_fs);
     }
 
     /// tcp_init_cwnd_reduction().
@@ -194,6 +197,7 @@ impl Linux {
     /// tcp_enter_loss().
     pub(super) fn enter_loss(&mut self, core: &mut Core, log: &mut impl Log) {
         self.mark_timed_out(core);
+        self.tell_losses(core);
         let is_new = self.state < Ca::Recovery;
         let reduces = self.state <= Ca::Disorder
             || self.high <= self.board.una
@@ -407,6 +411,7 @@ impl Linux {
         let (in_flight, lost) = (self.board.in_flight(), self.board.lost_ever);
         let wait = self.wait(core);
         self.rack.detect(core.now, &mut self.board, wait);
+        self.tell_losses(core);
         if self.board.in_flight() != in_flight {
             if self.state != Ca::Recovery {
                 self.enter_recovery(core, log);

@@ -9,6 +9,7 @@ use midflight_control::{Deliveries, Listens, SenderView};
 use midflight_units::{Duration, Seq};
 
 use super::pacer::Pacer;
+use super::path::Path;
 use super::Core;
 use crate::event::{Author, Log, SenderEvent};
 
@@ -23,6 +24,28 @@ pub(super) fn grow(
     controller.on_ack(window, segments, counting);
 }
 
+impl Path {
+    /// What HyStart++ lets an ACK of so many segments count for, and how it is counted.
+    #[cold]
+    pub(super) fn counted(
+        &mut self,
+        segments: u64,
+        counting: AckCounting,
+        is_first: bool,
+        is_paced: bool,
+    ) -> (u64, AckCounting) {
+        let is_first = is_first && self.window.cwnd() < self.window.ssthresh();
+        match self.hystart.as_mut().filter(|_| is_first) {
+            Some(hystart) => {
+                let limit = u32::MAX;
+                let counting = AckCounting::AppropriateBytes { limit };
+                (hystart.counted(segments, is_paced), counting)
+            }
+            None => (segments, counting),
+        }
+    }
+}
+
 /// What a recovery tells a controller that sets the window and the rate by itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
@@ -32,6 +55,8 @@ pub(crate) struct Inside {
     pub(crate) lost: u64,
     /// In microseconds; `u32::MAX` for none.
     pub(crate) min_rtt: u64,
+    /// The window has been in full use.
+    pub(crate) window_limited: bool,
 }
 
 impl Core {
@@ -172,6 +197,7 @@ impl Core {
             delivered_at: deliveries.and_then(Deliveries::at).unwrap_or(self.now),
             lost: at.lost,
             app_limited: deliveries.is_some_and(Deliveries::is_app_limited),
+            window_limited: at.window_limited,
             srtt: self.path.rto.srtt().map(|srtt| srtt.as_nanos() / 1000),
             min_rtt: at.min_rtt,
             mss: self.config.payload_bytes().into(),
@@ -241,6 +267,20 @@ impl Core {
         self.path.congestion.on_loss_state(&standing);
     }
 
+    /// The controller is told of each segment that is found to be lost.
+    pub(crate) fn hears_losses(&self) -> bool {
+        self.path.controls && self.path.congestion.hears_losses()
+    }
+
+    /// A segment is found to be lost.
+    pub(crate) fn control_lost(&mut self, seq: Seq, at: Inside) {
+        let standing = self.standing_of(at);
+        let window = self.path.window.both();
+        if let Some(lost) = self.deliveries.as_mut().and_then(|d| d.lose(seq)) {
+            self.path.congestion.on_lost(window, &lost, &standing);
+        }
+    }
+
     /// A recovery or a timeout was not needed.
     pub(crate) fn control_undo(&mut self, at: Inside, log: &mut impl Log) {
         if self.has_foreign_controller() {
@@ -290,6 +330,15 @@ impl Core {
         let news = self.rtt_news(rtt);
         let mut window = self.path.window.both();
         self.path.congestion.on_rtt_sample(&mut window, &news);
+        // RFC 9406 section 4.3: the first slow start only.
+        let is_first = window.ssthresh >= self.config.initial_ssthresh;
+        if let Some(hystart) = self.path.hystart.as_mut().filter(|_| is_first) {
+            let is_over =
+                window.cwnd < window.ssthresh && hystart.on_sample(rtt, news.una, news.nxt);
+            if is_over {
+                window.ssthresh = window.cwnd;
+            }
+        }
         self.path
             .window
             .set_ssthresh_kept(window.ssthresh, Author::Controller, self.now, log);

@@ -20,8 +20,9 @@ impl Core {
     /// A segment has just been handed out; nothing else is in flight if `idle`.
     pub(crate) fn follow_segment(&mut self, segment: &Segment, idle: bool) {
         let stamp = self.stamp();
+        let in_flight = self.loss.pipe().max(1) as u64;
         if let Some(deliveries) = self.deliveries.as_mut().filter(|_| segment.has_data()) {
-            deliveries.sent(segment.seq, stamp, idle);
+            deliveries.sent(segment.seq, stamp, idle, in_flight);
         }
     }
 

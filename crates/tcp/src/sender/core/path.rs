@@ -2,12 +2,12 @@
 //! the timeout that follows from it, and the rate of bursts. A path that starts afresh is a new value.
 
 use educe::Educe;
-use midflight_control::congestion::AnyCongestion;
+use midflight_control::congestion::{AnyCongestion, HyStartPlus};
 use midflight_control::rtt::Rto;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::window::WindowState;
-use crate::config::SenderConfig;
+use crate::config::{SenderConfig, SlowStart};
 
 /// What a sender knows of the path that its segments take.
 #[derive(Educe, Debug)]
@@ -15,7 +15,9 @@ use crate::config::SenderConfig;
 pub(crate) struct Path {
     pub(super) window: WindowState,
     pub(super) congestion: AnyCongestion,
-    /// The controller is Reno: the way of most packets, without a detour to ask it.
+    /// What ends the first slow start, if that is not the controller.
+    pub(super) hystart: Option<HyStartPlus>,
+    /// The controller is Reno and nothing else ends slow start: the way of most packets, without a detour to ask it.
     pub(super) reno: bool,
     /// The controller sets the window and the rate by itself.
     pub(super) controls: bool,
@@ -48,10 +50,16 @@ pub(crate) struct Path {
 impl Path {
     /// A path of which nothing is known.
     pub(super) fn new(config: &SenderConfig, congestion: &AnyCongestion) -> Self {
+        let mut congestion = *congestion;
+        let hystart = (config.slow_start == SlowStart::HyStartPlus).then(HyStartPlus::default);
+        if hystart.is_some() {
+            congestion.leave_slow_start();
+        }
         Self {
             window: WindowState::new(config.initial_ssthresh, config.receiver_window),
-            congestion: *congestion,
-            reno: congestion.is_reno(),
+            congestion,
+            hystart,
+            reno: congestion.is_reno() && hystart.is_none(),
             controls: congestion.controls(),
             paces: congestion.controls(),
             window_limited: true,

@@ -1,0 +1,207 @@
+//! What a link is made of, and what can be read off it.
+
+use std::borrow::Cow;
+
+use midflight_units::{Duration, Rate};
+
+use crate::config::NodeId;
+use crate::cross::CrossTraffic;
+use crate::impairment::Impairments;
+use crate::queue::QueueConfig;
+use crate::schedule::LinkSchedule;
+
+/// Number of a link in its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub(crate) u16);
+
+impl LinkId {
+    /// Position in the order in which links were added.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The parameters of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Name for traces and errors.
+    pub name: Cow<'static, str>,
+    /// Where it starts.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Rate of the transmitter.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Most packets at the link, the one in transmission included; none for no limit.
+    pub limit: Option<u32>,
+    /// The timeline may take the link down.
+    pub may_break: bool,
+    /// And up again: then nothing enters it ahead of time.
+    pub may_return: bool,
+    /// What it does to packets at its far end.
+    pub impairments: Impairments,
+    /// What it carries of others.
+    pub cross: Option<CrossTraffic>,
+    /// What it may change to, after a pause or without one, numbered from 0.
+    pub settings: Vec<LinkSetting>,
+    /// The timeline may pause the link and change it.
+    pub may_pause: bool,
+    /// What is handed to it is counted; see [`crate::World::link_counts`].
+    pub counted: bool,
+    /// What is handed to it is told to who watches, as [`crate::Event::Entered`].
+    pub tapped: bool,
+    /// The node takes a random time over each packet before it transmits it.
+    pub overhead: Option<Overhead>,
+    /// Rate, delay and loss over time, instead of those above.
+    pub schedule: Option<LinkSchedule>,
+    /// What waits is in the hands of a discipline, with limits of its own; none for drop-tail.
+    pub queue: Option<QueueConfig>,
+}
+
+/// Random processing time: each transmission takes a time longer that is drawn
+/// uniformly from zero to `most`. Where flows share a drop-tail queue, a time of
+/// one packet there breaks the phase that deterministic senders fall into
+/// (Floyd and Jacobson 1991, "Traffic phase effects in packet-switched gateways").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead {
+    /// Longest time.
+    pub most: Duration,
+    /// Of the random stream; see [`crate::random::seed`].
+    pub seed: u64,
+}
+
+/// A link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Packets at it: those that wait, and the one in transmission.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Rate of its transmitter in bit/s; where it sends at given instants, that of the last tenth of a second.
+    pub bps: u64,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// It is neither down nor paused.
+    pub is_up: bool,
+}
+
+/// What was handed to a link so far, in packets. What a pause held is not counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// All of it.
+    pub offered: u64,
+    /// What its queue had no room for.
+    pub dropped_queue: u64,
+}
+
+impl LinkConfig {
+    /// A link that is a queue, a transmitter and a delay, and nothing more.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        (from, to): (NodeId, NodeId),
+        rate: Rate,
+        delay: Duration,
+        limit: Option<u32>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            from,
+            to,
+            rate,
+            delay,
+            limit,
+            may_break: false,
+            may_return: false,
+            impairments: Impairments::default(),
+            cross: None,
+            settings: Vec::new(),
+            may_pause: false,
+            counted: false,
+            tapped: false,
+            overhead: None,
+            schedule: None,
+            queue: None,
+        }
+    }
+
+    /// Whether it ever does something to packets at its far end.
+    #[inline]
+    pub(crate) fn impairs(&self) -> bool {
+        let mut later = self.settings.iter();
+        let by_schedule = |of: &LinkSchedule| of.schedule.loses();
+        !self.impairments.is_none()
+            || self.schedule.as_ref().is_some_and(by_schedule)
+            || later.any(|setting| !setting.impairments.is_none())
+    }
+
+    /// Whether it ever is more than a queue, a transmitter and a delay.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.entered_by_event() || self.impairs() || self.overhead.is_some()
+    }
+
+    /// Whether packets must not be handed to it ahead of the present.
+    #[inline]
+    pub(crate) fn entered_by_event(&self) -> bool {
+        let is_managed = self.queue.is_some();
+        is_managed
+            || self.may_pause
+            || self.may_return
+            || self.counted
+            || self.tapped
+            || self.cross.is_some()
+    }
+
+    /// Whether outages of its schedule take packets.
+    pub(crate) fn drops(&self) -> bool {
+        let schedule = self.schedule.as_ref();
+        schedule.is_some_and(|of| of.schedule.drops())
+    }
+
+    /// What is wrong with its impairments or with the cross traffic, if anything.
+    #[cold]
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        if self.schedule.is_some() && !self.settings.is_empty() {
+            return Some("it has a schedule, which no setting goes with");
+        }
+        if self.schedule.is_some() && self.overhead.is_some() {
+            return Some("it has a schedule, which no random time over packets goes with");
+        }
+        if self.queue.is_some() && self.overhead.is_some() {
+            return Some("its queue has a discipline, which no random time over packets goes with");
+        }
+        let later = self.settings.iter().map(|setting| &setting.impairments);
+        let mut all = std::iter::once(&self.impairments).chain(later);
+        let mut cross = self.cross_traffic();
+        all.find_map(Impairments::problem)
+            .or_else(|| cross.find_map(|(_, cross)| cross.problem()))
+    }
+
+    /// The cross traffic with the setting it belongs to, none for the one at the start.
+    pub(crate) fn cross_traffic(
+        &self,
+    ) -> impl Iterator<Item = (Option<u16>, CrossTraffic)> + use<'_> {
+        let later = self.settings.iter().map(|setting| setting.cross);
+        let numbered = later.zip(0_u16..).map(|(cross, n)| (Some(n), cross));
+        std::iter::once((None, self.cross))
+            .chain(numbered)
+            .filter_map(|(setting, cross)| Some((setting, cross?)))
+    }
+}
+
+/// Parameters that come into force when a paused link resumes with them, or when it changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSetting {
+    /// Rate of the transmitter.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Most packets at the link, the one in transmission included; none for no limit.
+    pub limit: Option<u32>,
+    /// What it does to packets at its far end.
+    pub impairments: Impairments,
+    /// What it carries of others, from then on.
+    pub cross: Option<CrossTraffic>,
+}

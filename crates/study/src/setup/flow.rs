@@ -1,0 +1,146 @@
+//! A flow, and the sender and receiver that it is made of.
+
+use crate::quic::QuicSetup;
+use crate::scenario::Stack;
+use crate::scheme::Built;
+use midflight_control::policy::Policy;
+use midflight_control::Listens;
+use midflight_sim::{FlowConfig, NodeId};
+use midflight_units::{Instant, Seq};
+use midflight_wire::payload_bytes;
+use std::borrow::Cow;
+use std::fmt::{self};
+use std::sync::{Arc, OnceLock};
+
+/// A sender and a receiver.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) built: Built,
+    /// What its policies print, for which they are compared; none for policies whose state nothing here
+    /// can compare.
+    policies: OnceLock<Option<String>>,
+}
+
+// What is found out later is no part of what an address is made of.
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.built.fmt(f)
+    }
+}
+
+impl Part {
+    pub(crate) fn new(built: Built) -> Self {
+        Self {
+            built,
+            policies: OnceLock::new(),
+        }
+    }
+
+    /// Its controller draws random numbers.
+    pub(crate) fn draws(&self) -> bool {
+        self.built.profile.parts.congestion.draws()
+    }
+
+    /// The same with a controller that draws from this seed.
+    pub(crate) fn seeded(&self, seed: u64) -> Self {
+        let mut part = self.clone();
+        part.built.profile.parts.congestion.seed(seed);
+        part
+    }
+
+    pub(super) fn policies(&self) -> Option<&String> {
+        let foreign = |policy: &Policy| matches!(policy, Policy::Foreign(_));
+        let text = || {
+            let policies = &self.built.policies;
+            (!policies.iter().any(foreign)).then(|| format!("{policies:?}"))
+        };
+        self.policies.get_or_init(text).as_ref()
+    }
+
+    /// Never for policies that cannot be compared, not even with themselves: each run has its own.
+    pub(super) fn has_policies_of(&self, other: &Self) -> bool {
+        let policies = self.policies();
+        policies.is_some() && (std::ptr::eq(self, other) || policies == other.policies())
+    }
+
+    pub(super) fn has_profile_of(&self, other: &Self) -> bool {
+        let (a, b) = (&self.built.profile, &other.built.profile);
+        let is_same = || (&a.sender, &a.parts, &a.receiver) == (&b.sender, &b.parts, &b.receiver);
+        std::ptr::eq(self, other) || is_same()
+    }
+
+    pub(super) fn heeds_unneeded(&self) -> bool {
+        self.built
+            .policies
+            .iter()
+            .any(|policy| policy.listens().to(Listens::UNNEEDED))
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowSetup {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) scheme: Arc<str>,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) part: Arc<Part>,
+    /// One past its last segment; none if it has no end.
+    pub(crate) end: Option<Seq>,
+    pub(crate) opens: Instant,
+    /// Number of the link or station of a node that stays; none for one that moves, or whose link changes.
+    pub(crate) stays: Option<u16>,
+    /// Its data go up.
+    pub(crate) up: bool,
+    /// Whose TCP it has, or whose QUIC.
+    pub(crate) stack: Stack,
+    /// What it is made of, if it runs a QUIC stack.
+    pub(crate) quic: Option<Arc<QuicSetup>>,
+}
+
+/// What a reader of results needs to know of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowInfo<'a> {
+    /// Its name; several alike are numbered.
+    pub name: &'a str,
+    /// Its scheme.
+    pub scheme: &'a str,
+    /// Its data go up.
+    pub up: bool,
+    /// It is the mobile node's.
+    pub moves: bool,
+    /// Bytes of data in a full segment.
+    pub payload_bytes: u32,
+    /// Whose TCP or QUIC it has.
+    pub stack: Stack,
+}
+
+impl FlowSetup {
+    /// What the simulator makes it of, without its policies where they are left open.
+    pub(super) fn config(&self, open: bool) -> FlowConfig<'_> {
+        let Built { profile, policies } = &self.part.built;
+        FlowConfig {
+            from: self.from,
+            to: self.to,
+            sender: &profile.sender,
+            parts: &profile.parts,
+            receiver: &profile.receiver,
+            policies: if open { Vec::new() } else { policies.clone() },
+        }
+    }
+
+    /// What a reader of results needs to know of it.
+    pub(crate) fn told(&self) -> FlowInfo<'_> {
+        FlowInfo {
+            name: &self.name,
+            scheme: &self.scheme,
+            up: self.up,
+            moves: self.stays.is_none(),
+            stack: self.stack,
+            payload_bytes: match &self.quic {
+                Some(quic) => quic.flow.data().segment_bytes,
+                None => payload_bytes(&self.part.built.profile).unwrap_or(0),
+            },
+        }
+    }
+}

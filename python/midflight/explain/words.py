@@ -1,0 +1,113 @@
+"""Instants, numbers, links and events of a flow as words of a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from midflight.explain.events import Row
+
+if TYPE_CHECKING:
+    from midflight._core import PathChange
+
+__all__ = [
+    "OF_QUIC",
+    "clock",
+    "link_text",
+    "number",
+    "order_text",
+    "ordinal",
+    "path_change_text",
+    "row_text",
+    "seconds_text",
+    "when",
+]
+
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+
+
+def clock(time_ns: int) -> str:
+    """Return an instant in seconds, to the microsecond."""
+    whole, micro = divmod((time_ns + 500) // 1000, 1_000_000)
+    return f"{whole}.{micro:06d} s"
+
+
+def when(time_ns: int) -> str:
+    """The same without needless digits, for sentences."""
+    return clock(time_ns).removesuffix(" s").rstrip("0").rstrip(".") + " s"
+
+
+def number(value: float) -> str:
+    """Return a window or a time without needless digits."""
+    return f"{value:.6g}"
+
+
+def seconds_text(time_ns: int) -> str:
+    """Return a time in seconds without needless digits."""
+    return f"{number(time_ns / 1e9)} s"
+
+
+def ordinal(n: int) -> str:
+    if n <= len(ORDINALS):
+        return ORDINALS[n - 1]
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
+
+
+def order_text(row: Row) -> str:
+    """Return an order as who asked for what, and why."""
+    # An event of that name has its order.
+    assert row.ordered is not None
+    _, what, reason = row.ordered
+    return f"{row.by} ordered to {what}, because {reason}"
+
+
+def row_text(row: Row) -> str:
+    """Return an event as in a trace."""
+    if row.event in ("break", "make", "notice", "recovery_exit", "spurious", "state", "order"):
+        return f"{row.event} {row.detail}".rstrip()
+    value = number(row.value) if row.value != int(row.value) else str(int(row.value))
+    return f"{row.event} {value} {row.detail}".rstrip()
+
+
+def link_text(name: str) -> str:
+    """Return the name of a link, set apart from the words of a sentence."""
+    return f"`{name}`"
+
+
+def path_change_text(one: PathChange) -> str:
+    """Return what began with a handoff or a change."""
+    until = when(one["make_ns"])
+    here, there = link_text(one["from_link"]), link_text(one["to_link"])
+    if one["kind"] == "change":
+        if one["breaks"]:
+            return f"{here} stood still from then on until {until}"
+        return f"the parameters of {here} changed"
+    if here == there:
+        return f"the mobile node lost {here}, which was back at {until}"
+    if one["breaks"]:
+        return f"the handoff from {here} to {there} began; there was no link until {until}"
+    return f"the handoff from {here} to {there}, without a gap"
+
+
+#: What happens to a connection over QUIC: what of it, and what of its value and its detail.
+OF_QUIC = (
+    ("established", "the handshake was complete"),
+    ("migrates", "the client had another address and told the server by sending from there"),
+    ("migrated", "the server found that the client had another address"),
+    ("path_challenge", "a challenge went over the path, to validate it (RFC 9000 section 8.2)"),
+    ("path_validated", "the challenge was answered: the path is validated"),
+    ("path_failed", "no challenge was answered in time: the path is given up"),
+    (
+        "amplification_limit",
+        "there was more to send than three times what had come from an address that is not "
+        "validated (RFC 9000 section 8.1)",
+    ),
+    ("lost", "the stack took {value} packets for lost"),
+    ("needless", "{value} packets arrived whose data had been sent again"),
+    (
+        "persistent_congestion",
+        "everything sent over three probe timeouts was lost, so the window began anew "
+        "(RFC 9002 section 7.6)",
+    ),
+    ("closed", "the connection was over: {detail}"),
+)
