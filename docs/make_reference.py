@@ -42,6 +42,7 @@ PAGES = (
     "docs/first-figure.md",
     "docs/scenarios.md",
     "docs/schemes.md",
+    "docs/path-change.md",
     "docs/policies.md",
     "docs/sweeps.md",
     "docs/performance.md",

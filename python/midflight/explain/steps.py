@@ -248,6 +248,9 @@ class Steps:
         """Return why a window changed without an order."""
         history = self.history
         before = history.sender_before(row.index)
+        is_less = row.value is not None and row.value < (before.cwnd or 0)
+        if row.by == "controller" and row.event == "cwnd" and is_less and not self.is_of_stack:
+            return ": the congestion controller's own reduction"
         if row.by == "controller" and not self.is_of_stack:
             slow = (before.cwnd or 0) < (before.ssthresh or 0)
             return f": growth in {'slow start' if slow else 'congestion avoidance'}"
@@ -401,8 +404,10 @@ class Steps:
         where = self.head(row)
         if history.head(row.index) is None and (where is None or where[0] != "open"):
             order = self.train_order(row)
-            text += ", when its time in a train had come"
-            if order is not None:
+            if order is None:
+                text += ", when its time had come: sending is paced"
+            else:
+                text += ", when its time in a train had come"
                 text += f"; at {when(order.time_ns)} {order_text(order)}"
         text += self.sent_reason(row)
         return [(row.time_ns, text if first else f"because {text}", row.index)], where
