@@ -54,7 +54,10 @@ class CongestionController:
         raise NotImplementedError(f"{type(self).__name__} has no on_ack(view)")
 
     def on_loss(self, view: SenderView) -> Control | None:
-        """Return what follows when a loss is found; without a threshold it is half the window."""
+        """Return what follows when a loss is found or a mark echoed (ECN).
+
+        Without a threshold it is half the window.
+        """
         del view
         return None
 

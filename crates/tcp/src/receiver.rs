@@ -226,7 +226,10 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.quiet_until.is_some() {
-            return self.in_quiet(now, |receiver| receiver.answer_segment(now, segment));
+            let is_above = segment.seq > self.next;
+            return self.in_quiet(now, is_above, |receiver| {
+                receiver.answer_segment(now, segment)
+            });
         }
         self.answer_segment(now, segment)
     }
@@ -261,7 +264,8 @@ impl Receiver {
         push: bool,
         at_once: bool,
     ) -> Option<Ack> {
-        self.in_quiet(now, |receiver| {
+        let is_above = block.left > self.next;
+        self.in_quiet(now, is_above, |receiver| {
             if receiver.linux.is_some() {
                 return receiver.on_block_of_linux(now, block, sent, (push, at_once));
             }
@@ -270,15 +274,18 @@ impl Receiver {
         })
     }
 
-    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number.
+    /// What `answer` says; while a signal forbids it, no ACK that repeats the last number because of segments
+    /// above a gap.
     fn in_quiet(
         &mut self,
         now: Instant,
+        is_above_gap: bool,
         answer: impl FnOnce(&mut Self) -> Option<Ack>,
     ) -> Option<Ack> {
         self.quiet_until = self.quiet_until.filter(|&until| now < until);
+        let is_quiet = is_above_gap && self.quiet_until.is_some();
         let told = self.last_ack_sent;
-        answer(self).filter(|ack| self.quiet_until.is_none() || ack.ack != told)
+        answer(self).filter(|ack| !is_quiet || ack.ack != told)
     }
 
     /// A segment without data has arrived, with this timestamp (RFC 7323 section 4.3).
@@ -424,7 +431,8 @@ impl Receiver {
     /// Sends the delayed ACK if its time has come; earlier calls do nothing.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         if self.linux.is_some() {
-            return self.in_quiet(now, |receiver| receiver.on_timer_of_linux(now));
+            let has_gaps = !self.above.is_empty();
+            return self.in_quiet(now, has_gaps, |receiver| receiver.on_timer_of_linux(now));
         }
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;

@@ -646,6 +646,11 @@ fn nodupack_withholds_duplicates_for_its_time() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(at(78, 6), [], "{profile_name}");
+        assert_eq!(
+            at(79, 2),
+            [3],
+            "{profile_name}: it has been told already, and is told again"
+        );
         assert_eq!(at(79, 3), [5], "{profile_name}: the gap is filled");
         assert_eq!(at(81, 7), [], "{profile_name}");
         assert_eq!(at(82, 8), [5], "{profile_name}: it is over");

@@ -258,7 +258,7 @@ mod tests {
         for rtt in [0.05, 0.1] {
             let (mut cubic, mut w) = after_loss(1000.0);
             assert_eq!(w.cwnd, 700.0);
-            let k = (300.0_f64 / C).cbrt();
+            let k = libm::cbrt(300.0 / C);
             windows(&mut cubic, &mut w, rtt, (0.0, k - 1.0));
             assert!((w.cwnd - 1000.0).abs() < 1.5, "{rtt}: {}", w.cwnd);
             windows(&mut cubic, &mut w, rtt, (k - 1.0, k + 1.0));

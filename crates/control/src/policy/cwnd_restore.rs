@@ -3,7 +3,7 @@
 //! times the throughput).
 //!
 //! What counts as the window of before is that before the first timeout or fast
-//! recovery since the data in flight at the notice began to be sent. If the notice
+//! recovery for what is still in flight when the notice comes. If the notice
 //! comes first, nothing has been reduced yet: then the first reduction for what was in flight is undone.
 
 use midflight_units::Seq;
@@ -15,8 +15,8 @@ use crate::{Notice, Order, Orders, SenderView};
 /// A window that was reduced.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
-    /// SND.UNA then.
-    una: Seq,
+    /// What was in flight then.
+    flight: (Seq, Seq),
     cwnd: f64,
     ssthresh: f64,
 }
@@ -37,10 +37,18 @@ impl Part for CwndRestore {
     };
 }
 
+impl CwndRestore {
+    /// The first reduction for what is in flight from `una` on.
+    fn reduced(&self, una: Seq) -> Option<Reduction> {
+        let is_in = |before: &Reduction| (before.flight.0..before.flight.1).contains(&una);
+        self.before.filter(is_in)
+    }
+}
+
 impl HandoffPolicy for CwndRestore {
     fn on_notice(&mut self, _notice: &Notice, view: &SenderView) -> Orders {
         self.edge = Some(view.snd_max);
-        let reduced = self.before.filter(|before| before.una == view.snd_una);
+        let reduced = self.reduced(view.snd_una);
         let Some(before) = reduced else {
             return Orders::none();
         };
@@ -57,14 +65,14 @@ impl HandoffPolicy for CwndRestore {
 
     fn on_timeout(&mut self, before: &SenderView, view: &SenderView) -> Orders {
         let una = before.snd_una;
-        if self.before.is_none_or(|first| first.una != una) {
+        if self.reduced(una).is_none() {
             let cwnd = if before.in_fast_recovery {
                 before.cwnd.min(before.ssthresh)
             } else {
                 before.cwnd
             };
             self.before = Some(Reduction {
-                una,
+                flight: (una, before.snd_max),
                 cwnd: cwnd.max(1.0),
                 ssthresh: before.ssthresh,
             });
@@ -88,9 +96,9 @@ impl HandoffPolicy for CwndRestore {
             let why = "what was lost was sent before the handoff";
             return Orders::none().with(Order::KeepWindow, why);
         }
-        if self.before.is_none_or(|first| first.una != view.snd_una) {
+        if self.reduced(view.snd_una).is_none() {
             self.before = Some(Reduction {
-                una: view.snd_una,
+                flight: (view.snd_una, view.snd_max),
                 cwnd: view.cwnd.max(1.0),
                 ssthresh: view.ssthresh,
             });
@@ -121,6 +129,21 @@ mod tests {
         assert!(orders.contains(&Order::SetCwnd(20.0)));
         assert!(orders.contains(&Order::SetSsthresh(10.0)));
         assert!(orders.contains(&Order::RetransmitNow));
+    }
+
+    /// A partial ACK between the reduction and the notice is of the same flight.
+    #[test]
+    fn what_a_fading_link_has_taken_comes_back_too() {
+        let mut part = CwndRestore::default();
+        assert!(part.on_recovery(&view(20, 200)).is_empty());
+        let reduced = SenderView {
+            snd_una: 105,
+            cwnd: 10.0,
+            ..view(20, 200)
+        };
+        let orders = part.on_notice(&notice((6400, 9), (200, 300)), &reduced);
+        assert!(orders.contains(&Order::SetCwnd(20.0)), "{orders:?}");
+        assert!(!orders.contains(&Order::RetransmitNow), "no timeout");
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! RTT using the packet-pair scheme and sets the cwnd and ssthresh to the BDP".
 //!
 //! The paper's pair is of ICMP, beside the connection; this one is of new
-//! segments, so that it goes when nothing is being resent. The timer and the RTT
-//! estimate start from the pair's round trip as from a first sample (RFC 6298 (2.2)).
+//! segments, so that it goes when nothing is being resent. The timeout is that after a first
+//! sample of the pair's round trip, R + 4 R/2 (RFC 6298 (2.2)); the RTT estimate starts with the next sample.
 
 use midflight_units::Seq;
 

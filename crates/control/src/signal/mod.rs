@@ -33,7 +33,7 @@ pub struct Signal {
     pub window: Option<Advertised>,
     /// They carry the handoff mark.
     pub marked: bool,
-    /// For this time no segment out of order is answered.
+    /// For this time no segment above a gap is answered.
     pub quiet: Option<Duration>,
 }
 

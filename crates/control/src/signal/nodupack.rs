@@ -4,7 +4,7 @@
 //! handoff to less delay.
 //!
 //! How long a handoff lasts for a receiver is not said there: a knob. It begins when the node finds out that
-//! it is on another link. Only ACKs of segments out of order are withheld; what was lost is told
+//! it is on another link. Only ACKs of segments above a gap are withheld; what was lost is told
 //! by the first segment after that time.
 
 use midflight_units::Duration;

@@ -52,7 +52,9 @@ impl Link {
     ) -> Next {
         let takes = |following: &mut Following| following.takes(now.fine);
         if self.following.as_deref_mut().is_some_and(takes) {
-            let all = self.discipline().map(|queue| queue.take(&mut |_| true));
+            let all = self
+                .discipline()
+                .map(|queue| queue.take(now.at, &mut |_| true));
             return match all {
                 Some(packets) if !packets.is_empty() => Next::Taken(packets),
                 _ => Next::Nothing,

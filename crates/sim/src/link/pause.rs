@@ -242,8 +242,9 @@ impl Link {
             self.newest_entry = self.newest_entry.min(now);
         }
         // Behind what was on its way.
+        let at = self.clock.moment(now).at;
         if let Some(queue) = self.discipline() {
-            gone.extend(queue.take(&mut is_gone));
+            gone.extend(queue.take(at, &mut is_gone));
         }
         self.hold_back_behind_the_rest();
         self.follow_the_last();

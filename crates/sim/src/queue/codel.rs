@@ -166,7 +166,7 @@ impl Discipline for CoDel {
         Some(packet)
     }
 
-    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
+    fn take(&mut self, _now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
         let mut gone = Vec::new();
         self.queue.take(is_gone, &mut gone);
         gone

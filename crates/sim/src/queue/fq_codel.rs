@@ -160,7 +160,7 @@ impl Discipline for FqCoDel {
         }
     }
 
-    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
+    fn take(&mut self, _now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
         let mut gone = Vec::new();
         for flow in &mut self.flows {
             flow.queue.take(is_gone, &mut gone);

@@ -148,7 +148,7 @@ pub(crate) trait Discipline: fmt::Debug + Send + Sync {
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet>;
 
     /// Takes those out of which `is_gone` says so.
-    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet>;
+    fn take(&mut self, now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet>;
 
     /// Packets and bytes that wait.
     fn load(&self) -> (usize, u64);
@@ -238,7 +238,7 @@ mod tests {
             let dropped = effects.dropped.len();
             assert_eq!(come, gone + dropped + waiting, "{kind:?}");
             assert!(dropped > 0, "{kind:?}");
-            let taken = queue.take(&mut |_| true).len();
+            let taken = queue.take(Instant::ZERO, &mut |_| true).len();
             assert_eq!((taken, queue.load()), (waiting, (0, 0)), "{kind:?}");
         }
     }

@@ -87,6 +87,15 @@ impl Pie {
         }
     }
 
+    /// The delay that the controller sees: none of a queue that has become empty.
+    fn delay_behind(&self, delay: Duration) -> Duration {
+        if self.queue.packets() == 0 {
+            Duration::ZERO
+        } else {
+            delay
+        }
+    }
+
     /// Section 4.2, with 4.4 and 5.5.
     fn update(&mut self) {
         let seconds = |delay: Duration| delay.as_secs_f64();
@@ -168,15 +177,18 @@ impl Discipline for Pie {
             self.delay = Duration::ZERO;
             return None;
         };
-        self.delay = next.waited(now);
+        let waited = next.waited(now);
+        self.delay = self.delay_behind(waited);
         let mut packet = next.packet;
-        effects.mark_late(&self.of, self.delay, &mut packet);
+        effects.mark_late(&self.of, waited, &mut packet);
         Some(packet)
     }
 
-    fn take(&mut self, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
+    fn take(&mut self, now: Instant, is_gone: &mut dyn FnMut(&Packet) -> bool) -> Vec<Packet> {
+        self.catch_up(now);
         let mut gone = Vec::new();
         self.queue.take(is_gone, &mut gone);
+        self.delay = self.delay_behind(self.delay);
         gone
     }
 
@@ -256,6 +268,35 @@ mod tests {
             }
             assert_eq!(late.probability.to_bits(), in_time.probability.to_bits());
             assert_eq!(late.next_update, in_time.next_update);
+        }
+    }
+
+    /// Not only when the transmitter asks it: it may send its last packet for long, or an outage takes all.
+    #[test]
+    fn an_empty_queue_has_no_delay() {
+        let mut effects = Effects::default();
+        for by_outage in [false, true] {
+            let mut pie = Pie {
+                probability: 0.02,
+                ..pie()
+            };
+            let feed = |pie: &mut Pie, number| {
+                let packet = packet(0, number, 1500, EcnCodepoint::NotCapable);
+                pie.queue.push(at(0), packet);
+            };
+            feed(&mut pie, 0);
+            feed(&mut pie, 1);
+            assert!(pie.dequeue(at(30_000), &mut effects).is_some());
+            assert_eq!(pie.delay, Duration::from_millis(30), "another one waits");
+            if by_outage {
+                assert_eq!(pie.take(at(31_000), &mut |_| true).len(), 1);
+            } else {
+                assert!(pie.dequeue(at(31_000), &mut effects).is_some());
+            }
+            assert_eq!(pie.delay, Duration::ZERO);
+            let before = pie.probability;
+            pie.catch_up(at(8_031_000));
+            assert!(pie.probability < before / 100.0, "it decays over 8 s");
         }
     }
 

@@ -407,7 +407,7 @@ impl Plan {
                 next += match flow.stagger.value {
                     Stagger::Even(time) => time,
                     Stagger::Poisson(mean) => {
-                        let share = -(1.0 - arrivals.next_f64()).ln();
+                        let share = -libm::log(1.0 - arrivals.next_f64());
                         Duration::from_nanos((share * mean.as_nanos() as f64) as u64)
                     }
                 };

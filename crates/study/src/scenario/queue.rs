@@ -131,6 +131,10 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// What a discipline does over and over is done no more often, and nothing takes longer.
+const LEAST_PERIOD: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(1000);
+
 impl ManagedQueue {
     /// What stands behind the name of a discipline.
     fn read(kind: &'static QueueKind, words: &[String]) -> Result<Self, String> {
@@ -159,8 +163,14 @@ impl ManagedQueue {
                     || name == "l4s-threshold" =>
                 {
                     let time = words.next().and_then(|text| text.parse().ok());
-                    let time: Duration =
-                        time.filter(|&t| t > Duration::ZERO).ok_or_else(expected)?;
+                    let least = if name == period {
+                        LEAST_PERIOD
+                    } else {
+                        Duration::from_nanos(1)
+                    };
+                    let time: Duration = time
+                        .filter(|t| (least..=LONGEST).contains(t))
+                        .ok_or_else(expected)?;
                     match name {
                         "target" => of.target = time,
                         "ce-threshold" => of.threshold = Some((time, Marked::All)),

@@ -49,7 +49,7 @@ pub(super) const FADE_OUT: Model = Model {
         Knob {
             name: "every",
             default: "60 s",
-            accepts: "a time of at least 1 s",
+            accepts: "a time from 1 s to 24 h",
             summary: "length of a period",
         },
     ],
@@ -65,7 +65,7 @@ fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     let (breaks, fades) = (path.span_of("at", time)?, path.span_of("fades-for", time)?);
     let gone = path.span_of("gone-for", time)?;
     let every = path.one("every", time)?;
-    if every < 1.0 {
+    if !(1.0..=86_400.0).contains(&every) {
         return Err(path.refuse("every"));
     }
     if breaks.most + gone.most > every || fades.most > breaks.least {

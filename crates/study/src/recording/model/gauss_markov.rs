@@ -54,7 +54,7 @@ fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     if memory < step {
         return Err(path.refuse("memory"));
     }
-    let keep = (-step / memory).exp();
+    let keep = libm::exp(-step / memory);
     let noise = deviation * (1.0 - keep * keep).sqrt();
     let mut away = deviation * path.normal();
     let steps = (path.span / step).ceil() as u64;

@@ -45,7 +45,7 @@ pub(super) const STARLINK: Model = Model {
         Knob {
             name: "burst-for",
             default: "50 ms : 150 ms",
-            accepts: "a time, or two with a colon between",
+            accepts: "a time up to 7.5 s, or two with a colon between",
             summary: "how long",
         },
     ],
@@ -61,12 +61,15 @@ fn draw(path: &mut Drawing<'_>) -> Result<(), String> {
     let delays = path.span_of("delay", time)?;
     let (loss, burst) = (path.span_of("loss", share)?, path.span_of("burst", share)?);
     let burst_for = path.span_of("burst-for", time)?;
+    if burst_for.most > EPOCH / 2.0 {
+        return Err(path.refuse("burst-for"));
+    }
     let mut from = 0.0;
     while from < path.span {
         let (down, up) = (path.uniform(down), path.uniform(up));
         let delay = path.uniform(delays);
         let (loss, burst) = (path.uniform(loss), path.uniform(burst));
-        let calm = from + path.uniform(burst_for).min(EPOCH / 2.0);
+        let calm = from + path.uniform(burst_for);
         let to = &mut path.recording;
         push(&mut to.down.rate, from, down);
         push(&mut to.up.rate, from, up);
