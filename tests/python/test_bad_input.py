@@ -160,8 +160,8 @@ MISTAKES = {
         ["1e9999999"],
     ),
     "a scheme of plot": (
-        ["plot", "wifi-to-lte", "--scheme", "bbr", "--out", "x.png"],
-        ['midflight: scheme "bbr": "bbr" is not modelled'],
+        ["plot", "wifi-to-lte", "--scheme", "dctcp", "--out", "x.png"],
+        ['midflight: scheme "dctcp": "dctcp" is not modelled'],
     ),
     "an unknown profile": (handoff(profile="ns3"), ["ns3", "ns2", "rfc"]),
     "a handoff too late": (handoff(at="1000h"), ["3600000 s", "3600 s"]),

@@ -56,7 +56,7 @@ pub enum SchemeError {
 }
 
 /// What a TCP may have elsewhere and has not here, by the names that are asked for.
-const NOT_MODELLED: [&str; 7] = ["bbr", "bbr2", "bbr3", "dctcp", "ecn", "hystart++", "quic"];
+const NOT_MODELLED: [&str; 5] = ["bbr2", "copa", "dctcp", "prague", "vegas"];
 
 /// That there is nothing of this name, with the nearest names and where all of them are.
 fn unknown(what: &str, name: &str, near: &[String], all: &str) -> String {
@@ -493,9 +493,9 @@ mod tests {
 
     #[test]
     fn what_is_not_modelled_is_said_to_be_that() {
-        let said = unknown("scheme", "BBR", &[], "all");
+        let said = unknown("scheme", "DCTCP", &[], "all");
         assert!(
-            said.starts_with("\"BBR\" is not modelled; docs/scenarios.md"),
+            said.starts_with("\"DCTCP\" is not modelled; docs/scenarios.md"),
             "{said}"
         );
     }

@@ -11,13 +11,23 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<S
 /// The few of `known` that are nearest to `name`, as far as they are near at all.
 pub fn nearest_few<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut near: Vec<(usize, &str)> = known
-        .map(|k| (distance(name, k), k))
+        .map(|k| (mistakes(name, k), k))
         .filter(|(d, k)| *d <= 1 + k.len() / 4)
         .collect();
     near.sort_unstable();
     near.dedup();
     near.truncate(MOST_NEAR);
     near.into_iter().map(|(_, k)| k.to_string()).collect()
+}
+
+/// What is left out of a name after one of its hyphens is one mistake.
+fn mistakes(name: &str, known: &str) -> usize {
+    let rest = known.strip_prefix(name).filter(|_| !name.is_empty());
+    if rest.is_some_and(|rest| rest.starts_with('-')) {
+        1
+    } else {
+        distance(name, known)
+    }
 }
 
 /// Levenshtein's distance, where two neighbours that change places are one mistake.
@@ -60,6 +70,8 @@ mod tests {
             nearest_few("a", ["a1", "a2", "a3", "a4"].into_iter()),
             ["a1", "a2", "a3"]
         );
+        let schemes = ["bbr-linux", "bbr3", "cubic"].into_iter();
+        assert_eq!(nearest_few("bbr", schemes), ["bbr-linux", "bbr3"]);
     }
 
     #[test]
