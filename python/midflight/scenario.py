@@ -104,11 +104,13 @@ class Flow:
 
     scheme: str | None = None
     stack: Literal["midflight", "linux", "quinn"] | None = None
+    profile: Literal["rfc", "linux", "quic", "ns2"] | None = None
     cc: Literal["cubic", "bbr", "newreno"] | None = None
     idle: str | None = None
     streams: int | None = None
     tls: bool | None = None
     migration: Literal["active", "passive"] | None = None
+    resume: bool | None = None
     direction: Literal["down", "up"] | None = None
     size: str | None = None
     start: str | None = None
@@ -177,7 +179,7 @@ class Scenario:
     flows: Mapping[str, Flow]
     title: str | None = None
     description: str | None = None
-    profile: Literal["rfc", "linux", "ns2"] | None = None
+    profile: Literal["rfc", "linux", "quic", "ns2"] | None = None
     set: Mapping[str, Value] | None = None
     end: str | None = None
     seed: int | None = None

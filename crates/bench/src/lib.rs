@@ -158,6 +158,8 @@ impl Path {
             parts: &profile.parts,
             receiver: &profile.receiver,
             policies: Vec::new(),
+            addresses: Vec::new(),
+            migrates: false,
         };
         let flow_configs = vec![flow; flows as usize];
         let mut world = World::new(

@@ -189,6 +189,8 @@ pub struct Flow {
     pub streams: u64,
     /// The client knows that its address is another, and migrates; otherwise the server finds out.
     pub migrates: bool,
+    /// A path that comes after a handoff notice begins with half of what that says the link holds.
+    pub resumes: bool,
     /// The end that sends the data.
     pub sender: End,
     /// How many bytes; none for no end.

@@ -71,6 +71,7 @@ fn flow(congestion: Congestion) -> Flow {
         idle: None,
         streams: 1,
         migrates: true,
+        resumes: false,
         sender: End::Server,
         total: Some(BYTES),
         seed: [7; 32],

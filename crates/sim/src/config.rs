@@ -1,5 +1,7 @@
 //! What a world is made of and what can be done to it.
 
+use std::net::SocketAddrV4;
+
 use midflight_control::policy::Policy;
 use midflight_control::signal::HandoffMark;
 use midflight_control::{Notice, StartNotice};
@@ -103,7 +105,7 @@ pub enum Action {
     /// The receiver of a flow has found out that it is on another link. Of what
     /// it sends to tell the sender the network delivers so many copies.
     Attached(FlowId, u8),
-    /// The client of a flow of datagrams has another address: the one of this number.
+    /// The client of a flow of datagrams, or the node of a QUIC receiver, has another address: the one of this number.
     Address(FlowId, u16),
     /// An ACK with a handoff mark of this number, which no receiver sent, reaches the sender of a flow.
     /// What it acknowledges depends on the sender at that instant.
@@ -189,6 +191,11 @@ pub struct FlowConfig<'a> {
     pub receiver: &'a ReceiverConfig,
     /// Handoff policies of the sender.
     pub policies: Vec<Policy>,
+    /// Addresses that a QUIC receiver's node may have, each with the node where what is sent there arrives; the first is what
+    /// it begins with. Empty if its address stays.
+    pub addresses: Vec<(SocketAddrV4, NodeId)>,
+    /// That node knows of a new address of its own, and sends a packet at once.
+    pub migrates: bool,
 }
 
 /// Routes: at a node, for a destination, the link.

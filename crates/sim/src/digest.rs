@@ -92,6 +92,7 @@ impl Observer for Digest {
                     Says::Measured { .. } => 19,
                     Says::Approved(_) => 20,
                     Says::Congested => 25,
+                    Says::From(_) => 26,
                 };
                 (kind, a.ack)
             }
@@ -157,7 +158,9 @@ impl Observer for Digest {
                 | SenderEvent::Smoothed(_)
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
-                | SenderEvent::State(_),
+                | SenderEvent::State(_)
+                // The world tells it as an event of the transport.
+                | SenderEvent::Path(_),
             )
             | Event::TimeoutJudged { .. }
             | Event::AckSent(_)

@@ -63,6 +63,8 @@ enum Kind {
     PushedRetransmission,
     /// The sender's ACK of a SYN.
     Acknowledgment,
+    /// It validates a path of QUIC.
+    Challenge,
     WindowProbe,
     Ack,
     /// Data, sent for the first time, that carries something besides.
@@ -103,19 +105,20 @@ impl Packet {
                 (Content::Data, true) => Kind::Retransmission,
                 (Content::WindowProbe, _) => Kind::WindowProbe,
                 (Content::Acknowledgment, _) => Kind::Acknowledgment,
+                (Content::Challenge, _) => Kind::Challenge,
             },
             flags: Flags::of(segment),
         }
-        .with_option(segment.option, options)
+        .with_option(segment, options)
     }
 
     /// With what it carries besides. Where no router knows of rates a request is
     /// taken off, as by a middlebox: it has no answer.
     #[inline(always)]
-    fn with_option(mut self, option: Option<SegmentOption>, options: &mut PacketOptions) -> Self {
-        if option.is_some() && !options.strips(option) {
+    fn with_option(mut self, segment: &Segment, options: &mut PacketOptions) -> Self {
+        if segment.option.is_some() && !options.strips(segment.option) {
             self.kind = Kind::WithOption;
-            self.options = options.insert_option(option);
+            self.options = options.insert_option(segment);
         }
         self
     }
@@ -254,7 +257,7 @@ impl Packet {
             Kind::Ack | Kind::Acknowledgment | Kind::StackAck => {
                 Payload::Ack(self.segment_number())
             }
-            Kind::Stack => Payload::Datagram(self.number),
+            Kind::Stack | Kind::Challenge => Payload::Datagram(self.number),
             _ => Payload::Data(self.segment_number()),
         }
     }
@@ -280,11 +283,14 @@ impl Packet {
     pub(crate) fn peek(&self, options: &PacketOptions) -> Carried {
         match self.kind {
             Kind::Ack => Carried::Ack(self.as_ack(options.acks.get(self.options))),
-            Kind::WithOption => Carried::Data(Segment {
-                option: options.segments.get(self.options),
-                echo_ms: 0,
-                ..self.segment()
-            }),
+            Kind::WithOption => {
+                let (option, echo_ms) = options.segments.get(self.options);
+                Carried::Data(Segment {
+                    option,
+                    echo_ms,
+                    ..self.segment()
+                })
+            }
             _ => Carried::Data(self.segment()),
         }
     }
@@ -310,7 +316,7 @@ impl Packet {
             return None;
         }
         match options.segments.slots.get_mut(self.options.0 as usize) {
-            Some(Some(SegmentOption::Request(request))) => Some(request),
+            Some((Some(SegmentOption::Request(request)), _)) => Some(request),
             _ => None,
         }
     }
@@ -335,6 +341,7 @@ impl Packet {
             content: match self.kind {
                 Kind::WindowProbe => Content::WindowProbe,
                 Kind::Acknowledgment => Content::Acknowledgment,
+                Kind::Challenge => Content::Challenge,
                 _ => Content::Data,
             },
             push: matches!(self.kind, Kind::PushedData | Kind::PushedRetransmission),
@@ -357,9 +364,10 @@ impl Packet {
     /// Opens a segment with an option that has arrived.
     #[inline(always)]
     pub(crate) fn open_with_option(&self, options: &mut PacketOptions) -> Segment {
+        let (option, echo_ms) = options.remove_option(self.options);
         Segment {
-            option: options.remove_option(self.options),
-            echo_ms: 0,
+            option,
+            echo_ms,
             ..self.segment()
         }
     }
@@ -408,7 +416,8 @@ pub(crate) struct PacketOptions {
     /// Routers on the way know of rate requests, or at least count down TTLs.
     routers: bool,
     acks: Slots<Options>,
-    segments: Slots<Option<SegmentOption>>,
+    /// With what [`Segment::echo_ms`] has.
+    segments: Slots<(Option<SegmentOption>, u32)>,
     datagrams: Vec<Option<Datagram>>,
     free_datagrams: Vec<u32>,
 }
@@ -460,13 +469,13 @@ impl PacketOptions {
     }
 
     #[cold]
-    fn remove_option(&mut self, id: OptionsId) -> Option<SegmentOption> {
+    fn remove_option(&mut self, id: OptionsId) -> (Option<SegmentOption>, u32) {
         self.segments.remove(id)
     }
 
     #[cold]
-    fn insert_option(&mut self, option: Option<SegmentOption>) -> OptionsId {
-        self.segments.insert(option)
+    fn insert_option(&mut self, segment: &Segment) -> OptionsId {
+        self.segments.insert((segment.option, segment.echo_ms))
     }
 }
 

@@ -496,13 +496,7 @@ impl<O: Observer> World<O> {
             }
             Action::Notify(flow, notice) => {
                 self.observer.record(now, flow, &Event::Notice);
-                let log = &mut SenderLog {
-                    observer: &mut self.observer,
-                    flow,
-                    error: &mut self.error,
-                };
-                self.flows[flow.index()].sender.on_notice(now, &notice, log);
-                self.pump(flow);
+                self.notify(flow, notice);
             }
             Action::Foresee(flow) => {
                 let receiver = &mut self.flows[flow.index()].receiver;
@@ -516,8 +510,7 @@ impl<O: Observer> World<O> {
                     self.signal(flow, &acks);
                 }
             }
-            // Only stacks have addresses.
-            Action::Address(..) => {}
+            Action::Address(flow, number) => self.readdress(flow, number),
             Action::Forge(flow, forged, number) => {
                 let ack = forged.of(&self.flows[flow.index()].sender, number);
                 self.deliver_ack(flow, &ack);

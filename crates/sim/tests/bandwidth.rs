@@ -34,6 +34,8 @@ fn estimate(congestion: &AnyCongestion, profile: &Profile, kbps: u64, ms: u64) -
         parts: &parts,
         receiver: &receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let links = vec![link("there", 0, 1), link("back", 1, 0)];
     let link_id = World::<()>::link_id;

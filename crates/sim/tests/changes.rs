@@ -79,6 +79,8 @@ fn run_with(changes: &[(u64, Numbers)], more: &[(u64, Action)]) -> Arrivals {
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let links = vec![down, up];
     let mut world = World::new(

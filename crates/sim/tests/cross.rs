@@ -68,6 +68,8 @@ fn run(
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let watch = Arrived {
         split: seconds(20),

@@ -124,6 +124,8 @@ fn world(hooks: Vec<(NodeId, Hook)>) -> Watched {
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let config = WorldConfig {
         clock: Clock::Seconds,

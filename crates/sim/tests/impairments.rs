@@ -115,6 +115,8 @@ fn world(links: Vec<LinkConfig>, opens: &[f64]) -> World<Log> {
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let mut all = vec![LinkConfig {
         may_break: true,

@@ -90,6 +90,8 @@ fn world(opens: &[f64], change: impl Fn(&mut LinkConfig)) -> World<Log> {
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let flows = (0..opens.len()).map(flow).collect();
     let mut world = World::new(

@@ -198,6 +198,8 @@ fn a_schedule_without_a_change_changes_nothing() {
             parts: &profile.parts,
             receiver: &profile.receiver,
             policies: Vec::new(),
+            addresses: Vec::new(),
+            migrates: false,
         };
         let config = WorldConfig {
             nodes: 2,

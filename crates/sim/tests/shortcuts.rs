@@ -137,6 +137,8 @@ fn world_with(flows: u32, back: Return, change: impl Fn(usize, &mut LinkConfig))
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let configs = vec![flow; flows as usize];
     let mut world = World::new(
@@ -589,6 +591,8 @@ fn the_timeline_goes_before_a_packet_of_the_same_instant() {
         parts: &profile.parts,
         receiver: &profile.receiver,
         policies: Vec::new(),
+        addresses: Vec::new(),
+        migrates: false,
     };
     let routes = [(NodeId(0), NodeId(1), id(0)), (NodeId(1), NodeId(0), id(1))];
     let links = vec![link("there", 0, 1), link("back", 1, 0)];

@@ -15,6 +15,15 @@ pub(crate) struct QuicSetup {
     pub(crate) addresses: Vec<(SocketAddrV4, NodeId)>,
 }
 
+/// The node of a receiver of our own QUIC.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Client {
+    /// The addresses that it has in turn, and where what is sent there arrives.
+    pub(crate) addresses: Vec<(SocketAddrV4, NodeId)>,
+    /// It knows of them.
+    pub(crate) migrates: bool,
+}
+
 impl FlowSetup {
     /// The ends of a flow that runs a stack.
     pub(crate) fn stack_config(&self) -> Option<Result<StackConfig, StudyError>> {

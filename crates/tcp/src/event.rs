@@ -78,6 +78,8 @@ pub enum SenderEvent<'a> {
         /// Why it was given.
         reason: &'a str,
     },
+    /// Something happened to the path of a QUIC sender, or to its packets.
+    Path(PathEvent),
     /// An order for a congestion window below one segment, which was not applied: with it the flow
     /// could never send again.
     WindowRefused {
@@ -86,6 +88,30 @@ pub enum SenderEvent<'a> {
         /// The window, in segments.
         cwnd: f64,
     },
+}
+
+/// What a QUIC sender has that others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEvent {
+    /// Its peer has another address.
+    Migrated {
+        /// Only the port is another.
+        port_only: bool,
+    },
+    /// It sends a PATH_CHALLENGE.
+    Challenge,
+    /// The path is validated.
+    Validated,
+    /// The path could not be validated.
+    ValidationFailed,
+    /// It has more to send than three times what came over a path that is not validated.
+    AmplificationLimit,
+    /// So many packets are taken for lost.
+    Lost(u64),
+    /// So many packets arrived whose data had been sent again.
+    Needless(u64),
+    /// Everything sent over so long a time was lost that the window starts afresh.
+    PersistentCongestion,
 }
 
 /// Who changes a sender's windows.

@@ -48,16 +48,17 @@ mod sizes;
 mod state;
 
 pub use config::{
-    profile, AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules,
-    ReceiveBuffer, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RtoRecoveryEnd,
-    RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK, PROFILES, SETTINGS,
+    profile, AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
+    PartialAckTimer, PortOnly, Profile, PrrRules, ReceiveBuffer, ReceiverConfig, RecoveryKind,
+    RecoveryRules, ResponseLoad, RtoRecoveryEnd, RttAfter, RttSampling, SenderConfig, SenderParts,
+    SlowStart, Switch, LINUX_SLACK, MIGRATIONS, PROFILES, QUIC_OVERHEAD, SETTINGS,
 };
-pub use event::{Author, Log, SenderEvent, Wake};
+pub use event::{Author, Log, PathEvent, SenderEvent, Wake};
 pub use receiver::Receiver;
 pub use recovery::{Tally, RECOVERIES};
 pub use segment::{
-    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, TrainMark,
-    ACK_HEADER_BYTES,
+    Ack, Content, EcnCodepoint, SackBlock, SackBlocks, Says, Segment, SegmentOption, Source,
+    TrainMark, ACK_HEADER_BYTES,
 };
 pub use sender::Sender;
 pub use state::{State, Transition, Trigger, TRANSITIONS};

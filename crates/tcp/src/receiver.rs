@@ -14,6 +14,7 @@
 mod as_linux;
 mod linux;
 mod memory;
+mod quic;
 mod request;
 
 use educe::Educe;
@@ -23,6 +24,7 @@ use midflight_control::signal::{Advertised, HandoffMark, Signal};
 use midflight_units::{Instant, Ring, Seq};
 
 use self::linux::{Data, LinuxAcks};
+use self::quic::QuicAcks;
 use crate::config::{AckRules, ReceiverConfig};
 use crate::measurement::Measurement;
 use crate::segment::{Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption};
@@ -66,6 +68,8 @@ pub struct Receiver {
     syn_answer: Option<Says>,
     /// Where ACKs are those of Linux.
     linux: Option<Box<Linux>>,
+    /// Where they are those of QUIC.
+    quic: Option<Box<QuicAcks>>,
 }
 
 /// What only the receiver of Linux has.
@@ -145,7 +149,7 @@ impl Receiver {
             measurement: Measurement::new(config.estimator),
             syn_answer: None,
             linux: match config.acks {
-                AckRules::Rfc => None,
+                AckRules::Rfc | AckRules::Quic { .. } => None,
                 AckRules::Linux {
                     clock,
                     mss,
@@ -157,6 +161,10 @@ impl Receiver {
                     more: VecDeque::new(),
                     at: Instant::ZERO,
                 })),
+            },
+            quic: match config.acks {
+                AckRules::Quic { threshold } => Some(Box::new(QuicAcks::new(threshold))),
+                _ => None,
             },
         }
     }
@@ -239,6 +247,9 @@ impl Receiver {
         if self.linux.is_some() {
             return self.on_segment_of_linux(now, *segment);
         }
+        if self.quic.is_some() {
+            return self.on_packet_of_quic(now, *segment);
+        }
         if segment.option.is_some() {
             return self.measure(now, *segment);
         }
@@ -249,6 +260,9 @@ impl Receiver {
     pub fn on_empty_ack(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.linux.is_some() {
             return self.take_as_linux(now, segment);
+        }
+        if self.quic.is_some() {
+            return self.on_packet_of_quic(now, *segment);
         }
         self.on_empty(segment.seq, segment.sent);
         None
@@ -434,6 +448,9 @@ impl Receiver {
             let has_gaps = !self.above.is_empty();
             return self.in_quiet(now, has_gaps, |receiver| receiver.on_timer_of_linux(now));
         }
+        if self.quic.is_some() {
+            return self.on_timer_of_quic(now);
+        }
         let due = self.delayed.filter(|d| d.deadline <= now)?;
         self.delayed = None;
         let mut ack = self.acknowledge(due.block, due.sent, false);
@@ -453,6 +470,9 @@ impl Receiver {
             return (!linux.more.is_empty())
                 .then_some(now)
                 .or_else(|| linux.acks.poll_timer());
+        }
+        if let Some(quic) = &self.quic {
+            return quic.poll_timer();
         }
         self.delayed.map(|d| (d.deadline, d.armed))
     }
@@ -487,7 +507,11 @@ impl Receiver {
         }
         let mut again = None;
         if signal.copies > 0 && self.next > 0 {
-            let mut ack = self.acknowledge_again();
+            let mut ack = if self.quic.is_some() {
+                self.acknowledge_as_quic(now, self.last_cause)
+            } else {
+                self.acknowledge_again()
+            };
             if signal.marked {
                 self.marks += 1;
                 ack.says = Says::Moved(HandoffMark {

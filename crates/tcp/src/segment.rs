@@ -8,6 +8,7 @@ use midflight_control::signal::HandoffMark;
 use midflight_control::Measure;
 use midflight_units::{Instant, Rate, Seq};
 
+use crate::config::PATH_FRAME_BYTES;
 use crate::sizes::{first_byte, segment_of};
 
 /// Bytes of an IP and TCP header without options.
@@ -23,6 +24,14 @@ const ESTIMATE_BYTES: u32 = 12;
 pub(crate) const SYN_OPTIONS: u8 = 8;
 /// Bytes of the Quick-Start response option (RFC 4782 section 4.2).
 const RESPONSE_BYTES: u32 = 8;
+
+/// What stands for [`Ack::extra_bytes`] in an ACK of a QUIC receiver, which has a size of its own.
+pub(crate) const QUIC_ACK: u8 = u8::MAX;
+/// Bytes of an ACK of QUIC with one range: IPv4 and UDP (28), a short header (11), the tag (16), and the frame: type (1),
+/// largest (4), delay (2), count (1) and first range (2).
+const QUIC_ACK_BYTES: u32 = 28 + 11 + 16 + 10;
+/// Bytes that each further range adds.
+const QUIC_RANGE_BYTES: u32 = 3;
 
 /// A data segment, the SYN or a window probe, as it leaves the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +57,7 @@ pub struct Segment {
     /// The sender has reduced its window because of an echo of congestion (CWR, RFC 3168 section 6.1.2).
     pub cwr: bool,
     /// The timestamp that it echoes, in milliseconds of the receiver's clock; 0 for none. Told only to
-    /// the receiver of Linux.
+    /// the receiver of Linux. To that of QUIC its place has the packet number ([`Self::packet_number`]).
     pub echo_ms: u32,
     /// What it carries besides; most carry nothing.
     pub option: Option<SegmentOption>,
@@ -78,6 +87,9 @@ pub enum Content {
     WindowProbe,
     /// It acknowledges the receiver's SYN, and has no data.
     Acknowledgment,
+    /// It validates a path (PATH_CHALLENGE, RFC 9000 section 8.2), has the number of that in the place of its own, and
+    /// has no data.
+    Challenge,
 }
 
 impl Segment {
@@ -85,6 +97,11 @@ impl Segment {
     #[inline]
     pub fn has_data(&self) -> bool {
         self.content == Content::Data
+    }
+
+    /// Its packet number, if its sender is one of QUIC.
+    pub fn packet_number(&self) -> u64 {
+        self.echo_ms.into()
     }
 
     /// Its place in a train that the receiver shall measure.
@@ -273,6 +290,21 @@ pub enum Says {
     },
     /// The answer to a rate request (RFC 4782 section 4.2). Said once, too (section 4.3).
     Approved(Response),
+    /// The node of a QUIC receiver has another address than at the start: each of its packets comes from there.
+    From(Source),
+}
+
+/// Where the packets of a node come from that has had other addresses before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// How many it has had before.
+    pub epoch: u16,
+    /// Number of the address; one that it had before may come again.
+    pub address: u16,
+    /// Only the port is another than before.
+    pub port_only: bool,
+    /// The packet answers the PATH_CHALLENGE to what was then the address (PATH_RESPONSE).
+    pub answers: Option<u16>,
 }
 
 impl Says {
@@ -292,6 +324,11 @@ impl From<Estimate> for Says {
 }
 
 impl Ack {
+    /// Whether it is one of QUIC, whose blocks are ranges of packet numbers.
+    pub fn is_quic(&self) -> bool {
+        self.extra_bytes == QUIC_ACK
+    }
+
     /// Whether it acknowledges the SYN and has the receiver's. Told only by the receiver of Linux.
     pub(crate) fn is_syn(&self) -> bool {
         self.extra_bytes == SYN_OPTIONS
@@ -299,6 +336,16 @@ impl Ack {
 
     /// Size on the wire in bytes.
     pub fn bytes(&self) -> u32 {
+        if self.is_quic() {
+            let ranges = u32::from(self.sack.len).saturating_sub(1);
+            let bytes = QUIC_ACK_BYTES + QUIC_RANGE_BYTES * ranges;
+            return match self.says {
+                Says::From(Source {
+                    answers: Some(_), ..
+                }) => bytes.max(PATH_FRAME_BYTES),
+                _ => bytes,
+            };
+        }
         let timestamps = if self.echo.is_some() {
             TIMESTAMP_BYTES
         } else {

@@ -125,7 +125,7 @@ impl Extra {
             }),
             Says::Measured { train, rate } => Some(Self::Estimate(Estimate { train, rate })),
             Says::Approved(response) => Some(Self::Response(response)),
-            Says::Nothing | Says::ZeroWindow | Says::Congested => None,
+            Says::Nothing | Says::ZeroWindow | Says::Congested | Says::From(_) => None,
         }
     }
 

@@ -9,7 +9,7 @@
 use std::net::SocketAddrV4;
 use std::num::NonZeroU32;
 
-use midflight_tcp::{Ack, AckRules, Content, Profile, Says, Segment};
+use midflight_tcp::{Ack, AckRules, Content, Profile, Says, Segment, QUIC_OVERHEAD};
 use midflight_units::{Instant, Seq};
 
 use crate::header::{Header, WireError, HEADER_BYTES};
@@ -66,7 +66,10 @@ pub fn payload_bytes(profile: &Profile) -> Option<u32> {
     } else {
         0
     };
-    let headers = HEADER_BYTES + options;
+    let headers = match profile.receiver.acks {
+        AckRules::Quic { .. } => QUIC_OVERHEAD,
+        _ => HEADER_BYTES + options,
+    };
     let payload = profile.sender.segment_bytes.checked_sub(headers);
     payload.filter(|&payload| payload > 0)
 }
@@ -82,6 +85,8 @@ impl Uniform {
         let shift = match rx.acks {
             AckRules::Rfc => (0..=MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT),
             AckRules::Linux { buffer, .. } => buffer.window_shift(),
+            // It has no header of TCP.
+            AckRules::Quic { .. } => return None,
         };
         Some(Self {
             payload,

@@ -16,6 +16,7 @@ import typer
 
 from midflight.cli.calibrate import calibrate
 from midflight.cli.command import Command
+from midflight.cli.compare import compare
 from midflight.cli.diff import diff
 from midflight.cli.drill import drill
 from midflight.cli.explain import explain
@@ -56,6 +57,7 @@ app.command(cls=Command)(plot)
 app.command(cls=Command)(report)
 app.command(cls=Command)(explain)
 app.command(cls=Command)(diff)
+app.command(cls=Command)(compare)
 app.command(cls=Command)(verify)
 for definition in DEFINITIONS.values():
     app.command(definition.name, cls=Command)(definition.function())

@@ -60,6 +60,12 @@ KINDS: Sequence[Kind] = ("time-sequence", "window", "both")
 MOST_PANELS = 4
 
 _MOST_NAMED = 8
+#: What happens to the path of a flow over QUIC: event, mark, and its words.
+PATH_EVENTS = (
+    ("migrated", "v", "another address"),
+    ("path_validated", "^", "path validated"),
+    ("path_failed", "X", "path not validated"),
+)
 
 
 def plot_run(
@@ -303,22 +309,26 @@ def _window_panel(axes: Axes, one: History, room: Room) -> None:
             zorder=order,
             rasterized=len(time) > MOST_VECTORS,
         )
-    times = [order.time_ns / NS_PER_S for order in one.orders if room.shows(order.time_ns)]
-    if times:
-        axes.plot(
-            times,
-            [1.0] * len(times),
-            transform=axes.get_xaxis_transform(),
-            linestyle="none",
-            marker="D",
-            ms=3,
-            mfc="white",
-            mec="black",
-            mew=0.7,
-            label="order of a policy",
-            clip_on=False,
-            zorder=6,
-        )
+    ordered = [order.time_ns for order in one.orders]
+    marks = [("D", "order of a policy", ordered)]
+    marks += [(mark, text, list(one.times(event))) for event, mark, text in PATH_EVENTS]
+    for mark, text, when in marks:
+        times = [at / NS_PER_S for at in when if room.shows(int(at))]
+        if times:
+            axes.plot(
+                times,
+                [1.0] * len(times),
+                transform=axes.get_xaxis_transform(),
+                linestyle="none",
+                marker=mark,
+                ms=3 if mark == "D" else 4,
+                mfc="white",
+                mec="black",
+                mew=0.7,
+                label=text,
+                clip_on=False,
+                zorder=6,
+            )
 
 
 def _timer_panel(axes: Axes, one: History, room: Room) -> None:

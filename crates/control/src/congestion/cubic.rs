@@ -79,18 +79,23 @@ struct Epoch {
     cwnd: f64,
 }
 
+impl Cubic {
+    /// One that knows of no path yet, with the usual knobs.
+    pub const DEFAULT: Self = Self {
+        fast_convergence: true,
+        w_max: None,
+        prior: 0.0,
+        reduced: None,
+        epoch: None,
+        step: 1.0,
+        srtt: None,
+        now: Instant::ZERO,
+    };
+}
+
 impl Default for Cubic {
     fn default() -> Self {
-        Self {
-            fast_convergence: true,
-            w_max: None,
-            prior: 0.0,
-            reduced: None,
-            epoch: None,
-            step: 1.0,
-            srtt: None,
-            now: Instant::ZERO,
-        }
+        Self::DEFAULT
     }
 }
 

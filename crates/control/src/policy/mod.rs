@@ -13,6 +13,7 @@ mod a3;
 mod a4;
 mod abest;
 mod bandwidth_aware;
+mod careful_resume;
 mod cwnd_restore;
 mod ehn;
 mod foreign;
@@ -160,6 +161,7 @@ registry! {
     RetransmissionTrigger: retransmission_trigger::RetransmissionTrigger,
     Ehn: ehn::Ehn,
     Abest: abest::Abest,
+    CarefulResume: careful_resume::CarefulResume,
     InitialSsthresh: initial_ssthresh::InitialSsthresh,
     Iw10: iw10::Iw10,
     ProbeTrain: probe_train::ProbeTrain,

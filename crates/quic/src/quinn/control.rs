@@ -1,6 +1,7 @@
 //! The stack's congestion controllers, listened to.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,26 +12,43 @@ use super::proto::RttEstimator;
 use crate::flow::Congestion;
 use crate::hearing::{hear, Heard, WindowChange};
 
-/// Makes controllers that are listened to.
+/// Makes controllers that are listened to, and heed a notice.
 pub(super) struct Listened {
-    inner: Arc<dyn ControllerFactory + Send + Sync>,
     congestion: Congestion,
+    /// Bytes with which the next path begins; 0 for the stack's own window.
+    notice: Arc<AtomicU64>,
 }
 
 impl Listened {
-    pub(super) fn new(congestion: Congestion) -> Self {
-        let inner: Arc<dyn ControllerFactory + Send + Sync> = match congestion {
-            Congestion::Cubic => Arc::new(CubicConfig::default()),
-            Congestion::NewReno => Arc::new(NewRenoConfig::default()),
-            Congestion::Bbr => Arc::new(BbrConfig::default()),
-        };
-        Self { inner, congestion }
+    pub(super) fn new(congestion: Congestion, notice: &Arc<AtomicU64>) -> Self {
+        let notice = Arc::clone(notice);
+        Self { congestion, notice }
+    }
+
+    /// The stack's own, with this initial window if there is one.
+    fn inner(&self, window: Option<u64>) -> Arc<dyn ControllerFactory + Send + Sync> {
+        macro_rules! configured {
+            ($config:ty) => {{
+                let mut config = <$config>::default();
+                if let Some(bytes) = window {
+                    config.initial_window(bytes);
+                }
+                Arc::new(config)
+            }};
+        }
+        match self.congestion {
+            Congestion::Cubic => configured!(CubicConfig),
+            Congestion::NewReno => configured!(NewRenoConfig),
+            Congestion::Bbr => configured!(BbrConfig),
+        }
     }
 }
 
 impl ControllerFactory for Listened {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let inner = Arc::clone(&self.inner).build(now, current_mtu);
+        let noticed = self.notice.swap(0, Ordering::Relaxed);
+        let window = Some(noticed).filter(|bytes| *bytes > 0);
+        let inner = self.inner(window).build(now, current_mtu);
         let controller = Listening {
             inner,
             congestion: self.congestion,

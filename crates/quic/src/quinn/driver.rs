@@ -6,10 +6,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant as StdInstant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
+use midflight_control::Notice;
 use midflight_sim::{Carries, End, Outgoing, Report, Stack, TransportEvent};
 use midflight_tcp::{Author, SenderEvent};
 use midflight_units::Instant;
@@ -244,6 +246,8 @@ pub(crate) struct Driver {
     inner: Inner,
     local: SocketAddrV4,
     migrates: bool,
+    /// See [`Listened`]; none if it heeds no notice.
+    notice: Option<Arc<AtomicU64>>,
     /// Where the client is, as the server has it.
     peer: Option<SocketAddr>,
     ledger: Ledger,
@@ -273,9 +277,9 @@ impl fmt::Debug for Driver {
     }
 }
 
-fn transport(flow: &Flow, side: End) -> TransportConfig {
+fn transport(flow: &Flow, side: End, notice: &Arc<AtomicU64>) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    transport.congestion_controller_factory(Arc::new(Listened::new(flow.congestion)));
+    transport.congestion_controller_factory(Arc::new(Listened::new(flow.congestion, notice)));
     // Links of the simulator have no largest packet to find.
     transport.mtu_discovery_config(None);
     if let Some(writer) = flow.log.writer().filter(|_| side == flow.sender) {
@@ -302,7 +306,8 @@ impl Driver {
             End::Server => "server",
         };
         let seed = derive(&flow.seed, name);
-        let transport = Arc::new(transport(flow, side));
+        let notice = Arc::new(AtomicU64::new(0));
+        let transport = Arc::new(transport(flow, side, &notice));
         let mut config = EndpointConfig::new(Arc::new(SeededKey(derive(&seed, "resets"))));
         let ids = derive(&seed, "connection identifiers");
         config.cid_generator(move || Box::new(SeededIds { seed: ids, made: 0 }));
@@ -343,6 +348,7 @@ impl Driver {
             },
             local,
             migrates: flow.migrates,
+            notice: flow.resumes.then_some(notice),
             peer: None,
             ledger: Ledger::default(),
             random: (0, derive(&seed, "cryptography")),
@@ -637,6 +643,14 @@ impl Stack for Driver {
         self.tell(now);
     }
 
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Some(told) = &self.notice {
+            let share = notice.new.rate.bits_in(notice.new.round_trip()) / 8;
+            let half = share / 2 / u64::from(notice.flows.max(1));
+            told.store(half, Ordering::Relaxed);
+        }
+    }
+
     // Connections of the stack cannot be copied.
     fn copy(&self) -> Option<Box<dyn Stack>> {
         None
@@ -663,6 +677,7 @@ mod tests {
             idle: None,
             streams: 1,
             migrates: true,
+            resumes: false,
             sender: End::Server,
             total: None,
             seed: [0; 32],

@@ -74,7 +74,10 @@ impl<O: Observer> World<O> {
             let others = stack.addresses.iter().map(move |(_, node)| (server, *node));
             std::iter::once((client, server)).chain(others)
         });
-        let ends = flows.iter().map(|flow| (flow.from, flow.to));
+        let ends = flows.iter().flat_map(|flow| {
+            let others = flow.addresses.iter().map(|(_, node)| (flow.from, *node));
+            std::iter::once((flow.from, flow.to)).chain(others)
+        });
         let ends: Vec<_> = ends.chain(of_stacks).collect();
         let chained = chains(&links, &in_order, routes, alternatives, &ends);
         let cross = cross::sources(&links);
@@ -141,6 +144,10 @@ impl<O: Observer> World<O> {
                     to: f.to,
                     timers: [Timer::OFF; 2],
                     open_timeouts: Vec::new(),
+                    addresses: f.addresses,
+                    migrates: f.migrates,
+                    has_address: 0,
+                    postponed: None,
                 })
                 .collect(),
             stacks: stacks.into_iter().map(StackFlow::new).collect(),

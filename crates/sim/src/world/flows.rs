@@ -1,7 +1,10 @@
 //! Flows of segments: our senders and receivers, and what reaches and leaves them.
 
+use std::net::SocketAddrV4;
+
 use educe::Educe;
-use midflight_tcp::{Ack, Content, Log, Receiver, Segment, Sender, SenderEvent};
+use midflight_control::Notice;
+use midflight_tcp::{Ack, Content, Log, PathEvent, Receiver, Segment, Sender, SenderEvent};
 use midflight_units::{Instant, Seq};
 
 use super::timers::{Timer, RECEIVER, SENDER};
@@ -10,6 +13,7 @@ use crate::config::{FlowId, NodeId, WorldError};
 use crate::event::{Event, Observer};
 use crate::link::LinkId;
 use crate::packet::Packet;
+use crate::stack::TransportEvent;
 
 #[derive(Educe, Debug)]
 #[educe(Clone)]
@@ -22,6 +26,41 @@ pub(super) struct Flow {
     pub(super) timers: [Timer; 2],
     /// Timeouts not yet judged: when, and for which segment.
     pub(super) open_timeouts: Vec<(Instant, Seq)>,
+    /// See [`crate::FlowConfig`].
+    pub(super) addresses: Vec<(SocketAddrV4, NodeId)>,
+    pub(super) migrates: bool,
+    /// The number of the receiver's address.
+    pub(super) has_address: u16,
+    /// A notice of a path that the sender does not know of yet.
+    pub(super) postponed: Option<Notice>,
+}
+
+impl Flow {
+    /// The node where a segment arrives that the sender has just handed out.
+    #[inline(always)]
+    fn target(&self) -> NodeId {
+        if self.addresses.is_empty() {
+            return self.to;
+        }
+        let number = usize::from(self.sender.destination());
+        self.addresses
+            .get(number)
+            .map_or(self.to, |(_, node)| *node)
+    }
+}
+
+/// What happens to a path of our own QUIC sender, as that of a stack.
+fn transport_event(event: PathEvent) -> TransportEvent {
+    match event {
+        PathEvent::Migrated { port_only } => TransportEvent::Migrated { port_only },
+        PathEvent::Challenge => TransportEvent::Challenge,
+        PathEvent::Validated => TransportEvent::Validated,
+        PathEvent::ValidationFailed => TransportEvent::ValidationFailed,
+        PathEvent::AmplificationLimit => TransportEvent::AmplificationLimit,
+        PathEvent::Lost(packets) => TransportEvent::Lost { packets },
+        PathEvent::Needless(packets) => TransportEvent::Needless { packets },
+        PathEvent::PersistentCongestion => TransportEvent::PersistentCongestion,
+    }
 }
 
 /// Passes on what a sender reports.
@@ -43,6 +82,12 @@ impl<O: Observer> Log for SenderLog<'_, O> {
                 author,
                 cwnd: cwnd.to_string(),
             });
+        }
+        if let SenderEvent::Path(path) = event {
+            let event = transport_event(path);
+            let event = Event::Transport(&event);
+            self.observer.record(at, self.flow, &event);
+            return;
         }
         let event = Event::Sender(event);
         self.observer.record(at, self.flow, &event);
@@ -84,8 +129,11 @@ impl<O: Observer> World<O> {
     ) {
         let state = &mut self.flows[flow.index()];
         // Observers are inlined for an event of which the kind is known. A segment by reference would have to lie in memory.
-        if segment.content == Content::Acknowledgment {
-            return self.deliver_empty_ack(flow, *segment);
+        if matches!(
+            segment.content,
+            Content::Acknowledgment | Content::Challenge
+        ) {
+            return self.deliver_empty(flow, *segment);
         }
         let (duplicate, overtaken) = state.receiver.knows(segment);
         let event = Event::Arrived {
@@ -102,7 +150,10 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn note_empty_ack(&mut self, flow: FlowId, segment: Segment, arrived: bool) {
+    fn note_empty(&mut self, flow: FlowId, segment: Segment, arrived: bool) {
+        if segment.content == Content::Challenge {
+            return;
+        }
         let event = Event::EmptyAck {
             segment: &segment,
             arrived,
@@ -112,17 +163,18 @@ impl<O: Observer> World<O> {
 
     #[cold]
     #[inline(never)]
-    fn send_empty_ack(&mut self, flow: FlowId, segment: Segment) {
-        self.note_empty_ack(flow, segment, false);
-        let Flow { from, to, .. } = self.flows[flow.index()];
+    fn send_empty(&mut self, flow: FlowId, segment: Segment) {
+        self.note_empty(flow, segment, false);
+        let state = &self.flows[flow.index()];
+        let (from, to) = (state.from, state.target());
         let packet = Packet::data(flow, to, &segment, &mut self.options);
         self.forward(from, packet);
     }
 
     #[cold]
     #[inline(never)]
-    fn deliver_empty_ack(&mut self, flow: FlowId, segment: Segment) {
-        self.note_empty_ack(flow, segment, true);
+    fn deliver_empty(&mut self, flow: FlowId, segment: Segment) {
+        self.note_empty(flow, segment, true);
         let state = &mut self.flows[flow.index()];
         let ack = state.receiver.on_empty_ack(self.moment.at, &segment);
         self.acknowledge(flow, ack);
@@ -175,18 +227,70 @@ impl<O: Observer> World<O> {
             error: &mut self.error,
         };
         state.sender.on_ack(now, ack, log);
+        if state.postponed.is_some() {
+            self.give_postponed(flow);
+        }
         self.pump(flow);
+    }
+
+    /// The receiver's node has another address.
+    #[cold]
+    pub(super) fn readdress(&mut self, flow: FlowId, number: u16) {
+        let now = self.moment.at;
+        let state = &mut self.flows[flow.index()];
+        let ip = |number: u16| {
+            let address = state.addresses.get(usize::from(number));
+            address.map(|(address, _)| *address.ip())
+        };
+        let port_only = ip(number) == ip(state.has_address);
+        state.has_address = number;
+        let ack = state
+            .receiver
+            .on_address(now, number, port_only, state.migrates);
+        if ack.is_some() {
+            let event = Event::Transport(&TransportEvent::Migrates);
+            self.observer.record(now, flow, &event);
+        }
+        self.acknowledge(flow, ack);
+    }
+
+    /// The sender is told of a handoff. What it is told of another path than that which it knows of waits until it does.
+    pub(super) fn notify(&mut self, flow: FlowId, notice: Notice) {
+        let state = &mut self.flows[flow.index()];
+        if state.sender.epoch() != state.receiver.epoch() {
+            state.postponed = Some(notice);
+            return;
+        }
+        let log = &mut SenderLog {
+            observer: &mut self.observer,
+            flow,
+            error: &mut self.error,
+        };
+        state.sender.on_notice(self.moment.at, &notice, log);
+        self.pump(flow);
+    }
+
+    /// The sender may have found the path that a notice is about.
+    #[cold]
+    fn give_postponed(&mut self, flow: FlowId) {
+        if let Some(notice) = self.flows[flow.index()].postponed.take() {
+            self.notify(flow, notice);
+        }
     }
 
     /// Sends what the sender has to send, and notes when it wants to be woken.
     pub(super) fn pump(&mut self, flow: FlowId) {
         let now = self.moment.at;
-        let (from, to) = (self.flows[flow.index()].from, self.flows[flow.index()].to);
+        let from = self.flows[flow.index()].from;
         while let Some(segment) = self.flows[flow.index()].sender.poll_transmit(now) {
-            if segment.content == Content::Acknowledgment {
-                self.send_empty_ack(flow, segment);
+            if matches!(
+                segment.content,
+                Content::Acknowledgment | Content::Challenge
+            ) {
+                self.send_empty(flow, segment);
                 continue;
             }
+            let to = self.flows[flow.index()].target();
             self.observer.record(now, flow, &Event::Sent(&segment));
             let packet = Packet::data(flow, to, &segment, &mut self.options);
             self.forward(from, packet);

@@ -9,7 +9,7 @@ use midflight_control::signal::AnyHandoffSignal;
 use midflight_sim::{
     Action, CrossTraffic, Drawn, Impairments, LinkConfig, LinkId, LossModel, Reordering,
 };
-use midflight_tcp::{AckRules, ReceiveBuffer, LINUX_SLACK};
+use midflight_tcp::{AckRules, ReceiveBuffer, RecoveryKind, LINUX_SLACK};
 use midflight_units::{Duration, Instant};
 
 use super::homes::Homes;
@@ -135,7 +135,8 @@ fn check(setup: &Setup, stack: Stack, homes: Option<&Homes>) -> Result<(), LabEr
         check_link(link)?;
     }
     for flow in setup.flows.iter() {
-        if flow.quic.is_some() {
+        let is_own = flow.part.built.profile.sender.recovery == RecoveryKind::Quic;
+        if flow.quic.is_some() || is_own {
             let what = format!("flow \"{}\" over QUIC", flow.name);
             return Err(refused(what, "flows over TCP"));
         }

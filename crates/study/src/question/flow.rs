@@ -194,6 +194,7 @@ impl Numbered for LongFlow {
             up: false,
             stack: Stack::Midflight,
             quic: None,
+            client: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(flow_id(0)));
         let sack: Arc<str> = Arc::from("sack");
@@ -213,6 +214,7 @@ impl Numbered for LongFlow {
                 up: false,
                 stack: Stack::Midflight,
                 quic: None,
+                client: None,
             });
         }
         let (&end, marks) = self.marks.split_last().unwrap_or((&Instant::ZERO, &[]));

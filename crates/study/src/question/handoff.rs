@@ -235,6 +235,7 @@ impl Handoff {
             up: false,
             stack: Stack::Midflight,
             quic: None,
+            client: None,
         };
         let moving =
             (0..flows.moving).map(|i| flow(moving, format!("flow-{i}"), MAP.mobile(), i, None));

@@ -194,6 +194,7 @@ impl Numbered for Probe {
             up: false,
             stack: Stack::Midflight,
             quic: None,
+            client: None,
         }];
         let mut timeline = Timeline::default();
         let sack: Arc<str> = Arc::from("sack");
@@ -218,6 +219,7 @@ impl Numbered for Probe {
                 up: false,
                 stack: Stack::Midflight,
                 quic: None,
+                client: None,
             });
         }
         let notice = StartNotice {

@@ -352,6 +352,7 @@ impl Numbered for Roaming {
             up: false,
             stack: Stack::Midflight,
             quic: None,
+            client: None,
         }];
         timeline.act(Instant::ZERO, Action::Open(mobile));
         let mut starts = random::stream(self.seed, run, "fixed nodes", "start");
@@ -372,6 +373,7 @@ impl Numbered for Roaming {
                 up: false,
                 stack: Stack::Midflight,
                 quic: None,
+                client: None,
             });
         }
         for action in stations.go_nowhere() {

@@ -176,6 +176,7 @@ impl Startup {
                     up: false,
                     stack: Stack::Midflight,
                     quic: None,
+                    client: None,
                 }
             };
             Ok(Setup {

@@ -76,6 +76,7 @@ impl Plan {
                 up: flow.direction == Direction::Up,
                 stack: flow.stack,
                 quic: self.quic_setup(number, run),
+                client: self.client(number),
             }
         };
         self.flows.iter().enumerate().map(flow).collect()

@@ -24,7 +24,7 @@ pub struct ScenarioFile {
     /// What it shows, and where its numbers are from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
+    /// Profile of all senders and receivers: "linux" (those of Linux 6.12), "quic" (QUIC by its RFCs), "rfc" (the RFCs to the letter, which no widespread stack runs) or "ns2" (ns-2.35).
     #[serde(default = "default::profile")]
     pub profile: String,
     /// Settings of the profile and knobs of the schemes' parts for all flows, by
@@ -252,6 +252,9 @@ pub struct FlowFile {
     /// a congestion control of the kernel; "sack" then stands for "cubic".
     #[serde(default = "default::scheme")]
     pub scheme: String,
+    /// Profile of its sender and receiver, if it is another than that of the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Whose TCP it has: the simulator's or that of a Linux kernel (`midflight lab build`), then for all flows; or
     /// whose QUIC: "quinn". The rows of flows over QUIC come last.
     #[serde(default, skip_serializing_if = "is_midflight")]
@@ -270,9 +273,13 @@ pub struct FlowFile {
     /// Of QUIC, whether packets are encrypted, by TLS 1.3. Without that they are as long and can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
-    /// Of QUIC, how the server comes to know of another address of the client; "active" if it is left out.
+    /// Of QUIC, also of the profile "quic", how the server comes to know of another address of the client; "active" if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<Migration>,
+    /// Of a QUIC stack, whether a path that comes after a handoff notice begins with half of the bandwidth-delay product
+    /// that the notice tells, by a controller that is given to the stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<bool>,
     /// Which way its data go.
     #[serde(default)]
     pub direction: Direction,

@@ -7,12 +7,13 @@ use midflight_control::policy::{ForeignPolicy, Policy};
 use midflight_control::signal::AnyHandoffSignal;
 use midflight_quic::QuicStack;
 use midflight_sim::random;
+use midflight_tcp::RecoveryKind;
 use midflight_units::{Duration, Instant, Rate, Seq};
 use midflight_wire::payload_bytes;
 
 use super::access::{changed_ways, check_cross_traffic, check_queue, remarks_on_up, traced, ways};
 use super::compile::what_may_happen;
-use super::file::{Direction, FlowFile, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
+use super::file::{Direction, FlowFile, Migration, NoticeFile, Rebind, ScenarioFile, Stack, Stop};
 use super::many::MOST_ROWS;
 use super::queue::Queue;
 use super::quic::QuicFlow;
@@ -75,6 +76,8 @@ pub(super) struct Flow {
     pub(super) stack: Stack,
     /// What it has to know if it runs a QUIC stack.
     pub(super) quic: Option<QuicFlow>,
+    /// How the sender learns of another address, if it is our own of QUIC.
+    pub(super) own_quic: Option<Migration>,
 }
 
 /// What is said of a handoff or of a change.
@@ -381,7 +384,10 @@ impl Plan {
                     Some(find(&format!("{key}.on"), link, "link", known)?)
                 }
             };
-            let quic = QuicFlow::new(&key, flow)?;
+            let is_own = built.profile.sender.recovery == RecoveryKind::Quic
+                && flow.stack == Stack::Midflight;
+            let quic = QuicFlow::new(&key, flow, is_own)?;
+            let own_quic = is_own.then(|| flow.migration.unwrap_or_default());
             // Segment 0 is the SYN.
             let end = match flow.size.value {
                 _ if quic.is_some() => quic.as_ref().and_then(QuicFlow::end),
@@ -398,6 +404,11 @@ impl Plan {
             };
             let scheme: Arc<str> = match &quic {
                 Some(quic) => Arc::from(quic.name()),
+                // The plain scheme is one of TCP.
+                None if is_own && flow.scheme == PLAIN => {
+                    let controller = built.profile.parts.congestion.info().name;
+                    Arc::from(format!("quic-{controller}"))
+                }
                 None => Arc::from(flow.scheme.as_str()),
             };
             let mut arrivals = random::stream(file.seed, 0, name, "arrivals");
@@ -429,6 +440,7 @@ impl Plan {
                     start_notice: flow.start_notice,
                     stack: flow.stack,
                     quic: quic.clone(),
+                    own_quic,
                 });
             }
             parts.push(Arc::new(Part::new(built)));
@@ -463,19 +475,23 @@ impl Plan {
             Ok(scheme) => scheme,
             Err(e) => return problem(at("scheme"), e.to_string()),
         };
+        let profile = flow.profile.as_ref().unwrap_or(&file.profile);
         // Which of profile, settings and scheme is not expected told by leaving out the others.
         let plain = Scheme::named(PLAIN);
-        let mut built = match scheme.build(&file.profile, &knobs) {
+        let mut built = match scheme.build(profile, &knobs) {
             Ok(built) => built,
             Err(e) => {
                 let builds = |knobs: &[(String, String)]| {
                     plain
                         .as_ref()
-                        .is_ok_and(|s| s.build(&file.profile, knobs).is_ok())
+                        .is_ok_and(|s| s.build(profile, knobs).is_ok())
                 };
                 let culprit = |k: &&(String, String)| !builds(std::slice::from_ref(k));
                 let place = if !builds(&[]) {
-                    "profile".into()
+                    match &flow.profile {
+                        Some(_) => at("profile"),
+                        None => "profile".into(),
+                    }
                 } else if let Some((name, _)) = knobs.iter().find(culprit) {
                     if flow.set.contains_key(name) {
                         at(&format!("set.{name}"))

@@ -11,7 +11,7 @@ use super::file::{Direction, FlowFile, Migration, Rebind};
 use super::plan::{problem, Flow, Plan, Problem, PLAIN};
 use super::written::Size;
 use crate::network::cell::Map;
-use crate::quic::QuicSetup;
+use crate::quic::{Client, QuicSetup};
 use crate::setup::{flow_id, Timeline};
 
 /// Most streams: as many as stacks allow each other at once by default.
@@ -29,13 +29,22 @@ pub(super) struct QuicFlow {
     idle: Option<Duration>,
     streams: u64,
     migrates: bool,
+    resumes: bool,
     sends_up: bool,
     total: Option<u64>,
 }
 
+impl Flow {
+    /// Whether its sender follows the address of the mobile node. One of our own QUIC at the mobile node itself keeps its address, as under Mobile IP.
+    fn has_address(&self) -> bool {
+        let is_own = self.own_quic.is_some() && self.direction == Direction::Down;
+        self.quic.is_some() || is_own
+    }
+}
+
 impl QuicFlow {
     /// What the entry of a flow says, if it is over QUIC.
-    pub(super) fn new(key: &str, flow: &FlowFile) -> Result<Option<Self>, Problem> {
+    pub(super) fn new(key: &str, flow: &FlowFile, is_own: bool) -> Result<Option<Self>, Problem> {
         let at = |part: &str| format!("{key}.{part}");
         let Some(stack) = flow.stack.quic() else {
             let given = [
@@ -43,15 +52,22 @@ impl QuicFlow {
                 ("idle", flow.idle.is_some()),
                 ("streams", flow.streams.is_some()),
                 ("tls", flow.tls.is_some()),
-                ("migration", flow.migration.is_some()),
+                ("migration", flow.migration.is_some() && !is_own),
+                ("resume", flow.resume.is_some()),
             ];
             return match given.iter().find(|(_, given)| *given) {
                 None => Ok(None),
                 Some((part, _)) => problem(
                     at(part),
                     format!(
-                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\", or a flow without it",
-                        flow.stack.name()
+                        "this is for a flow over QUIC, and this flow's stack is \"{}\"; expected stack = \"quinn\", or a flow without it{}",
+                        flow.stack.name(),
+                        match *part {
+                            "cc" => " (flows of the profile quic have set.congestion)",
+                            "migration" => ", or profile = \"quic\"",
+                            "resume" => " (flows of the profiles linux and quic have scheme = \"careful-resume\")",
+                            _ => "",
+                        }
                     ),
                 ),
             };
@@ -107,6 +123,7 @@ impl QuicFlow {
             idle,
             streams,
             migrates: flow.migration.unwrap_or_default() == Migration::Active,
+            resumes: flow.resume.unwrap_or(false),
             sends_up: flow.direction == Direction::Up,
             total: match flow.size.value {
                 Size::Unlimited => None,
@@ -140,6 +157,7 @@ impl QuicFlow {
             idle: self.idle,
             streams: self.streams,
             migrates: self.migrates,
+            resumes: self.resumes,
             sender: if self.sends_up {
                 End::Client
             } else {
@@ -164,7 +182,7 @@ struct Addresses {
 impl Plan {
     /// Whether a flow over QUIC may get another address by a handoff.
     pub(super) fn has_host_nodes(&self) -> bool {
-        let is_moving = |flow: &Flow| flow.quic.is_some() && flow.on.is_none();
+        let is_moving = |flow: &Flow| flow.has_address() && flow.on.is_none();
         let rebinds = || self.moves.iter().any(|step| step.rebind == Rebind::Address);
         self.flows.iter().any(is_moving) && rebinds()
     }
@@ -248,9 +266,23 @@ impl Plan {
         Some(Arc::new(QuicSetup { flow, addresses }))
     }
 
+    /// The addresses of the node that a flow of our own QUIC goes to.
+    pub(super) fn client(&self, number: usize) -> Option<Arc<Client>> {
+        let flow = &self.flows[number];
+        let migrates = flow.own_quic? == Migration::Active;
+        let addresses = self.addresses(number).all;
+        let moves = flow.on.is_none() && flow.direction == Direction::Down && addresses.len() > 1;
+        moves.then(|| {
+            Arc::new(Client {
+                addresses,
+                migrates,
+            })
+        })
+    }
+
     /// The new addresses at handoffs: when each is complete, of which flow.
     pub(super) fn readdress(&self, timeline: &mut Timeline, place: usize) {
-        for (number, _) in self.moving().filter(|(_, flow)| flow.quic.is_some()) {
+        for (number, _) in self.moving().filter(|(_, flow)| flow.has_address()) {
             if let Some(address) = self.addresses(number).then[place] {
                 let action = Action::Address(flow_id(number as u32), address);
                 timeline.act(self.moves[place].make(), action);

@@ -1,6 +1,6 @@
 //! A flow, and the sender and receiver that it is made of.
 
-use crate::quic::QuicSetup;
+use crate::quic::{Client, QuicSetup};
 use crate::scenario::Stack;
 use crate::scheme::Built;
 use midflight_control::policy::Policy;
@@ -96,6 +96,8 @@ pub(crate) struct FlowSetup {
     pub(crate) stack: Stack,
     /// What it is made of, if it runs a QUIC stack.
     pub(crate) quic: Option<Arc<QuicSetup>>,
+    /// The addresses of its receiver's node, where our own QUIC follows them.
+    pub(crate) client: Option<Arc<Client>>,
 }
 
 /// What a reader of results needs to know of a flow.
@@ -126,6 +128,11 @@ impl FlowSetup {
             parts: &profile.parts,
             receiver: &profile.receiver,
             policies: if open { Vec::new() } else { policies.clone() },
+            addresses: self
+                .client
+                .as_deref()
+                .map_or(Vec::new(), |client| client.addresses.clone()),
+            migrates: self.client.as_deref().is_some_and(|client| client.migrates),
         }
     }
 

@@ -33,6 +33,14 @@ impl Network {
                 *used |= is_between;
             }
         }
+        // The links within a node that has addresses have no parameters to leave open.
+        let clients = flows.iter().filter_map(|flow| flow.client.as_deref());
+        let addresses: Vec<NodeId> = clients
+            .flat_map(|client| client.addresses.iter().map(|(_, node)| *node))
+            .collect();
+        for (used, link) in used.iter_mut().zip(&self.links) {
+            *used |= addresses.contains(&link.to);
+        }
         used
     }
 

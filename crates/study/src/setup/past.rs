@@ -167,7 +167,7 @@ impl Setup {
 
     fn has_flow_of(&self, other: &Self, flow: usize, open: &Open) -> bool {
         let (a, b) = (&self.flows[flow], &other.flows[flow]);
-        let of = |f: &FlowSetup| (f.from, f.to, f.end, f.opens, f.stays);
+        let of = |f: &FlowSetup| (f.from, f.to, f.end, f.opens, f.stays, f.client.clone());
         let has_part = || {
             open.flows[flow]
                 || a.part.has_profile_of(&b.part)

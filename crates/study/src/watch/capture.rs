@@ -14,7 +14,7 @@ use std::sync::Arc;
 use midflight_sim::{
     Carried, Datagram, DropCause, End, Event, FlowId, LinkId, Observer, Payload, TransportEvent,
 };
-use midflight_tcp::{Ack, Says, SenderEvent};
+use midflight_tcp::{Ack, RecoveryKind, Says, SenderEvent};
 use midflight_units::Instant;
 use midflight_wire::{pcapng, AckSent, Ends, Uniform};
 use smallvec::SmallVec;
@@ -155,6 +155,14 @@ impl Capturing {
         let places = setup.network.places.clone();
         let all = FIRST_PLACE + places.len();
         let profile = &setup.flows[flow].part.built.profile;
+        if setup.flows[flow].quic.is_none() && profile.sender.recovery == RecoveryKind::Quic {
+            return Err(StudyError::Range {
+                what: "stack of a flow to capture",
+                value: "midflight with the profile quic, which counts packets and has no bytes"
+                    .into(),
+                accepted: "quinn, or another profile",
+            });
+        }
         let wire = Uniform::new(profile).ok_or_else(|| StudyError::Range {
             what: "segment_bytes of a run to capture",
             value: profile.sender.segment_bytes.to_string(),

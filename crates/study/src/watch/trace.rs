@@ -273,6 +273,10 @@ fn said(ack: &Ack) -> String {
             None => format!("train {train}: a segment is missing"),
         },
         Says::Approved(response) => format!("approves {}", response.rate),
+        Says::From(source) => match source.answers {
+            Some(_) => "PATH_RESPONSE".into(),
+            None => String::new(),
+        },
     }
 }
 
@@ -402,6 +406,8 @@ impl Observer for Recorder {
                 SenderEvent::Smoothed(_)
                 | SenderEvent::Duplicates(_)
                 | SenderEvent::Woken { .. }
+                // As an event of the transport.
+                | SenderEvent::Path(_)
                 // The run ends with that as its error.
                 | SenderEvent::WindowRefused { .. } => {}
                 SenderEvent::Rto(d) => self.push(now, "rto_value", d.as_secs_f64(), ""),

@@ -38,6 +38,16 @@ impl Profile {
                 "it sets the window in a recovery too, by what is delivered; choose recovery linux",
             );
         }
+        let is_quic = matches!(rx.acks, AckRules::Quic { .. });
+        if is_quic != (self.sender.recovery == RecoveryKind::Quic) {
+            return refuse(
+                self.sender.recovery.info().name,
+                "recovery quic reads ranges of packet numbers and others do not; choose recovery quic with acks quic, or neither",
+            );
+        }
+        if let (true, Some(reason)) = (parts.congestion.controls(), recovery.refuses_control) {
+            return refuse(parts.congestion.info().name, reason);
+        }
         if self.sender.ecn
             && (self.sender.recovery != RecoveryKind::Linux || rx.acks == AckRules::Rfc)
         {

@@ -3,6 +3,7 @@
 
 mod check;
 mod profiles;
+mod quic;
 mod settings;
 
 use midflight_control::congestion::{AckCounting, AnyCongestion};
@@ -16,6 +17,11 @@ use midflight_control::spurious::AnySpuriousDetector;
 use midflight_units::{Duration, UnitError};
 
 pub use profiles::{profile, PROFILES};
+pub use quic::{
+    ControllerAfter, InFlightAfter, Migration, PortOnly, RttAfter, Switch, MIGRATIONS,
+    QUIC_OVERHEAD,
+};
+pub(crate) use quic::{PATH_FRAME_BYTES, UDP_HEADERS};
 pub use settings::SETTINGS;
 
 pub use crate::recovery::RecoveryKind;
@@ -76,6 +82,11 @@ pub enum AckRules {
         /// How much later than due a compressed ACK may leave (net.ipv4.tcp_comp_sack_slack_ns): its timer rings
         /// then, unless another does before.
         slack: Duration,
+    },
+    /// RFC 9000 section 13.2 with `delayed_ack` as its max_ack_delay: ranges of packet numbers, and no SACK.
+    Quic {
+        /// So many packets may wait for their ACK (the threshold of draft-ietf-quic-ack-frequency).
+        threshold: u32,
     },
 }
 
@@ -230,6 +241,12 @@ pub struct SenderConfig {
     pub karn_every_retransmission: bool,
     /// End of RTO recovery, for policies that ask.
     pub rto_recovery_end: RtoRecoveryEnd,
+    /// What a QUIC sender does when its peer has another address.
+    pub migration: Migration,
+    /// The last packet that a QUIC sender's window has room for goes (RFC 9002 section 7); quinn 0.11 keeps it back.
+    pub fills_window: bool,
+    /// Longest delay of an ACK that a QUIC receiver has told (max_ack_delay, RFC 9000 section 18.2): its own.
+    pub max_ack_delay: Duration,
 }
 
 /// The parts of a sender other than its policies, as they are before it opens. A sender takes a copy, and that copy is
@@ -249,6 +266,9 @@ pub struct SenderParts {
 impl SenderConfig {
     /// Bytes of data in a segment, where timestamps take their part.
     pub(crate) fn payload_bytes(&self) -> u32 {
+        if self.recovery == RecoveryKind::Quic {
+            return self.segment_bytes.saturating_sub(QUIC_OVERHEAD).max(1);
+        }
         let options = match self.rtt_sampling {
             RttSampling::OnePerWindow => 0,
             RttSampling::Timestamps => TIMESTAMPS,
@@ -328,7 +348,7 @@ impl ReceiverConfig {
     pub(crate) fn buffer(&self) -> ReceiveBuffer {
         match self.acks {
             AckRules::Linux { buffer, .. } => buffer,
-            AckRules::Rfc => ReceiveBuffer::LINUX,
+            _ => ReceiveBuffer::LINUX,
         }
     }
 
@@ -336,7 +356,7 @@ impl ReceiverConfig {
     pub(crate) fn slack(&self) -> Duration {
         match self.acks {
             AckRules::Linux { slack, .. } => slack,
-            AckRules::Rfc => LINUX_SLACK,
+            _ => LINUX_SLACK,
         }
     }
 }

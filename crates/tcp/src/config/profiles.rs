@@ -1,6 +1,6 @@
 //! The profiles by name.
 
-use midflight_control::congestion::{AckCounting, AnyCongestion, CubicLinux, Reno};
+use midflight_control::congestion::{AckCounting, AnyCongestion, Cubic, CubicLinux, Reno};
 use midflight_control::dupack::{AnyDupackResponse, Immediate};
 use midflight_control::estimate::EstimatorConfig;
 use midflight_control::jiffies::Jiffies;
@@ -11,9 +11,9 @@ use midflight_control::spurious::{AnySpuriousDetector, NoDetector};
 use midflight_units::Duration;
 
 use super::{
-    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules, ReceiveBuffer,
-    ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle, RtoRecoveryEnd,
-    RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
+    AckRules, ConfigError, InitialWindow, Migration, PartialAckTimer, Profile, PrrRules,
+    ReceiveBuffer, ReceiverConfig, RecoveryKind, RecoveryRules, ResponseLoad, RestartAfterIdle,
+    RtoRecoveryEnd, RttSampling, SenderConfig, SenderParts, SlowStart, LINUX_SLACK,
 };
 
 /// Reno, duplicate ACKs taken for losses, losses taken for congestion, and no check of either.
@@ -69,6 +69,9 @@ pub(super) const NS2: Profile = Profile {
         rtt_sampling: RttSampling::OnePerWindow,
         karn_every_retransmission: false,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
+        migration: Migration::RFC,
+        fills_window: true,
+        max_ack_delay: Duration::ZERO,
     },
     parts: PLAIN,
     receiver: ReceiverConfig {
@@ -130,6 +133,9 @@ pub(super) const RFC: Profile = Profile {
         rtt_sampling: RttSampling::Timestamps,
         karn_every_retransmission: true,
         rto_recovery_end: RtoRecoveryEnd::NewAck,
+        migration: Migration::RFC,
+        fills_window: true,
+        max_ack_delay: Duration::ZERO,
     },
     parts: PLAIN,
     receiver: ReceiverConfig {
@@ -195,8 +201,54 @@ pub(super) const LINUX: Profile = Profile {
     counts_picoseconds: true,
 };
 
+/// QUIC by its RFCs: 9000 and 9002, with CUBIC of RFC 9438.
+pub(super) const QUIC: Profile = Profile {
+    name: "quic",
+    summary: "QUIC: RFC 9002 with CUBIC, pacing, and migration by RFC 9000",
+    sender: SenderConfig {
+        segment_bytes: 1228,
+        syn_bytes: 1228,
+        // RFC 9002 section 7.2: min(10 * 1200, max(14720, 2 * 1200)) bytes.
+        initial_window: InitialWindow::Segments(10),
+        initial_window_after_syn_timeout: 10.0,
+        restart_after_idle: RestartAfterIdle::Off,
+        pacing: true,
+        recovery: RecoveryKind::Quic,
+        // Every byte counts (RFC 9002 section 7.3.1).
+        ack_counting: AckCounting::AppropriateBytes { limit: 1000 },
+        response_load: ResponseLoad::Window,
+        rto: RtoConfig {
+            estimator: EstimatorKind::Rfc6298 {
+                granularity: Duration::from_millis(1),
+            },
+            // kInitialRtt + 4 * kInitialRtt / 2 (RFC 9002 section 6.2.2).
+            initial: Duration::from_millis(999),
+            min: Duration::ZERO,
+            max: Duration::from_secs(3600),
+            clock: Jiffies::EXACT,
+        },
+        rtt_sampling: RttSampling::OnePerWindow,
+        max_ack_delay: Duration::from_millis(25),
+        ..RFC.sender
+    },
+    parts: SenderParts {
+        congestion: AnyCongestion::Cubic(Cubic::DEFAULT),
+        ..PLAIN
+    },
+    receiver: ReceiverConfig {
+        acks: AckRules::Quic { threshold: 1 },
+        // The default of max_ack_delay (RFC 9000 section 18.2).
+        delayed_ack: Some(Duration::from_millis(25)),
+        timestamps: false,
+        dsack: false,
+        ..RFC.receiver
+    },
+    spares_uplink: false,
+    counts_picoseconds: true,
+};
+
 /// All profiles.
-pub const PROFILES: &[Profile] = &[NS2, RFC, LINUX];
+pub const PROFILES: &[Profile] = &[NS2, RFC, LINUX, QUIC];
 
 /// The profile of this name.
 ///

@@ -7,8 +7,9 @@ use midflight_control::rtt::EstimatorKind;
 use midflight_units::Duration;
 
 use super::{
-    AckRules, ConfigError, InitialWindow, PartialAckTimer, Profile, PrrRules, RecoveryKind,
-    RecoveryRules, RestartAfterIdle, RtoRecoveryEnd, RttSampling, SlowStart,
+    AckRules, ConfigError, ControllerAfter, InFlightAfter, InitialWindow, Migration,
+    PartialAckTimer, PortOnly, Profile, PrrRules, RecoveryKind, RecoveryRules, RestartAfterIdle,
+    RtoRecoveryEnd, RttAfter, RttSampling, SlowStart, Switch,
 };
 use crate::recovery::RECOVERIES;
 
@@ -119,8 +120,74 @@ pub const SETTINGS: &[Knob] = &[
     Knob {
         name: "acks",
         default: "",
-        accepts: "rfc, linux",
-        summary: "when the receiver acknowledges: by RFC 5681, with the window receiver_window, or as Linux does, with a window that grows",
+        accepts: "rfc, linux, quic",
+        summary: "when the receiver acknowledges: by RFC 5681, with the window receiver_window, as Linux does, with a window that grows, or as QUIC (RFC 9000 section 13.2)",
+    },
+    Knob {
+        name: "ack_threshold",
+        default: "",
+        accepts: "a whole number of packets from 0 to 1000, where acks is quic",
+        summary: "so many packets may wait for their ACK (draft-ietf-quic-ack-frequency; RFC 9000: 1)",
+    },
+    Knob {
+        name: "window_edge",
+        default: "",
+        accepts: "full, below",
+        summary: "whether a QUIC sender fills its window to the last packet (RFC 9002 section 7) or stays one below, as quinn 0.11 does",
+    },
+    Knob {
+        name: "migration",
+        default: "",
+        accepts: "rfc9000, quinn, s2n-quic, neqo, quiche, google-quiche, picoquic, msquic",
+        summary: "all that a QUIC sender does when its peer has another address, as RFC 9000 or a stack does it",
+    },
+    Knob {
+        name: "migration_controller",
+        default: "",
+        accepts: "reset, keep, restore",
+        summary: "the congestion controller then; restore is for a path that is known",
+    },
+    Knob {
+        name: "migration_rtt",
+        default: "",
+        accepts: "reset, keep, challenge",
+        summary: "the estimate of the RTT then; challenge is that of the answer to the PATH_CHALLENGE",
+    },
+    Knob {
+        name: "migration_initial_rtt",
+        default: "",
+        accepts: "a time",
+        summary: "RTT before the first sample of a new path",
+    },
+    Knob {
+        name: "migration_old_samples",
+        default: "",
+        accepts: "on, off",
+        summary: "packets of the old path give RTT samples of the new one (RFC 9000 section 9.4 forbids it)",
+    },
+    Knob {
+        name: "migration_in_flight",
+        default: "",
+        accepts: "keep, drop, retransmit",
+        summary: "packets in flight then: they count in the new window, they do not, or their data go again at once",
+    },
+    Knob {
+        name: "migration_window",
+        default: "",
+        accepts: "a whole number of packets from 1 to 1000",
+        summary: "window of a new path",
+    },
+    Knob {
+        name: "migration_port",
+        default: "",
+        accepts: "keep, reset, controller",
+        summary: "what is kept where only the port is another: everything, nothing, or the controller",
+    },
+    Knob {
+        name: "migration_switch",
+        default: "",
+        accepts: "before, after",
+        summary: "data go to a new address before it is validated, at most three times what came from there, or after that",
     },
     Knob {
         name: "tcp_rmem_default",
@@ -293,6 +360,28 @@ pub const SETTINGS: &[Knob] = &[
     },
 ];
 
+const CONTROLLERS: &[(&str, ControllerAfter)] = &[
+    ("reset", ControllerAfter::Reset),
+    ("keep", ControllerAfter::Keep),
+    ("restore", ControllerAfter::Restore),
+];
+const RTTS: &[(&str, RttAfter)] = &[
+    ("reset", RttAfter::Reset),
+    ("keep", RttAfter::Keep),
+    ("challenge", RttAfter::Challenge),
+];
+const IN_FLIGHT: &[(&str, InFlightAfter)] = &[
+    ("keep", InFlightAfter::Keep),
+    ("drop", InFlightAfter::Drop),
+    ("retransmit", InFlightAfter::Retransmit),
+];
+const PORTS: &[(&str, PortOnly)] = &[
+    ("keep", PortOnly::Keep),
+    ("reset", PortOnly::Reset),
+    ("controller", PortOnly::Controller),
+];
+const SWITCHES: &[(&str, Switch)] = &[("before", Switch::Before), ("after", Switch::After)];
+
 fn chosen<T: Copy>(choices: &[(&str, T)], text: &str) -> Option<T> {
     let choice = choices.iter().find(|(name, _)| *name == text);
     choice.map(|&(_, value)| value)
@@ -354,6 +443,7 @@ impl Profile {
             "acks" => match rx.acks {
                 AckRules::Rfc => "rfc",
                 AckRules::Linux { .. } => "linux",
+                AckRules::Quic { .. } => "quic",
             }
             .into(),
             "tcp_rmem_default" | "tcp_rmem_max" | "tcp_comp_sack_slack" => match rx.acks {
@@ -362,8 +452,22 @@ impl Profile {
                     "tcp_rmem_max" => buffer.most.to_string(),
                     _ => slack.to_string(),
                 },
-                AckRules::Rfc => String::new(),
+                _ => String::new(),
             },
+            "ack_threshold" => match rx.acks {
+                AckRules::Quic { threshold } => threshold.to_string(),
+                _ => String::new(),
+            },
+            "window_edge" => if tx.fills_window { "full" } else { "below" }.into(),
+            "migration" => tx.migration.name().unwrap_or_default().into(),
+            "migration_controller" => named(CONTROLLERS, tx.migration.controller),
+            "migration_rtt" => named(RTTS, tx.migration.rtt),
+            "migration_initial_rtt" => tx.migration.initial_rtt.to_string(),
+            "migration_old_samples" => switch(tx.migration.old_samples),
+            "migration_in_flight" => named(IN_FLIGHT, tx.migration.in_flight),
+            "migration_window" => tx.migration.window.to_string(),
+            "migration_port" => named(PORTS, tx.migration.port),
+            "migration_switch" => named(SWITCHES, tx.migration.switch),
             "dup_threshold" => tx.dup_threshold.to_string(),
             "count_window_updates" => switch(tx.count_window_updates),
             "count_sackless_dupacks" => switch(tx.count_sackless_dupacks),
@@ -465,6 +569,13 @@ impl Profile {
             "recovery" => {
                 tx.recovery = RecoveryKind::named(value).ok_or_else(refuse)?;
                 rx.sack_blocks = if tx.recovery.uses_sack() { 3 } else { 0 };
+                // Packet numbers and their ACKs go together.
+                match (tx.recovery, rx.acks) {
+                    (RecoveryKind::Quic, AckRules::Quic { .. }) => {}
+                    (RecoveryKind::Quic, _) => rx.acks = AckRules::Quic { threshold: 1 },
+                    (_, AckRules::Quic { .. }) => rx.acks = AckRules::Rfc,
+                    _ => {}
+                }
             }
             "recovery_rules" => {
                 tx.recovery_rules = match value {
@@ -532,6 +643,7 @@ impl Profile {
                         buffer: rx.buffer(),
                         slack: rx.slack(),
                     },
+                    "quic" => AckRules::Quic { threshold: 1 },
                     _ => return Err(refuse()),
                 };
             }
@@ -540,14 +652,14 @@ impl Profile {
                     buffer.first = whole(4096, 16_777_216)? as u32;
                     buffer.most = buffer.most.max(buffer.first);
                 }
-                AckRules::Rfc => return Err(refuse()),
+                _ => return Err(refuse()),
             },
             "tcp_rmem_max" => match &mut rx.acks {
                 AckRules::Linux { buffer, .. } => {
                     buffer.most = whole(4096, 1 << 30)? as u32;
                     buffer.first = buffer.first.min(buffer.most);
                 }
-                AckRules::Rfc => return Err(refuse()),
+                _ => return Err(refuse()),
             },
             "tcp_comp_sack_slack" => match &mut rx.acks {
                 AckRules::Linux { slack, .. } => {
@@ -556,8 +668,36 @@ impl Profile {
                         return Err(refuse());
                     }
                 }
-                AckRules::Rfc => return Err(refuse()),
+                _ => return Err(refuse()),
             },
+            "ack_threshold" => {
+                let AckRules::Quic { threshold } = &mut rx.acks else {
+                    return Err(refuse());
+                };
+                *threshold = whole(0, 1000)? as u32;
+            }
+            "window_edge" => {
+                tx.fills_window = match value {
+                    "full" => true,
+                    "below" => false,
+                    _ => return Err(refuse()),
+                };
+            }
+            "migration" => tx.migration = Migration::named(value).ok_or_else(refuse)?,
+            "migration_controller" => {
+                tx.migration.controller = chosen(CONTROLLERS, value).ok_or_else(refuse)?;
+            }
+            "migration_rtt" => tx.migration.rtt = chosen(RTTS, value).ok_or_else(refuse)?,
+            "migration_initial_rtt" => tx.migration.initial_rtt = positive()?,
+            "migration_old_samples" => tx.migration.old_samples = switch()?,
+            "migration_in_flight" => {
+                tx.migration.in_flight = chosen(IN_FLIGHT, value).ok_or_else(refuse)?;
+            }
+            "migration_window" => tx.migration.window = whole(1, 1000)? as u32,
+            "migration_port" => tx.migration.port = chosen(PORTS, value).ok_or_else(refuse)?,
+            "migration_switch" => {
+                tx.migration.switch = chosen(SWITCHES, value).ok_or_else(refuse)?;
+            }
             "dup_threshold" => tx.dup_threshold = whole(1, 1000)? as u32,
             "count_window_updates" => tx.count_window_updates = switch()?,
             "count_sackless_dupacks" => tx.count_sackless_dupacks = switch()?,
@@ -642,6 +782,11 @@ impl Profile {
             *clock = tx.rto.clock;
             *mss = tx.payload_bytes();
         }
+        // A QUIC receiver tells the sender how long it may wait.
+        tx.max_ack_delay = match rx.acks {
+            AckRules::Quic { .. } => rx.delayed_ack.unwrap_or(Duration::ZERO),
+            _ => Duration::ZERO,
+        };
         Ok(())
     }
 }

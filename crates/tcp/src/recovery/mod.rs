@@ -6,6 +6,7 @@ mod linux;
 mod newreno;
 mod ns2_reno;
 mod ns2_scoreboard;
+mod quic;
 mod reno;
 mod sack;
 mod sack1;
@@ -45,6 +46,10 @@ pub(crate) trait LossRecovery {
     /// What it knows of the segments in flight, where it keeps a list of them.
     fn tally(&self) -> Option<Tally> {
         None
+    }
+    /// How many addresses the receiver has had before the one in use.
+    fn epoch(&self) -> u16 {
+        0
     }
     /// The connection opened, or orders changed the window: look again whether
     /// something may be sent; or they said what became of a recovery.
@@ -86,6 +91,8 @@ pub(crate) struct RecoveryInfo {
     pub(crate) refuses_detectors: Option<&'static str>,
     /// Why no loss classifier goes with it, if so.
     pub(crate) refuses_classifiers: Option<&'static str>,
+    /// Why no controller that sets the window by itself goes with it, if so.
+    pub(crate) refuses_control: Option<&'static str>,
     /// It keeps its estimate of what is in flight outside fast recovery too.
     pub(crate) always_has_pipe: bool,
     /// It tells the congestion controller itself when an idle time ends.
@@ -111,6 +118,7 @@ impl RecoveryInfo {
             refuses_responses: None,
             refuses_detectors: None,
             refuses_classifiers: None,
+            refuses_control: None,
             always_has_pipe: false,
             tells_idle_end: false,
             asks_for_bursts: false,
@@ -264,6 +272,13 @@ macro_rules! recoveries {
                 }
             }
 
+            pub(crate) fn epoch(&self) -> u16 {
+                match self {
+                    $(Self::$variant(r) => r.epoch(),)+
+                    Self::$other(r) => r.epoch(),
+                }
+            }
+
             pub(crate) fn on_request(&mut self, core: &Core, request: RecoveryRequest) {
                 match self {
                     $(Self::$variant(r) => r.on_request(core, request),)+
@@ -281,6 +296,7 @@ recoveries! {
     Sack1: sack1::Sack1,
     Sack: sack::Sack,
     Linux: Box<linux::Linux>,
+    Quic: Box<quic::Quic>,
     ; beside Ns2Reno: ns2_reno::Ns2Reno
 }
 

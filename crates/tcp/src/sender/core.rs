@@ -15,6 +15,7 @@ mod path;
 mod peer;
 mod persist;
 mod policies;
+mod quic;
 mod quick_start;
 mod reordering;
 mod response;
@@ -40,8 +41,10 @@ pub(crate) use self::controller::Inside;
 use self::detector::UnneededWatch;
 use self::loss_state::LossState;
 use self::pacer::Pacer;
-use self::path::Path;
+pub(crate) use self::path::Path;
 use self::peer::Peer;
+pub(crate) use self::quic::Challenge;
+use self::quic::Challenges;
 use self::quick_start::RateRequest;
 pub(crate) use self::timers::SlotKind;
 use self::timers::Timers;
@@ -86,6 +89,8 @@ pub(crate) struct Core {
     /// How fast data is delivered, where a part listens to that; and what the last ACK has told.
     deliveries: Option<Box<Deliveries>>,
     rate: Option<RateSample>,
+    /// What validates paths, and where the segment at hand goes.
+    challenges: Challenges,
     /// A rate asked for, and one to report.
     asking: Option<RateRequest>,
     report: Option<(RateCode, Nonce)>,
@@ -146,6 +151,7 @@ impl Core {
             pacer: None,
             deliveries: None,
             rate: None,
+            challenges: Challenges::new(config, &parts.congestion),
             asking: None,
             report: None,
             last_nonce: Nonce::default(),
@@ -245,6 +251,19 @@ impl Core {
     /// Grows the window for an ACK that advanced by `segments` to the present `una`.
     #[inline(always)]
     pub(crate) fn grow(&mut self, segments: u64, log: &mut impl Log) {
+        let by = match self.books.una() {
+            1 => Author::Handshake,
+            _ => Author::Controller,
+        };
+        self.grow_by(by, segments, log);
+        if self.books.una() == 1 {
+            self.end_handshake(log);
+        }
+    }
+
+    /// The same of a connection that is open.
+    #[inline(always)]
+    pub(crate) fn grow_by(&mut self, by: Author, segments: u64, log: &mut impl Log) {
         if !self.path.reno && self.has_foreign_controller() {
             self.grow_by_foreign(log);
         } else if self.path.hold_growth.is_none() && !self.window_answered {
@@ -252,10 +271,6 @@ impl Core {
                 self.counting_after_timeout()
             } else {
                 self.config.ack_counting
-            };
-            let by = match self.books.una() {
-                1 => Author::Handshake,
-                _ => Author::Controller,
             };
             let (mut segments, mut counting) = (segments, counting);
             if self.path.hystart.is_some() {
@@ -272,22 +287,23 @@ impl Core {
                 }
             });
         }
-        if self.books.una() == 1 {
-            // The SYN is acknowledged: the initial window replaces what the ACK opened.
-            let small = self.syn_timeouts >= self.config.syn_timeouts_for_small_window;
-            let initial = if small {
-                self.config.initial_window_after_syn_timeout
-            } else {
-                self.config.initial_window()
-            };
-            self.set_cwnd(initial, Author::Handshake, log);
-            if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
-                self.end_back_off(log);
-                self.path.rto.restart(rto);
-            }
-            if !self.path.reno && !self.path.controls {
-                self.open_foreign(log);
-            }
+    }
+
+    /// The SYN is acknowledged: the initial window replaces what the ACK opened.
+    fn end_handshake(&mut self, log: &mut impl Log) {
+        let small = self.syn_timeouts >= self.config.syn_timeouts_for_small_window;
+        let initial = if small {
+            self.config.initial_window_after_syn_timeout
+        } else {
+            self.config.initial_window()
+        };
+        self.set_cwnd(initial, Author::Handshake, log);
+        if let (1.., Some(rto)) = (self.syn_timeouts, self.config.rto_after_syn_timeout) {
+            self.end_back_off(log);
+            self.path.rto.restart(rto);
+        }
+        if !self.path.reno && !self.path.controls {
+            self.open_foreign(log);
         }
     }
 

@@ -7,7 +7,7 @@ use midflight_control::policy::Policy;
 use midflight_control::{Notice, SenderView, StartNotice};
 use midflight_units::{Duration, Instant, Seq};
 
-pub(crate) use self::core::{Core, Inside, RecoveryRequest, SlotKind};
+pub(crate) use self::core::{Challenge, Core, Inside, Path, RecoveryRequest, SlotKind};
 use crate::config::{SenderConfig, SenderParts};
 use crate::event::{Log, SenderEvent, Wake};
 use crate::recovery::{Recovery, Tally};
@@ -110,7 +110,8 @@ impl Sender {
         if let Some(request) = self.core.take_request() {
             self.recovery.on_request(&self.core, request);
         }
-        let trigger = if ack.ack > standing.0 {
+        // An ACK of packet numbers repeats no other.
+        let trigger = if ack.ack > standing.0 || ack.is_quic() {
             Trigger::NewAck
         } else {
             Trigger::Duplicate
@@ -236,8 +237,8 @@ impl Sender {
 
     fn next_held(&mut self) -> Option<Segment> {
         let core = &mut self.core;
-        if let Some(ack) = core.empty_ack() {
-            return Some(ack);
+        if let Some(packet) = core.empty_ack().or_else(|| core.next_challenge()) {
+            return Some(packet);
         }
         if core.is_closed() {
             return core.window_probe();
@@ -326,6 +327,17 @@ impl Sender {
             }
             None => tell(from, trigger, to),
         }
+    }
+
+    /// Number of the receiver's address to which the segment goes that was handed out last.
+    #[inline]
+    pub fn destination(&self) -> u16 {
+        self.core.destination()
+    }
+
+    /// How many addresses its receiver has had before the one that it sends to.
+    pub fn epoch(&self) -> u16 {
+        self.recovery.epoch()
     }
 
     /// Whether everything up to the end is acknowledged.

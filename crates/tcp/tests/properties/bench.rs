@@ -23,6 +23,11 @@ pub(crate) fn recoveries() -> impl Iterator<Item = &'static str> {
     RECOVERIES.iter().map(|info| info.name)
 }
 
+/// Those whose ACKs count segments. Forged ones of packet numbers are in `quic.rs`.
+pub(crate) fn with_tcp_acks() -> impl Iterator<Item = &'static str> {
+    recoveries().filter(|name| *name != "quic")
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// An ACK `back` below what was sent, with blocks relative to it and an echo;
@@ -90,10 +95,13 @@ pub(crate) fn link(of: (u64, u64)) -> LinkInfo {
     }
 }
 
-/// The profile `linux` keeps its recovery: with another it is nobody's sender.
+/// The profiles `linux` and `quic` keep their recovery: with another they are nobody's sender.
 pub(crate) fn configured(profile_index: usize, recovery: &str) -> Profile {
     let mut p = PROFILES[profile_index % PROFILES.len()];
-    let recovery = if p.name == "linux" { "linux" } else { recovery };
+    let recovery = match p.name {
+        own @ ("linux" | "quic") => own,
+        _ => recovery,
+    };
     assert!(p.set("recovery", recovery).is_ok());
     p
 }
@@ -330,6 +338,10 @@ impl Bench {
                     let is_within = v.pipe as f64 <= v.cwnd.max(1.0);
                     let is_first = sent.iter().all(|s: &Segment| s.retransmission);
                     assert!(is_within || is_first, "{v:?}");
+                } else if c.recovery == RecoveryKind::Quic {
+                    // Probes go whatever the window, two at each timeout.
+                    let is_within = v.pipe as f64 <= v.cwnd.max(1.0);
+                    assert!(is_within || v.in_rto_recovery, "{v:?}");
                 } else if self.lies && self.sack {
                     // What is reported above SND.UNA is not in flight, whatever the edge.
                 } else if v.in_fast_recovery && self.sack {
@@ -401,6 +413,8 @@ impl Bench {
         assert_eq!(
             self.sender.poll_timer().is_some(),
             v.snd_una < v.snd_max
+                // Of QUIC, packets whose data have arrived in others.
+                || self.sender.config().recovery == RecoveryKind::Quic && v.pipe > 0
                 || self.sender.is_window_closed()
                 || v.train.is_some()
                 || v.paced_until.is_some(),

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use crate::bench::{
     combinations, configured, controllers, hostile_step, named, policies, recoveries, step,
-    turn_knobs, Bench, Step,
+    turn_knobs, with_tcp_acks, Bench, Step,
 };
 use crate::transfer::transfer;
 
@@ -131,7 +131,7 @@ proptest! {
         with_policies in prop_oneof![Just(None), any::<bool>().prop_map(Some)],
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in recoveries() {
+        for recovery in with_tcp_acks() {
             let (good, _) = combinations(profile_index, recovery, turned, controller);
             for mut p in good {
                 if let Some(window) = receiver_window {
@@ -154,7 +154,7 @@ proptest! {
         controller in 0..CONGESTION_CONTROLLERS.len(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in recoveries() {
+        for recovery in with_tcp_acks() {
             let mut p = configured(profile_index, recovery);
             if let Some(window) = receiver_window {
                 p.sender.receiver_window = window;
@@ -183,7 +183,7 @@ proptest! {
         other_rules in any::<bool>(),
         receiver_window in prop_oneof![Just(None), (1u64..50).prop_map(Some)],
     ) {
-        for recovery in recoveries() {
+        for recovery in with_tcp_acks() {
             let mut p = configured(profile_index, recovery);
             if other_rules {
                 p.sender.recovery_rules = match p.sender.recovery_rules {
@@ -210,7 +210,7 @@ proptest! {
     /// Karn: no sample of a retransmitted segment, and the back-off stays until a valid sample.
     #[test]
     fn back_off_ends_only_with_a_valid_sample(delay_ms in 20u64..5000, losses in 1usize..6) {
-        for recovery in recoveries() {
+        for recovery in with_tcp_acks() {
             let mut p = profile("rfc").unwrap_or_else(|_| unreachable!());
             prop_assert!(p.set("recovery", recovery).is_ok());
             prop_assert!(p.set("rtt_sampling", "one-per-window").is_ok());

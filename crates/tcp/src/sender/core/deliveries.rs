@@ -2,7 +2,7 @@
 //! that listen to it.
 
 use midflight_control::Listens;
-use midflight_units::Duration;
+use midflight_units::{Duration, Seq};
 
 use super::policies::sack_and_dsack;
 use super::Core;
@@ -29,9 +29,20 @@ impl Core {
     /// An ACK has arrived, and nobody has acted on it yet.
     pub(super) fn follow_deliveries(&mut self, ack: &Ack) {
         self.rate = None;
+        if ack.is_quic() {
+            // Its recovery knows which segments the packet numbers stand for.
+            return;
+        }
         if let Some(deliveries) = &mut self.deliveries {
             let (blocks, _) = sack_and_dsack(ack);
             deliveries.take(ack.ack, &blocks, self.now);
+        }
+    }
+
+    /// An ACK of packet numbers acknowledges these segments, and all below SND.UNA.
+    pub(crate) fn follow_segments(&mut self, una: Seq, blocks: &[(Seq, Seq)]) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.take(una, blocks, self.now);
         }
     }
 

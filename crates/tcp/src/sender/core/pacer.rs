@@ -100,6 +100,14 @@ impl Core {
         is_closed
     }
 
+    /// The kind of recovery, which paces by itself, waits until then.
+    pub(crate) fn wait_for_gate(&mut self, until: Instant) {
+        let now = self.now;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.wake = Some((until, now));
+        }
+    }
+
     /// A burst of so many segments and bytes of data leaves, whatever the gate says; the instant that it counts as
     /// sent.
     #[inline]

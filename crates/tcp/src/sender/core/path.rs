@@ -7,7 +7,9 @@ use midflight_control::rtt::Rto;
 use midflight_units::{Duration, Instant, Seq};
 
 use super::window::WindowState;
+use super::Core;
 use crate::config::{SenderConfig, SlowStart};
+use crate::event::{Author, Log, SenderEvent};
 
 /// What a sender knows of the path that its segments take.
 #[derive(Educe, Debug)]
@@ -76,6 +78,27 @@ impl Path {
         }
     }
 
+    /// Begins with so many segments.
+    pub(crate) fn begin(&mut self, cwnd: f64) {
+        self.window.begin(cwnd);
+    }
+
+    /// Goes on with the controller and the windows of another path.
+    pub(crate) fn take_controller(&mut self, of: &Self) {
+        self.window = of.window;
+        self.congestion = of.congestion;
+        (self.paces, self.pacing_rate) = (of.paces, of.pacing_rate);
+        self.hystart = of.hystart;
+        self.slow_start_after_timeout = of.slow_start_after_timeout;
+        self.hold_growth = of.hold_growth;
+    }
+
+    /// Goes on with the round-trip time of another path.
+    pub(crate) fn take_rtt(&mut self, of: &Self) {
+        self.rto = of.rto;
+        self.rtt_epoch = of.rtt_epoch;
+    }
+
     /// Forgets the round-trip time: the timeout is `initial`, and only what is sent from `since` on
     /// gives samples, retransmissions too if so wanted.
     pub(super) fn restart_rtt(&mut self, initial: Duration, since: Instant, retransmitted: bool) {
@@ -84,5 +107,34 @@ impl Path {
         self.timed = self.timed.filter(|(_, sent)| *sent >= since);
         self.sample_since = Some(since);
         self.sample_retransmitted = retransmitted;
+    }
+}
+
+impl Core {
+    /// A path of which nothing is known but this RTT, with a window of so many segments.
+    pub(crate) fn fresh_path(&self, rtt: Duration) -> Path {
+        let mut config = self.config;
+        config.rto.initial = rtt * 3;
+        let mut path = Path::new(&config, &self.fresh_controller());
+        path.rtt_epoch = self.path.rtt_epoch;
+        path
+    }
+
+    /// Sends over another path from now on; the one so far.
+    pub(crate) fn replace_path(&mut self, path: Path, log: &mut impl Log) -> Path {
+        let old = std::mem::replace(&mut self.path, path);
+        let (now, by) = (self.now, Author::Path);
+        let (to, cwnd) = (self.ssthresh(), self.cwnd());
+        if to != old.window.ssthresh() {
+            log.record(now, SenderEvent::Ssthresh { to, by });
+        }
+        if cwnd != old.window.cwnd() {
+            log.record(now, SenderEvent::Cwnd { to: cwnd, by });
+        }
+        if old.rto.backoff() != self.path.rto.backoff() {
+            let backoff = self.path.rto.backoff();
+            log.record(now, SenderEvent::Backoff(backoff));
+        }
+        old
     }
 }

@@ -137,6 +137,11 @@ impl Core {
         })
     }
 
+    /// The number of the next packet of a QUIC sender, which has the place of the timestamp that Linux echoes.
+    pub(crate) fn set_packet_number(&mut self, number: u64) {
+        self.peer.stamp_ms = number as u32;
+    }
+
     /// Whether the next segment ends what the application gets at once.
     pub(crate) fn set_push(&mut self, push: bool) {
         self.peer.push = push;

@@ -71,6 +71,7 @@ impl Core {
         self.held = self.books.una() == 0 || self.is_closed() || self.train.is_some() || carries;
         self.held |= self.peer.owes_ack() || self.pacer.is_some() || self.deliveries.is_some();
         self.held |= !self.sizes.are_full();
+        self.held |= self.has_challenge();
     }
 
     /// The persist timer has expired: probe, and wait twice as long.

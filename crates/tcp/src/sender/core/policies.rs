@@ -23,9 +23,9 @@ const OF_POLICIES: [Listens; 6] = [
 ];
 
 /// The SACK blocks of an ACK, and the segment that it says arrived twice: that of the first block,
-/// if it is below the ACK or within the second (RFC 2883 section 4).
+/// if it is below the ACK or within the second (RFC 2883 section 4). Ranges of packet numbers are none of either.
 pub(super) fn sack_and_dsack(ack: &Ack) -> (SmallVec<[(Seq, Seq); 4]>, Option<Seq>) {
-    if ack.sack.is_empty() {
+    if ack.sack.is_empty() || ack.is_quic() {
         return (SmallVec::new(), None);
     }
     let mut blocks: SmallVec<[(Seq, Seq); 4]> =

@@ -134,7 +134,7 @@ impl Core {
     }
 
     /// Segments leave by the gaps of a train.
-    pub(super) fn in_train(&self) -> bool {
+    pub(crate) fn in_train(&self) -> bool {
         self.train.is_some_and(|active| !active.is_past())
     }
 

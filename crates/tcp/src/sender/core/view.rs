@@ -35,7 +35,7 @@ impl Core {
         Some(self.books.max())
     }
 
-    pub(super) fn may_send_new(&self) -> bool {
+    pub(crate) fn may_send_new(&self) -> bool {
         self.books.max() < self.books.end()
             && self.books.max() < self.books.una() + self.receiver_window()
     }

@@ -47,6 +47,12 @@ impl WindowState {
         self.window.ssthresh
     }
 
+    /// A path begins with so many segments.
+    pub(super) fn begin(&mut self, cwnd: f64) {
+        self.window.cwnd = cwnd;
+        self.usable = (cwnd as u64).min(self.receiver_window);
+    }
+
     /// The window in use, in whole segments: the smaller of `cwnd` and the receiver's.
     #[inline(always)]
     pub(super) fn usable(&self) -> u64 {

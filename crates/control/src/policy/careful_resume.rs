@@ -1,0 +1,437 @@
+//! Careful Resume (RFC 9959): a sender that knows what a path had room for before, or is told of it by a notice, jumps to half
+//! of that once the path has shown that it is there, and steps back at once if it was too much.
+//!
+//! | phase | from | what it does |
+//! |---|---|---|
+//! | reconnaissance | a notice | the initial window goes and is acknowledged, with a round trip above half and at most ten times the known one |
+//! | unvalidated | that | the window is half of what is known, and the segments leave evenly over a round trip |
+//! | validating | the window is full, an unvalidated segment is acknowledged, or a round trip is over | the window is what is in flight, and grows as usual; PipeSize grows by what is acknowledged |
+//! | safe retreat | a loss in one of these two | half of PipeSize, and no growth until the last unvalidated segment is acknowledged; then the threshold is beta PipeSize |
+//! | normal | the end of any | nothing |
+//!
+//! What is known is the bandwidth-delay product of the link in the notice, at the start or of a handoff: known exactly, so that it has no
+//! lifetime. A knob puts another window in its place, as saved by an earlier connection. Where several flows move together only what is
+//! a flow's share is known. Packets of another path say nothing: the round trip is that of what was sent after the notice.
+
+use midflight_units::{Duration, Instant, Seq};
+
+use super::HandoffPolicy;
+use crate::part::{choose, whole, Knob, KnobError, Part, PartInfo};
+use crate::{AckNews, LinkInfo, Listens, Notice, Order, Orders, Pacing, SenderView, StartNotice};
+
+/// Section 4.2: a round trip outside these bounds is of another path.
+const SHORTEST: u64 = 2;
+const LONGEST: u64 = 10;
+/// A saved window of less than so many initial windows is not worth a jump (section 4.1).
+const LEAST: f64 = 4.0;
+
+/// What is known of the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Known {
+    window: f64,
+    rtt: Duration,
+    /// Since when segments take it.
+    since: Instant,
+}
+
+/// See above.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Phase {
+    #[default]
+    Normal,
+    Reconnaissance {
+        acked: u64,
+    },
+    Unvalidated {
+        pipe_size: u64,
+        /// The first segment that would not have left without the jump.
+        first: Seq,
+        until: Instant,
+    },
+    Validating {
+        pipe_size: u64,
+        /// One past the last such segment.
+        last: Seq,
+    },
+    Retreat {
+        pipe_size: u64,
+        last: Seq,
+    },
+}
+
+/// State and knobs.
+#[derive(Clone, Copy, Debug)]
+pub struct CarefulResume {
+    saved_window: Option<u64>,
+    /// Hundredths of what is known.
+    jump: u64,
+    beta: f64,
+    known: Option<Known>,
+    phase: Phase,
+}
+
+impl Default for CarefulResume {
+    fn default() -> Self {
+        Self {
+            saved_window: None,
+            jump: 50,
+            beta: 0.5,
+            known: None,
+            phase: Phase::Normal,
+        }
+    }
+}
+
+impl Part for CarefulResume {
+    const INFO: PartInfo = PartInfo {
+        name: "careful-resume",
+        summary: "a jump to half of what the path is known to hold, once it has shown itself, and a safe retreat",
+        source: "RFC 9959",
+        knobs: &[
+            Knob {
+                name: "resume_window",
+                default: "notice",
+                accepts: "a whole number of segments from 1 to 1000000, or notice",
+                summary: "what was saved of the path (saved_cwnd); notice takes the bandwidth-delay product of the link",
+            },
+            Knob {
+                name: "resume_jump",
+                default: "50",
+                accepts: "a whole number from 1 to 100",
+                summary: "the jump in hundredths of that (RFC 9959: at most 50)",
+            },
+            Knob {
+                name: "resume_beta",
+                default: "0.5",
+                accepts: "0.5, 0.7",
+                summary: "share of PipeSize that is the threshold after a safe retreat: 0.7 with CUBIC",
+            },
+        ],
+    };
+
+    fn set_knob(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
+        match name {
+            "resume_window" if value == "notice" => self.saved_window = None,
+            "resume_window" => {
+                self.saved_window = Some(whole(&Self::INFO, name, value, 1..=1_000_000)?.into());
+            }
+            "resume_jump" => self.jump = whole(&Self::INFO, name, value, 1..=100)?.into(),
+            _ => self.beta = choose(&Self::INFO, name, value, &[("0.5", 0.5), ("0.7", 0.7)])?,
+        }
+        Ok(())
+    }
+}
+
+impl CarefulResume {
+    /// A path of which this is known is in use from now on.
+    fn begin(&mut self, link: LinkInfo, flows: u32, view: &SenderView) {
+        let share = link.bdp_packets() as f64 / f64::from(flows.max(1));
+        let window = self.saved_window.map_or(share, |saved| saved as f64);
+        let is_worth_it = window >= LEAST * view.initial_window;
+        self.known = is_worth_it.then(|| Known {
+            window,
+            rtt: link.round_trip(),
+            since: view.now,
+        });
+        self.phase = match self.known {
+            Some(_) => Phase::Reconnaissance { acked: 0 },
+            None => Phase::Normal,
+        };
+    }
+
+    /// The round trip of what was sent since the path is in use, if the ACK tells of it.
+    fn round_trip(known: Known, ack: &AckNews, view: &SenderView) -> Option<Duration> {
+        let echo = ack.echo.filter(|&echo| echo >= known.since)?;
+        Some(view.now.since(echo))
+    }
+
+    fn reconnoitre(&mut self, acked: u64, ack: &AckNews, view: &SenderView) -> Orders {
+        let Some(known) = self.known else {
+            self.phase = Phase::Normal;
+            return Orders::none();
+        };
+        let Some(rtt) = Self::round_trip(known, ack, view) else {
+            return Orders::none();
+        };
+        if rtt * SHORTEST <= known.rtt || rtt > known.rtt * LONGEST {
+            self.phase = Phase::Normal;
+            return Orders::none();
+        }
+        let acked = acked + ack.advanced;
+        if (acked as f64) < view.initial_window {
+            self.phase = Phase::Reconnaissance { acked };
+            return Orders::none();
+        }
+        let jump = (known.window * self.jump as f64 / 100.0).floor();
+        if jump <= view.cwnd {
+            self.phase = Phase::Normal;
+            return Orders::none();
+        }
+        self.phase = Phase::Unvalidated {
+            pipe_size: view.pipe,
+            first: view.snd_max,
+            until: view.now + rtt,
+        };
+        Orders::none()
+            .with(
+                Order::SetCwnd(jump),
+                "the path has shown itself: half of what it is known to hold",
+            )
+            .with(
+                Order::Pace(Pacing::Window { over: rtt }),
+                "no burst: over a round trip",
+            )
+    }
+
+    fn leave_unvalidated(&mut self, pipe_size: u64, view: &SenderView) -> Orders {
+        let flight = view.pipe;
+        let pace = Orders::none().with(Order::Pace(Pacing::Off), "the jump is over");
+        if flight <= pipe_size || (flight as f64) < view.initial_window {
+            self.phase = Phase::Normal;
+            let cwnd = pipe_size.max(1) as f64;
+            return pace.with(Order::SetCwnd(cwnd), "the jump was not used");
+        }
+        self.phase = Phase::Validating {
+            pipe_size,
+            last: view.snd_max,
+        };
+        pace.with(
+            Order::SetCwnd(flight as f64),
+            "the window is what is in flight",
+        )
+    }
+}
+
+impl HandoffPolicy for CarefulResume {
+    fn on_start(&mut self, notice: &StartNotice, view: &SenderView) -> Orders {
+        self.begin(notice.link, notice.flows, view);
+        Orders::none()
+    }
+
+    fn on_notice(&mut self, notice: &Notice, view: &SenderView) -> Orders {
+        self.begin(notice.new, notice.flows, view);
+        if self.known.is_none() || view.cwnd <= view.initial_window {
+            return Orders::none();
+        }
+        // Another path: reconnaissance begins with the initial window (RFC 9959 section 4.2).
+        Orders::none()
+            .with(
+                Order::SetCwnd(view.initial_window),
+                "another path: its round trip first",
+            )
+            .with(
+                Order::SetSsthresh(view.initial_ssthresh),
+                "nothing is known of congestion there",
+            )
+    }
+
+    fn listens(&self) -> Listens {
+        Listens::START | Listens::ACKS.when(self.phase != Phase::Normal)
+    }
+
+    fn on_ack(&mut self, ack: &AckNews, view: &SenderView) -> Orders {
+        match self.phase {
+            Phase::Reconnaissance { acked } if view.snd_una > 1 || ack.una_before > 0 => {
+                self.reconnoitre(acked, ack, view)
+            }
+            Phase::Normal | Phase::Reconnaissance { .. } => Orders::none(),
+            Phase::Unvalidated {
+                pipe_size,
+                first,
+                until,
+            } => {
+                let is_full = view.pipe as f64 >= view.cwnd;
+                if is_full || view.snd_una > first || view.now > until {
+                    return self.leave_unvalidated(pipe_size, view);
+                }
+                Orders::none()
+            }
+            Phase::Validating { pipe_size, last } => {
+                self.phase = if view.snd_una >= last {
+                    Phase::Normal
+                } else {
+                    let pipe_size = pipe_size + ack.advanced;
+                    Phase::Validating { pipe_size, last }
+                };
+                Orders::none()
+            }
+            Phase::Retreat { pipe_size, last } => {
+                if view.snd_una < last {
+                    return Orders::none();
+                }
+                self.phase = Phase::Normal;
+                let most = (pipe_size as f64 * self.beta).max(2.0);
+                Orders::none().with(
+                    Order::SetSsthresh(most),
+                    "all that was not validated is acknowledged",
+                )
+            }
+        }
+    }
+
+    fn on_recovery(&mut self, view: &SenderView) -> Orders {
+        let (pipe_size, last) = match self.phase {
+            Phase::Unvalidated { pipe_size, .. } => (pipe_size, view.snd_max),
+            Phase::Validating { pipe_size, last } => (pipe_size, last),
+            Phase::Reconnaissance { .. } => {
+                // Congestion before the jump: there is none.
+                (self.phase, self.known) = (Phase::Normal, None);
+                return Orders::none();
+            }
+            Phase::Normal | Phase::Retreat { .. } => return Orders::none(),
+        };
+        self.known = None;
+        self.phase = Phase::Retreat { pipe_size, last };
+        let cwnd = (pipe_size / 2).max(1) as f64;
+        Orders::none()
+            .with(
+                Order::KeepWindow,
+                "the jump was too much, not what was there before",
+            )
+            .with(Order::Pace(Pacing::Off), "the jump is over")
+            .with(Order::SetCwnd(cwnd), "half of what is validated")
+            .with(Order::HoldGrowth(view.now), "no growth in a safe retreat")
+    }
+
+    fn on_timeout(&mut self, _before: &SenderView, _view: &SenderView) -> Orders {
+        (self.phase, self.known) = (Phase::Normal, None);
+        Orders::none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ack::testing::advance;
+    use crate::policy::testing::{link, view};
+
+    const MS: u64 = 1_000_000;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * MS)
+    }
+
+    /// A sender whose saved window is 300 packets, with a round trip of 100 ms, that has got all of its initial window
+    /// acknowledged with 29 packets in flight: appendix B of RFC 9959.
+    fn jumped() -> (CarefulResume, SenderView, Orders) {
+        let mut resume = CarefulResume {
+            saved_window: Some(300),
+            ..CarefulResume::default()
+        };
+        let notice = StartNotice {
+            link: link(50_000, 50),
+            flows: 1,
+        };
+        let mut sender = view(1, 1000);
+        (sender.now, sender.initial_window) = (at(0), 10.0);
+        assert!(resume.on_start(&notice, &sender).is_empty());
+        (sender.now, sender.snd_una, sender.snd_max) = (at(201), 11, 40);
+        (sender.pipe, sender.cwnd) = (29, 29.0);
+        let ack = AckNews {
+            echo: Some(at(101)),
+            ..advance(11, 10)
+        };
+        let orders = resume.on_ack(&ack, &sender);
+        (resume, sender, orders)
+    }
+
+    #[test]
+    fn the_example_of_appendix_b() {
+        let (mut resume, mut sender, orders) = jumped();
+        assert!(orders.contains(&Order::SetCwnd(150.0)));
+        let over = Duration::from_millis(100);
+        assert!(orders.contains(&Order::Pace(Pacing::Window { over })));
+        let unvalidated = |first| Phase::Unvalidated {
+            pipe_size: 29,
+            first,
+            until: at(301),
+        };
+        assert_eq!(resume.phase, unvalidated(40));
+        // 121 packets more fill the window.
+        (sender.cwnd, sender.pipe, sender.snd_max) = (150.0, 150, 40 + 121);
+        sender.now = at(290);
+        let orders = resume.on_ack(&advance(12, 1), &sender);
+        assert!(orders.contains(&Order::SetCwnd(150.0)));
+        let last = 161;
+        assert_eq!(
+            resume.phase,
+            Phase::Validating {
+                pipe_size: 29,
+                last
+            }
+        );
+        // Each that is acknowledged is part of the pipe.
+        sender.snd_una = 41;
+        assert!(resume.on_ack(&advance(41, 29), &sender).is_empty());
+        assert_eq!(
+            resume.phase,
+            Phase::Validating {
+                pipe_size: 58,
+                last
+            }
+        );
+        sender.snd_una = 161;
+        assert!(resume.on_ack(&advance(161, 120), &sender).is_empty());
+        assert_eq!(resume.phase, Phase::Normal);
+    }
+
+    #[test]
+    fn a_loss_of_the_jump_halves_the_pipe_and_the_threshold_comes_at_its_end() {
+        let (mut resume, mut sender, _) = jumped();
+        (sender.pipe, sender.snd_max) = (90, 101);
+        let orders = resume.on_recovery(&sender);
+        assert!(orders.contains(&Order::KeepWindow) && orders.contains(&Order::SetCwnd(14.0)));
+        assert!(orders.contains(&Order::HoldGrowth(sender.now)));
+        sender.snd_una = 100;
+        assert!(resume.on_ack(&advance(100, 1), &sender).is_empty());
+        sender.snd_una = 101;
+        let orders = resume.on_ack(&advance(101, 1), &sender);
+        assert!(orders.contains(&Order::SetSsthresh(14.5)), "half of 29");
+        assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
+    }
+
+    #[test]
+    fn a_jump_that_is_not_used_is_taken_back() {
+        let (mut resume, mut sender, _) = jumped();
+        (sender.now, sender.pipe, sender.cwnd) = (at(302), 20, 150.0);
+        let orders = resume.on_ack(&advance(12, 1), &sender);
+        assert!(orders.contains(&Order::SetCwnd(29.0)));
+        assert_eq!(resume.phase, Phase::Normal);
+    }
+
+    /// Half of the known round trip or less, or more than ten times it, is another path.
+    #[test]
+    fn another_round_trip_is_another_path() {
+        for (rtt_ms, jumps) in [(50, false), (52, true), (1000, true), (1003, false)] {
+            let mut resume = CarefulResume::default();
+            let notice = StartNotice {
+                link: link(50_000, 50),
+                flows: 1,
+            };
+            let mut sender = view(1, 1000);
+            (sender.now, sender.initial_window) = (at(0), 10.0);
+            let _ = resume.on_start(&notice, &sender);
+            (sender.now, sender.snd_una, sender.cwnd) = (at(5000), 11, 20.0);
+            let ack = AckNews {
+                echo: Some(at(5000 - rtt_ms)),
+                ..advance(11, 10)
+            };
+            let orders = resume.on_ack(&ack, &sender);
+            // 50 Mbit/s in 100 ms are 416 packets.
+            assert_eq!(orders.contains(&Order::SetCwnd(208.0)), jumps, "{rtt_ms}");
+        }
+    }
+
+    #[test]
+    fn what_is_small_is_not_worth_a_jump() {
+        let mut resume = CarefulResume::default();
+        let notice = StartNotice {
+            link: link(1000, 50),
+            flows: 1,
+        };
+        let mut sender = view(1, 1000);
+        sender.initial_window = 10.0;
+        let _ = resume.on_start(&notice, &sender);
+        assert_eq!((resume.phase, resume.known), (Phase::Normal, None));
+    }
+}

@@ -1,0 +1,276 @@
+//! When a QUIC receiver acknowledges, and what (RFC 9000 section 13.2): ranges of packet numbers, of every second packet, of
+//! one that is out of order at once, and of any after max_ack_delay. And where its packets come from, if its node has
+//! got another address (section 9).
+
+use midflight_units::{Duration, Instant};
+use smallvec::SmallVec;
+
+use super::{block, Receiver};
+use crate::segment::{
+    Ack, Content, SackBlock, SackBlocks, Says, Segment, SegmentOption, Source, QUIC_ACK,
+};
+
+/// Ranges that are kept (section 13.2.3 allows to limit them).
+const MOST_RANGES: usize = 64;
+/// Ranges that an ACK has at most.
+const TOLD_RANGES: usize = 4;
+/// Until something comes to a new address its packet is repeated: the probe timeout of a new path (RFC 9002 section 6.2.2).
+const REPEAT: Duration = Duration::from_millis(999);
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    number: u64,
+    sent: Instant,
+    at: Instant,
+}
+
+/// The state of its acknowledgments.
+#[derive(Clone, Debug)]
+pub(super) struct QuicAcks {
+    threshold: u32,
+    /// Ranges that have arrived, ascending.
+    ranges: Vec<SackBlock>,
+    largest: Option<Arrived>,
+    /// Numbers that have arrived since the last ACK, and are in no higher range.
+    late: SmallVec<[u64; 2]>,
+    /// Packets that wait for their ACK, and until when.
+    waiting: u32,
+    due: Option<(Instant, Instant)>,
+    /// Where the node is, if it has been elsewhere.
+    source: Option<Source>,
+    /// A packet from there is repeated: when, when that was decided, and after how long the next.
+    repeat: Option<(Instant, Instant, Duration)>,
+}
+
+impl QuicAcks {
+    pub(super) fn new(threshold: u32) -> Self {
+        Self {
+            threshold,
+            ranges: Vec::new(),
+            largest: None,
+            late: SmallVec::new(),
+            waiting: 0,
+            due: None,
+            source: None,
+            repeat: None,
+        }
+    }
+
+    /// A packet has arrived; whether it is to be acknowledged at once.
+    fn take(&mut self, now: Instant, packet: &Segment, most: Option<Duration>) -> bool {
+        let number = packet.packet_number();
+        let expected = self.largest.map_or(number, |largest| largest.number + 1);
+        self.insert(number);
+        if self.largest.is_none_or(|largest| number > largest.number) {
+            self.largest = Some(Arrived {
+                number,
+                sent: packet.sent,
+                at: now,
+            });
+        } else {
+            self.late.push(number);
+        }
+        self.waiting += 1;
+        let is_due = self.waiting > self.threshold || number != expected || most.is_none();
+        if let (false, None, Some(most)) = (is_due, self.due, most) {
+            self.due = Some((now + most, now));
+        }
+        is_due
+    }
+
+    fn insert(&mut self, number: u64) {
+        let place = self.ranges.partition_point(|range| range.right < number);
+        let (left, right) = (number, number + 1);
+        match self.ranges.get_mut(place) {
+            Some(range) if range.right == number => {
+                range.right = right;
+                let next = self.ranges.get(place + 1).copied();
+                if let Some(next) = next.filter(|next| next.left == right) {
+                    self.ranges[place].right = next.right;
+                    self.ranges.remove(place + 1);
+                }
+            }
+            Some(range) if range.left == right => range.left = left,
+            Some(range) if range.left <= number => {}
+            _ => self.ranges.insert(place, SackBlock { left, right }),
+        }
+        if self.ranges.len() > MOST_RANGES {
+            self.ranges.remove(0);
+        }
+    }
+
+    /// The highest range, those of what came late, and then the next lower ones.
+    fn told(&self, ack: u64) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let mut places: SmallVec<[usize; TOLD_RANGES]> = SmallVec::new();
+        let late = self.late.iter().rev().filter_map(|number| {
+            let place = self.ranges.partition_point(|range| range.right <= *number);
+            (place < self.ranges.len()).then_some(place)
+        });
+        let highest = self.ranges.len().checked_sub(1);
+        let lower = (0..self.ranges.len()).rev();
+        for place in highest.into_iter().chain(late).chain(lower) {
+            if places.len() == TOLD_RANGES {
+                break;
+            }
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        for place in places {
+            blocks.push(ack, self.ranges[place]);
+        }
+        blocks
+    }
+
+    pub(super) fn poll_timer(&self) -> Option<(Instant, Instant)> {
+        let repeat = self.repeat.map(|(due, set, _)| (due, set));
+        let both = self.due.into_iter().chain(repeat);
+        both.min_by_key(|(due, _)| *due)
+    }
+}
+
+impl Receiver {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_packet_of_quic(&mut self, now: Instant, segment: Segment) -> Option<Ack> {
+        let most = self.config.delayed_ack.filter(|_| segment.seq > 0);
+        let told = segment.option.and_then(|option| {
+            let report = self.measurement.on_segment(now, &segment);
+            match option {
+                SegmentOption::Request(request) => request.response().map(Says::Approved),
+                _ => report.map(Says::from),
+            }
+        });
+        if segment.has_data() {
+            let block = block(&segment);
+            if !self.has_all(block) {
+                self.insert(block);
+            }
+        }
+        let is_challenge = segment.content == Content::Challenge;
+        let acks = self.quic.as_deref_mut()?;
+        let mut is_due = acks.take(now, &segment, most);
+        if is_challenge {
+            let is_current = |source: &Source| u64::from(source.epoch) == segment.seq;
+            if acks.source.as_ref().is_some_and(is_current) {
+                acks.repeat = None;
+            }
+            is_due = true;
+        }
+        is_due |= told.is_some() || segment.content == Content::WindowProbe;
+        if !is_due {
+            return None;
+        }
+        let mut ack = self.acknowledge_as_quic(now, segment.sent);
+        match (&mut ack.says, told) {
+            (Says::From(source), _) if is_challenge => source.answers = Some(segment.seq as u16),
+            (says @ Says::Nothing, Some(told)) => *says = told,
+            _ => {}
+        }
+        Some(ack)
+    }
+
+    /// The ACK of all that has arrived.
+    pub(super) fn acknowledge_as_quic(&mut self, now: Instant, cause_sent: Instant) -> Ack {
+        let (mut sack, mut echo) = (SackBlocks::default(), None);
+        let mut says = self.window_says();
+        let next = self.next;
+        if let Some(acks) = self.quic.as_deref_mut() {
+            sack = acks.told(next);
+            // What the sender knows of the largest number, and the ACK Delay: one is as good as the other.
+            echo = acks
+                .largest
+                .map(|largest| largest.sent + now.since(largest.at));
+            acks.late.clear();
+            acks.waiting = 0;
+            acks.due = None;
+            if let (Says::Nothing, Some(source)) = (says, acks.source) {
+                says = Says::From(source);
+            }
+        }
+        self.last_ack_sent = next;
+        self.last_cause = cause_sent;
+        Ack {
+            ack: next,
+            sack,
+            echo,
+            cause_sent,
+            offset: 0,
+            says,
+            window: None,
+            stamp_ms: 0,
+            extra_bytes: QUIC_ACK,
+        }
+    }
+
+    pub(super) fn on_timer_of_quic(&mut self, now: Instant) -> Option<Ack> {
+        let acks = self.quic.as_deref_mut()?;
+        if let Some((due, _, wait)) = acks.repeat.filter(|(due, ..)| *due <= now) {
+            acks.repeat = Some((now + wait * 2, due, wait * 2));
+        } else if acks.due.is_none_or(|(due, _)| due > now) {
+            return None;
+        }
+        let cause = acks.largest.map_or(self.last_cause, |largest| largest.sent);
+        Some(self.acknowledge_as_quic(now, cause))
+    }
+
+    /// The node has another address: that of this number, by its port only or not. If it knows that, a packet leaves at
+    /// once; otherwise the sender learns of it when one leaves anyway.
+    pub fn on_address(
+        &mut self,
+        now: Instant,
+        address: u16,
+        port_only: bool,
+        knows: bool,
+    ) -> Option<Ack> {
+        let acks = self.quic.as_deref_mut()?;
+        let epoch = acks.source.map_or(0, |source| source.epoch) + 1;
+        acks.source = Some(Source {
+            epoch,
+            address,
+            port_only,
+            answers: None,
+        });
+        if !knows || self.next == 0 {
+            return None;
+        }
+        acks.repeat = Some((now + REPEAT, now, REPEAT));
+        let cause = self.last_cause;
+        Some(self.acknowledge_as_quic(now, cause))
+    }
+
+    /// How many addresses its node has had before.
+    pub fn epoch(&self) -> u16 {
+        let source = self.quic.as_deref().and_then(|acks| acks.source);
+        source.map_or(0, |source| source.epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ranges_are_what_has_arrived() {
+        let mut state = 7_u64;
+        for _ in 0..200 {
+            let (mut acks, mut there) = (QuicAcks::new(1), BTreeSet::new());
+            for _ in 0..60 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let number = (state >> 40) % 50;
+                acks.insert(number);
+                there.insert(number);
+                let all = acks.ranges.iter().flat_map(|r| r.left..r.right);
+                assert!(all.eq(there.iter().copied()), "{:?}", acks.ranges);
+                let apart = |two: &[SackBlock]| two[0].right < two[1].left;
+                assert!(acks.ranges.windows(2).all(apart), "{:?}", acks.ranges);
+            }
+        }
+    }
+}

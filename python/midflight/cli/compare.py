@@ -1,0 +1,155 @@
+"""`midflight compare`: comparisons that are made as they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from midflight.cli.input import read_whole
+from midflight.cli.options import ThreadsOption
+from midflight.cli.output import UserError, align, open_result, progress_display
+from midflight.cli.result_files import CsvOption, destination
+
+if TYPE_CHECKING:
+    from midflight.migration import MigrationRow
+
+__all__ = ["compare"]
+
+COMPARISONS = ("migration",)
+
+
+def compare(
+    what: Annotated[
+        str, typer.Argument(metavar="COMPARISON", help="migration: stacks at a handoff.")
+    ],
+    handoff: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--handoff",
+            metavar="NAME",
+            help='Only this handoff, such as "Wi-Fi to 5G"; may be repeated.',
+        ),
+    ] = None,
+    sender: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sender", metavar="NAME", help="Only this row, such as quinn; may be repeated."
+        ),
+    ] = None,
+    instants: Annotated[
+        str,
+        typer.Option("--instants", metavar="N", help="At so many instants of a handoff, 1 to 200."),
+    ] = "3",
+    threads: ThreadsOption = "0",
+    csv_file: CsvOption = None,
+    figure: Annotated[
+        str | None,
+        typer.Option("--figure", metavar="FILE", help="Draw it, as .png, .svg or .pdf."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
+) -> None:
+    """Compare what a handoff costs over QUIC and TCP.
+
+    The rows are the choices of seven QUIC stacks at a migration in the simulator's own sender, the
+    stacks themselves that are built in, and Linux's TCP under Mobile IP and with a new connection.
+    Each goes through four handoffs, make before break and with a break of half a second. The
+    columns are described in docs/migration.md.
+
+    \b
+    Examples:
+      midflight compare migration
+      midflight compare migration --handoff "Starlink to GEO" --csv geo.csv --figure geo.png
+    """
+    if what not in COMPARISONS:
+        raise UserError(f'there is no comparison "{what}"; expected {", ".join(COMPARISONS)}')
+    from midflight import migration
+
+    names = _chosen("--handoff", handoff, list(migration.HANDOFFS))
+    known = {one.name: one for one in migration.SENDERS}
+    senders = [known[name] for name in _chosen("--sender", sender, list(known))]
+    count = read_whole("--instants", instants, 1, 200)
+    first, last = migration.INSTANTS_S[0], migration.INSTANTS_S[0] + 0.4
+    places = (
+        migration.INSTANTS_S
+        if count == len(migration.INSTANTS_S)
+        else [first + (last - first) * i / count for i in range(count)]
+    )
+    thread_count = read_whole("--threads", threads, 0, 1024)
+    if figure is not None:
+        from midflight.plot.migration import check_file
+
+        check_file(Path(figure))
+    with destination(csv_file) as file, progress_display(quiet_s=20.0) as display:
+        rows = migration.compare_migration(
+            senders=senders,
+            handoffs=names,
+            instants_s=places,
+            threads=thread_count,
+            progress=lambda done, of: display("runs", done, of),
+        )
+        if file is not None:
+            _write(rows, file)
+    if figure is not None:
+        from midflight.plot.migration import migration_figure
+
+        with open_result(Path(figure), binary=True) as picture:
+            picture.write(migration_figure(rows, Path(figure).suffix))
+    if as_json:
+        json.dump([asdict(row) for row in rows], sys.stdout, indent=2, allow_nan=False)
+        print()
+    elif csv_file not in ("-", "/dev/stdout"):
+        print(text(rows))
+
+
+def _chosen(option: str, given: Sequence[str] | None, known: list[str]) -> list[str]:
+    for name in given or []:
+        if name not in known:
+            raise UserError(f'{option} "{name}" is not one; expected {", ".join(known)}')
+    return [name for name in known if not given or name in given]
+
+
+def _write(rows: Sequence[MigrationRow], file: Any) -> None:
+    from midflight.migration import table_of
+
+    columns, values = table_of(rows)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(values)
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def text(rows: Sequence[MigrationRow]) -> str:
+    """Return the rows as tables, one for each handoff."""
+    parts = [
+        "Seconds from the handoff until 1 MB and 20 MB of new data are acknowledged, and of the\n"
+        "longest time without progress; packets lost to a full queue and to a link that was down;\n"
+        "what a TCP flow on the new link gets in the next 5 s, of what it has alone. Medians.",
+    ]
+    for handoff in dict.fromkeys(row.handoff for row in rows):
+        lines = [["sender", "kind", "1 MB", "20 MB", "stall", "queue", "down", "resident"]]
+        lines += [
+            [
+                row.sender,
+                row.kind,
+                _number(row.seconds_1mb),
+                _number(row.seconds_20mb),
+                _number(row.stall_s),
+                _number(row.lost_queue, 0),
+                _number(row.lost_down, 0),
+                f"{100 * row.resident:.0f} %",
+            ]
+            for row in rows
+            if row.handoff == handoff
+        ]
+        parts.append(f"{handoff}\n{align(lines)}")
+    return "\n\n".join(parts)

@@ -1,0 +1,270 @@
+"""The QUIC sender of the simulator: against quinn, at migrations, in forks, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+import midflight
+from midflight import MidflightError, Scenario
+from midflight.cli import main
+from midflight.migration import SENDERS, compare_migration
+
+PROFILE = "flows.download.profile"
+
+
+def starter(**sets: Any) -> midflight.Plan:
+    values = {PROFILE: "quic", **{key.replace("__", "."): value for key, value in sets.items()}}
+    return Scenario.read("wifi-to-5g").plan(sets=values)
+
+
+def rows(plans: list[midflight.Plan], **how: Any) -> tuple[list[dict[str, Any]], ...]:
+    tables = midflight.run_plans(plans, **how)
+    return tuple(
+        [
+            {name: table.column(name)[row] for name in table.column_names}
+            for row in range(table.num_rows)
+        ]
+        for table in tables
+    )
+
+
+#: quinn's flow control, 1.25 MB of a stream (1,071 packets), and its window less a packet.
+QUINN = {"migration": "quinn", "receiver_window": 1071, "window_edge": "below"}
+CONTROLLERS = {"cubic": "cubic", "newreno": "reno"}
+PATHS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "wifi to 5g": ({"preset": "wifi"}, {"preset": "5g-nsa"}, "20 MB"),
+    "lte to leo": ({"preset": "lte"}, {"preset": "leo"}, "20 MB"),
+    "9 to 300 ms": (
+        {"rate": "6400 kbit/s", "delay": "9 ms", "queue": "20 packets"},
+        {"rate": "6400 kbit/s", "delay": "300 ms", "queue": "320 packets"},
+        "3 MB",
+    ),
+}
+
+
+def handed_over(path: str, gap: str | None, flow: dict[str, Any], at_s: float) -> midflight.Plan:
+    old, new, size = PATHS[path]
+    handoff = {"at": f"{at_s:.3f} s", "to": "new", **({"gap": gap} if gap else {})}
+    return Scenario.from_dict(
+        {
+            "links": {"old": old, "new": new},
+            "start": "old",
+            "flows": {"download": {"size": size, **flow}},
+            "handoffs": [handoff],
+            "end": "60 s",
+        }
+    ).plan()
+
+
+@pytest.mark.parametrize("cc", ["cubic", "newreno"])
+@pytest.mark.parametrize("gap", [None, "500 ms"])
+@pytest.mark.parametrize("path", PATHS)
+def test_it_takes_as_long_as_quinn(path: str, gap: str | None, cc: str) -> None:
+    """Medians over instants of the whole transfer and of 100 new packets are within 5 %.
+
+    Without a break, on short paths, the hundredth new packet comes a round of packets earlier or
+    later by where the losses before the handoff were: within 15 ms, half a round trip there.
+    """
+    own = {"profile": "quic", "set": {**QUINN, "congestion": CONTROLLERS[cc]}}
+    quinn = {"stack": "quinn", "cc": cc}
+    times = []
+    for flow in (own, quinn):
+        instants = [1 + 0.137 * i for i in range(8)]
+        flows, phases = rows([handed_over(path, gap, flow, at) for at in instants])
+        last = [row for row in phases if row["kind"] == "handoff"]
+        times.append(
+            (
+                median(row["duration_ns"] for row in flows),
+                median(row["all_new_ns"] for row in last),
+            )
+        )
+    (whole, hundred), (of_quinn, hundred_of_quinn) = times
+    assert whole == pytest.approx(of_quinn, rel=0.05)
+    if gap is None and path != "9 to 300 ms":
+        assert abs(hundred - hundred_of_quinn) < 15e6
+    else:
+        assert hundred == pytest.approx(hundred_of_quinn, rel=0.05)
+
+
+def window_after(plan: midflight.Plan) -> float:
+    trace = plan.setup(0).trace(only=["cwnd", "migrated"])
+    events = trace.column("event")
+    place = events.index("migrated")
+    later = [
+        value
+        for event, value, by in zip(
+            events[place:], trace.column("value")[place:], trace.column("by")[place:], strict=True
+        )
+        if event == "cwnd" and by == "path"
+    ]
+    return later[0]
+
+
+@pytest.mark.parametrize("gap", [None, "500 ms"])
+def test_the_window_after_a_migration_is_quinns(gap: str | None) -> None:
+    sets = {"handoffs__0__gap": gap} if gap else {}
+    own = starter(flows__download__set__migration="quinn", **sets)
+    plan = Scenario.read("wifi-to-5g").plan(
+        sets={"flows.download.stack": "quinn", **({"handoffs.0.gap": gap} if gap else {})}
+    )
+    assert window_after(own) == window_after(plan) == 10.0
+
+
+def test_forks_and_threads_change_nothing() -> None:
+    at = [f"{300 + 40 * i} ms" for i in range(12)]
+    plans = [
+        starter(handoffs__0__at=one, handoffs__0__gap=gap, flows__download__scheme=scheme)
+        for one in at
+        for gap in ("none", "300 ms")
+        for scheme in ("sack", "careful-resume")
+    ]
+    digests = [
+        midflight.run_plans(plans, **how)[0].column("digest")
+        for how in ({"fork": True}, {"fork": False}, {"threads": 3})
+    ]
+    assert digests[0] == digests[1] == digests[2]
+    assert len(set(digests[0])) > 20
+
+
+def test_events_of_paths_are_those_of_a_stack() -> None:
+    names = ["migrates", "migrated", "path_challenge", "path_validated"]
+    own = starter().setup(0).trace(only=names).column("event")
+    assert own == ["migrates", "migrated", "path_challenge", "path_challenge", "path_validated"]
+    port = starter(handoffs__0__rebind="port").setup(0).trace(only=["migrated"])
+    assert port.column("detail") == ["port only"]
+    none = starter(handoffs__0__rebind="none").setup(0).trace(only=names)
+    assert none.num_rows == 0
+
+
+def test_a_passive_client_is_found_by_its_next_ack() -> None:
+    flow = rows([starter(flows__download__migration="passive")])[0][0]
+    assert flow["finished_ns"] is not None
+    # After a break nothing comes of a client that does not know: the server has the old address.
+    broken = starter(
+        flows__download__migration="passive", handoffs__0__gap="500 ms", handoffs__0__at="0.5 s"
+    )
+    assert rows([broken])[0][0]["finished_ns"] is None
+
+
+def test_an_upload_keeps_its_address() -> None:
+    plan = starter(flows__download__direction="up")
+    assert plan.setup(0).trace(only=["migrated"]).num_rows == 0
+    assert rows([plan])[0][0]["finished_ns"] is not None
+
+
+def test_flows_of_other_profiles_run_beside_it() -> None:
+    plan = Scenario.read("wifi-to-5g").plan(
+        sets={
+            PROFILE: "quic",
+            "flows.tcp.size": "5 MB",
+            "flows.resident.on": "5g",
+            "flows.resident.profile": "rfc",
+            "flows.resident.size": "5 MB",
+        }
+    )
+    flows = rows([plan])[0]
+    assert [row["scheme"] for row in flows] == ["quic-cubic", "sack", "sack"]
+    assert all(row["finished_ns"] is not None for row in flows)
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({"profile": "quick"}, 'there is no profile "quick"'),
+        ({"scheme": "bbr-linux"}, "recovery quic leaves windows to controllers"),
+        ({"scheme": "eifel"}, "recovery quic knows from packet numbers"),
+        ({"scheme": "ld"}, "recovery quic has no duplicate ACKs"),
+        ({"scheme": "dcr"}, "recovery quic has ACKs of packet numbers"),
+        ({"cc": "cubic"}, "flows of the profile quic have set.congestion"),
+        ({"set.migration": "quick"}, "expected rfc9000, quinn"),
+        ({"set.acks": "rfc"}, "choose recovery quic with acks quic"),
+        ({"profile": "linux", "migration": "passive"}, 'or profile = "quic"'),
+    ],
+)
+def test_what_it_does_not_do_is_told_in_a_sentence(sets: dict[str, Any], says: str) -> None:
+    values = {"profile": "quic", **sets}
+    with pytest.raises(MidflightError) as error:
+        starter(**{f"flows__download__{key}": value for key, value in values.items()})
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_it_has_no_bytes_to_capture() -> None:
+    with pytest.raises(MidflightError, match="which counts packets and has no bytes"):
+        starter().setup(0).capture()
+
+
+def test_explain_tells_of_a_migration(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["explain", "wifi-to-5g", "--set", f"{PROFILE}=quic", "--what", "path_validated"]
+    assert main(asked) == 0
+    assert "path_validated" in capsys.readouterr().out
+
+
+def test_careful_resume_takes_less_time_on_a_long_path() -> None:
+    """250 Mbit/s down, 20 up, 600 ms: the window of half a product in place of a slow start."""
+    seconds = {}
+    for scheme in ("sack", "careful-resume"):
+        plan = Scenario.from_dict(
+            {
+                "profile": "quic",
+                "links": {
+                    "geo": {"rate": "250 Mbit/s", "delay": "300 ms", "up": {"rate": "20 Mbit/s"}}
+                },
+                "flows": {
+                    "download": {"size": "50 MB", "scheme": scheme, "start_notice": True},
+                },
+                "end": "60 s",
+            }
+        ).plan()
+        flow = rows([plan])[0][0]
+        assert flow["drops_queue"] == 0
+        seconds[scheme] = flow["duration_ns"] / 1e9
+    assert seconds["careful-resume"] < 0.75 * seconds["sack"]
+
+
+def test_the_comparison_has_a_row_for_each_sender() -> None:
+    few = [one for one in SENDERS if one.name in ("quinn", "picoquic", "TCP, reconnecting")]
+    got = compare_migration(senders=few, handoffs=["Wi-Fi to 5G"], instants_s=[3.0])
+    assert [(row.sender, row.kind) for row in got] == [
+        (one.name, kind) for kind in ("MBB", "BBM") for one in few
+    ]
+    for row in got:
+        assert row.seconds_1mb is not None
+        assert row.seconds_20mb is not None
+        assert row.seconds_1mb < row.seconds_20mb
+        assert 0 < row.resident <= 1.0
+
+
+def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, picture = tmp_path / "rows.csv", tmp_path / "rows.svg"
+    asked = ["compare", "migration", "--handoff", "LTE to Starlink", "--instants", "1"]
+    asked += ["--sender", "quinn", "--sender", "quinn (bbr) itself"]
+    assert main([*asked, "--csv", str(file), "--figure", str(picture)]) == 0
+    assert "LTE to Starlink" in capsys.readouterr().out
+    assert len(file.read_text().splitlines()) == 5
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert main([*asked, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["handoffs"], 'there is no comparison "handoffs"; expected migration'),
+        (["migration", "--sender", "quic-go"], '--sender "quic-go" is not one; expected quinn'),
+        (["migration", "--handoff", "5G"], '--handoff "5G" is not one; expected Wi-Fi to 5G'),
+        (["migration", "--figure", "a.jpg"], "is not the name of a figure"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    asked: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *asked]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
