@@ -30,6 +30,7 @@ pub struct Uniform {
     shift: u8,
     sack: bool,
     timestamps: bool,
+    ecn: bool,
 }
 
 /// The ends of a flow.
@@ -96,6 +97,7 @@ impl Uniform {
             shift,
             sack: rx.sack_blocks > 0,
             timestamps: rx.timestamps,
+            ecn: tx.ecn,
         })
     }
 
@@ -129,6 +131,8 @@ impl Uniform {
         };
         if is_syn {
             header.flags.syn = true;
+            // An ECN-setup SYN (RFC 3168 section 6.1.1).
+            (header.flags.ece, header.flags.cwr) = (self.ecn, self.ecn);
             self.offer(&mut header.options, 0);
         } else {
             header.ack = Some(1);
@@ -141,6 +145,8 @@ impl Uniform {
             header.carry(option);
         }
         header.flags.psh = segment.push;
+        header.flags.cwr |= segment.cwr;
+        header.ecn = segment.ecn;
         let payload = if segment.has_data() && !is_syn {
             // Where the receiver's window ended within it, a segment is not full.
             let lacks = self.segment_bytes.saturating_sub(segment.bytes);
@@ -168,6 +174,8 @@ impl Uniform {
         header.window = window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16;
         header.seq = u32::from(!sent.syn);
         header.flags.syn = sent.syn;
+        // An ECN-setup SYN-ACK (RFC 3168 section 6.1.1), or an echo of congestion (section 6.1.3).
+        header.flags.ece = ack.says == Says::Congested || sent.syn && self.ecn;
         header.ack = Some(self.byte_of(ack.ack).wrapping_add(ack.offset.into()));
         let options = &mut header.options;
         if sent.syn {
@@ -203,7 +211,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use midflight_control::signal::HandoffMark;
-    use midflight_tcp::{profile, SackBlock, SackBlocks};
+    use midflight_tcp::{profile, EcnCodepoint, SackBlock, SackBlocks};
 
     use super::*;
 
@@ -269,5 +277,61 @@ mod tests {
         assert_eq!(of(None, Says::Nothing), Ok((40 + 28, 0)));
         assert_eq!(of(Some(at), Says::Nothing), Ok((40 + 12 + 28, 0)));
         assert_eq!(of(Some(at), Says::Moved(mark)), Ok((40 + 12 + 12 + 12, 2)));
+    }
+
+    /// The handshake of RFC 3168 section 6.1.1, a mark (section 5), its echo (6.1.3) and the answer (6.1.2).
+    #[test]
+    fn ecn_is_in_the_headers() {
+        use EcnCodepoint::{Capable, Congestion, LowLatency, NotCapable};
+        let at = Instant::from_nanos(5_000_000);
+        let [sender, receiver] = [1, 2].map(|n| SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, n), 9));
+        let ends = Ends { sender, receiver };
+        let linux = [("recovery", "linux"), ("acks", "linux")];
+        let read = |packet: Result<Packet, WireError>| {
+            let bytes = packet.unwrap_or_else(|e| unreachable!("{e}")).bytes;
+            let (header, _) = Header::decode(&bytes).unwrap_or_else(|e| unreachable!("{e}"));
+            (header.ecn, header.flags.ece, header.flags.cwr)
+        };
+        for is_on in [false, true] {
+            let switch = if is_on { "on" } else { "off" };
+            let wire = wire(&[linux[0], linux[1], ("ecn", switch)]);
+            let segment = |seq, ecn, cwr| {
+                let segment = Segment {
+                    seq,
+                    bytes: 1500,
+                    retransmission: false,
+                    sent: at,
+                    content: Content::Data,
+                    push: false,
+                    ecn,
+                    cwr,
+                    echo_ms: 0,
+                    option: None,
+                };
+                read(wire.segment(ends, &segment, None))
+            };
+            let ack = |says, syn| {
+                let ack = Ack {
+                    ack: 1,
+                    sack: SackBlocks::default(),
+                    echo: Some(at),
+                    cause_sent: at,
+                    says,
+                    window: None,
+                    stamp_ms: 0,
+                    extra_bytes: 0,
+                };
+                read(wire.ack(ends, &ack, AckSent { at, syn }))
+            };
+            assert_eq!(segment(0, NotCapable, false), (NotCapable, is_on, is_on));
+            assert_eq!(ack(Says::Nothing, true), (NotCapable, is_on, false));
+            for ecn in [NotCapable, LowLatency, Capable, Congestion] {
+                for cwr in [false, true] {
+                    assert_eq!(segment(1, ecn, cwr), (ecn, false, cwr));
+                }
+            }
+            assert_eq!(ack(Says::Nothing, false), (NotCapable, false, false));
+            assert_eq!(ack(Says::Congested, false), (NotCapable, true, false));
+        }
     }
 }
