@@ -297,6 +297,7 @@ mod tests {
             let wire = wire(&[linux[0], linux[1], ("ecn", switch)]);
             let segment = |seq, ecn, cwr| {
                 let segment = Segment {
+                    offset: 0,
                     seq,
                     bytes: 1500,
                     retransmission: false,
@@ -312,6 +313,7 @@ mod tests {
             };
             let ack = |says, syn| {
                 let ack = Ack {
+                    offset: 0,
                     ack: 1,
                     sack: SackBlocks::default(),
                     echo: Some(at),
