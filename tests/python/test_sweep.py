@@ -211,7 +211,7 @@ def test_a_job_has_twelve_hours_unless_told(tmp_path: Path, monkeypatch: Any) ->
         missing = sweep.missing(tmp_path / folder)
         run_slurm(sweep, tmp_path / folder, missing, jobs=1, cluster="local", options=options)
     assert asked == [720, 7]
-    with pytest.raises(MidflightError, match=r"Slurm's jobs cannot be: .*minutes"):
+    with pytest.raises(MidflightError, match=r"the options of Slurm jobs are invalid: .*minutes"):
         run_slurm(sweep, tmp_path, [], jobs=1, cluster="local", options={"minutes": 7})
 
 

@@ -86,7 +86,7 @@ pub enum WireError {
     #[error("a packet of IP protocol {0}; 6 (TCP) is accepted")]
     Protocol(u8),
     /// A checksum is wrong.
-    #[error("the {what} checksum is {found:#06x}; over these bytes it is {right:#06x}")]
+    #[error("the {what} checksum is {found:#06x}; expected {right:#06x} for these bytes")]
     Checksum {
         /// Which checksum.
         what: &'static str,
@@ -784,7 +784,8 @@ mod tests {
         let said = Header::decode(&damaged).err().map(|e| e.to_string());
         let [found, right] =
             [&bytes, &after_ttl(&header)].map(|b| u16::from_be_bytes([b[10], b[11]]));
-        let told = format!("the IP checksum is {found:#06x}; over these bytes it is {right:#06x}");
+        let told =
+            format!("the IP checksum is {found:#06x}; expected {right:#06x} for these bytes");
         assert_eq!(said, Some(told));
 
         header.options.timestamps = Some((1, 2));

@@ -102,7 +102,7 @@ def plot(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Of panels over time: what a throughput is a mean of, such as 100ms.",
+            help="Averaging interval of a throughput over time, such as 100ms.",
         ),
     ] = None,
     x: Annotated[

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from midflight.plot.figure import finish_panels, write_figure
 from midflight.plot.history import NS_PER_S, RunSource, time_shown
 from midflight.plot.room import HEAD, MOST_MARKS, MOST_VECTORS, Room, draw_dots, plain_log
 from midflight.plot.style import (
@@ -16,16 +18,10 @@ from midflight.plot.style import (
     SERIES,
     Look,
     Size,
-    arrange,
     check_format,
-    chosen_style,
-    figure_bytes,
-    legend,
     size_in,
     style,
     text_width,
-    wrapped,
-    write_csv,
 )
 from midflight.plot.watched import (
     Curve,
@@ -85,17 +81,15 @@ def plot_over_time(
 
     Raises `MidflightError` for what is not accepted, `OSError` for a place that cannot be written.
     """
-    path = Path(path)
-    suffix = check_format(path)
+    check_format(Path(path))
     found = watch(source, flows=flows, run=run, schemes=schemes, policies=policies)
     window, panels = shown_panels(found, kinds, from_s, until_s, interval_s)
-    with chosen_style(look, font):
-        figure = over_time_figure(found, panels, window, title=title, size=size)
-        data = figure_bytes(figure, suffix)
-    path.write_bytes(data)
-    if csv is not None:
-        write_csv(Path(csv), HEAD, panel_rows(panels))
-    return path
+
+    def draw() -> Figure:
+        return over_time_figure(found, panels, window, title=title, size=size)
+
+    table = chain([HEAD], panel_rows(panels))
+    return write_figure(path, draw, table, look=look, font=font, csv=csv)
 
 
 def shown_panels(
@@ -162,10 +156,7 @@ def over_time_figure(
                 entries.setdefault(label, handle)
         grid[-1].set_xlabel("Time (s)")
         figure.align_ylabels(grid[has_band:])
-        if title:
-            figure.suptitle(wrapped(title, 7.5, (width - 0.6) * 72), parse_math=False)
-        legend(figure, entries, loc="outside lower center", most=6)
-        arrange(figure)
+        finish_panels(figure, entries, title)
     return figure
 
 
