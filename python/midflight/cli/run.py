@@ -200,6 +200,9 @@ def scenario_plan(file: str, sets: Sequence[str] | None, policies: Policies | No
     from midflight.scenario import read_plan, starter_names
 
     pairs: list[tuple[str, Any]] = [*read_pairs(sets or [])]
+    if file in starter_names() and Path(file).exists():
+        what = "folder" if Path(file).is_dir() else "file"
+        note(f"{file} is the starter of that name, not the {what} here, which is ./{file}")
     try:
         return read_plan(file, sets=pairs, policies=policies)
     except FileNotFoundError as error:

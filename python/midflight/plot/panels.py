@@ -110,9 +110,9 @@ def panel_rows(panels: Sequence[Panel]) -> Iterable[Sequence[object]]:
         for one in panel.curves:
             words = (panel.kind, panel.unit, one.label, one.flow, one.scheme, one.link)
             none = [""] * len(one.time_s)
-            low = none if one.low is None else one.low.tolist()
-            high = none if one.high is None else one.high.tolist()
-            each = zip(one.time_s.tolist(), one.value.tolist(), low, high, strict=True)
+            ends = (one.low, one.high, one.most)
+            columns = (none if end is None else end.tolist() for end in ends)
+            each = zip(one.time_s.tolist(), one.value.tolist(), *columns, strict=True)
             yield from ((*words, *row) for row in each if row[1] == row[1])
 
 
@@ -204,6 +204,14 @@ def _draw(axes: Axes, one: Curve, room: Room, number: int, *, several: bool) -> 
             zorder=2,
             rasterized=len(time) > MOST_VECTORS,
         )
+    if one.most is not None:
+        axes.plot(time, one.most, color=look.colour, linewidth=0.5, alpha=0.6, zorder=2.5)
+        axes.plot([], [], color="0.5", linewidth=0.5, label="maximum of each interval")
+        # What has neither neighbour is no line.
+        ends = np.isnan(np.concatenate([[np.nan], value, [np.nan]]))
+        alone = ends[:-2] & ends[2:] & ~ends[1:-1]
+        for points in (value[alone], one.most[alone]):
+            axes.plot(time[alone], points, ls="none", marker=".", ms=2.6, mfc=look.colour, mew=0)
     markers: dict[str, Any] = {}
     if several and not (one.draw == "queue" and one.flow == "" and one.label != one.scheme):
         every = (room.window[1] - room.window[0]) / _MARKERS
@@ -247,7 +255,7 @@ def _scale_of(axes: Axes, panel: Panel) -> None:
     behind = [one for one in panel.curves if one.draw == "area"]
 
     def top(curves: Sequence[Curve]) -> float:
-        ends = [one.value if one.high is None else one.high for one in curves]
+        ends = [next(v for v in (one.most, one.high, one.value) if v is not None) for one in curves]
         known = [float(np.nanmax(one)) for one in ends if len(one) and not np.isnan(one).all()]
         return max(known, default=0.0)
 

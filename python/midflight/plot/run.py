@@ -217,7 +217,7 @@ def run_rows(
             seen = room.seen(at)
             words = (panel, unit, line, one.flow, one.label, "")
             each = zip((at[seen] / NS_PER_S).tolist(), value[seen].tolist(), strict=True)
-            yield from ((*words, *pair, "", "") for pair in each)
+            yield from ((*words, *pair, "", "", "") for pair in each)
 
 
 def _time_sequence(axes: Axes, one: History, room: Room) -> None:
@@ -331,7 +331,8 @@ def _timer_panel(axes: Axes, one: History, room: Room) -> None:
     axes.plot(
         time,
         value,
-        color=DARK,
+        # Neither the colour of cwnd nor that of ssthresh, with which it shares the legend.
+        color="0.2",
         drawstyle="steps-post",
         label="RTO",
         zorder=3,
