@@ -234,7 +234,7 @@ impl Receiver {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) -> Option<Ack> {
         if self.quiet_until.is_some() {
-            let is_above = segment.seq > self.next;
+            let is_above = self.place(segment.seq, segment.offset) > self.next;
             return self.in_quiet(now, is_above, |receiver| {
                 receiver.answer_segment(now, segment)
             });
